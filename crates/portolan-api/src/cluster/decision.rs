@@ -1,0 +1,54 @@
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::resource::plain_kind;
+
+/// One slice of the OCM-shaped decision of a Placement.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlacementDecision {
+    /// Name, namespace, labels and owner of the slice.
+    #[schemars(skip)]
+    pub metadata: ObjectMeta,
+
+    /// The clusters of the slice.
+    #[serde(default)]
+    pub status: Option<PlacementDecisionStatus>,
+}
+
+plain_kind!(PlacementDecision, NamespaceResourceScope, super::GROUP, "v1beta1", "placementdecisions", {
+    status as "status" optional,
+});
+
+/// The clusters of one decision slice.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-required" = ["decisions"]))]
+pub struct PlacementDecisionStatus {
+    /// The selected clusters, in the order the placement asks for.
+    #[serde(default)]
+    pub decisions: Vec<ClusterDecision>,
+}
+
+/// One selected cluster.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-required" = ["clusterName", "reason"]))]
+pub struct ClusterDecision {
+    /// Name of the ManagedCluster.
+    pub cluster_name: String,
+
+    /// Why the cluster was selected. May be empty.
+    #[serde(default)]
+    #[schemars(extend("x-default" = ""))]
+    pub reason: String,
+
+    /// Weighted total of the cluster's scores. Absent means 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub score: i64,
+}
+
+fn is_zero(score: &i64) -> bool {
+    *score == 0
+}

@@ -1,0 +1,142 @@
+use serde_json::Value;
+
+use super::{Findings, Rule, list, text};
+use crate::duration::{self, DurationError};
+use crate::field::FieldError;
+use crate::work::MAX_MANIFESTS_BYTES;
+
+pub(super) fn manifest_work(object: &Value, findings: &mut Findings) {
+    workload(object, "spec", findings);
+}
+
+pub(super) fn replica_set(object: &Value, findings: &mut Findings) {
+    workload(object, "spec.manifestWorkTemplate", findings);
+    for (position, reference) in list(object, "/spec/placementRefs") {
+        if let Some(strategy) = reference.get("rolloutStrategy") {
+            rollout(
+                strategy,
+                &format!("spec.placementRefs[{position}].rolloutStrategy"),
+                findings,
+            );
+        }
+    }
+}
+
+/// A rule written in CEL says which condition it sets.
+fn condition_rules(object: &Value, spec: &str, findings: &mut Findings) {
+    let pointer = format!("/{}/manifestConfigs", spec.replace('.', "/"));
+    for (position, config) in list(object, &pointer) {
+        for (rule_position, rule) in list(config, "/conditionRules") {
+            let unnamed = text(rule, "/condition").unwrap_or_default().is_empty();
+            if text(rule, "/type") == Some("CEL") && unnamed {
+                let path =
+                    format!("{spec}.manifestConfigs[{position}].conditionRules[{rule_position}].condition");
+                let error = FieldError::missing(path, "the type of the condition that the rule sets");
+                findings.error(Rule::ConditionRule, error);
+            }
+        }
+    }
+}
+
+/// A work has objects, they fit into one request, and each has a name of its own.
+fn workload(object: &Value, spec: &str, findings: &mut Findings) {
+    condition_rules(object, spec, findings);
+    let path = format!("{spec}.workload.manifests");
+    let pointer = format!("/{}", path.replace('.', "/"));
+    let manifests = match object.pointer(&pointer) {
+        Some(Value::Array(manifests)) if !manifests.is_empty() => manifests,
+        Some(other) if !other.is_array() && !other.is_null() => return,
+        _ => return findings.error(Rule::Workload, FieldError::missing(&path, "at least one object")),
+    };
+    let mut size = Size(0);
+    for (position, manifest) in manifests.iter().enumerate() {
+        let name = manifest
+            .pointer("/metadata/name")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        if name.is_empty() {
+            let error = FieldError::missing(format!("{path}[{position}].metadata.name"), "a name");
+            findings.error(Rule::ManifestName, error);
+        }
+        if let Some(prefix) = manifest
+            .pointer("/metadata/generateName")
+            .filter(|prefix| **prefix != "")
+        {
+            let path = format!("{path}[{position}].metadata.generateName");
+            let error = FieldError::new(path, prefix, "the object would get a new name each time", "name");
+            findings.error(Rule::ManifestName, error);
+        }
+        // Serialising into a counter cannot fail, and takes no memory however large the object is.
+        let _ = serde_json::to_writer(&mut size, manifest);
+    }
+    if size.0 > MAX_MANIFESTS_BYTES {
+        let error = FieldError {
+            path,
+            value: format!("a list of {}", manifests.len()),
+            problem: format!("{} bytes of objects", size.0),
+            accepted: format!("at most {MAX_MANIFESTS_BYTES} bytes"),
+        };
+        findings.error(Rule::Workload, error);
+    }
+}
+
+struct Size(usize);
+
+impl std::io::Write for Size {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn rollout(strategy: &Value, path: &str, findings: &mut Findings) {
+    let wanted = match text(strategy, "/type").unwrap_or("All") {
+        "Progressive" => "progressive",
+        "ProgressivePerGroup" => "progressivePerGroup",
+        _ => "all",
+    };
+    for name in ["all", "progressive", "progressivePerGroup"] {
+        let Some(settings) = strategy.get(name) else {
+            continue;
+        };
+        let path = format!("{path}.{name}");
+        if name != wanted {
+            let problem = "these settings belong to another type and have no effect";
+            let error = FieldError::new(&path, settings, problem, format!("settings under {wanted}"));
+            findings.warning(Rule::RolloutSettings, error);
+        }
+        for field in ["progressDeadline", "timeout"] {
+            let parse = |text: &str| duration::parse_deadline(text).map(|_| ());
+            let accepted = format!("{}, or None", duration::SIMPLE_DURATION);
+            check_duration(settings, &path, field, parse, &accepted, findings);
+        }
+        let parse = |text: &str| duration::parse(text).map(|_| ());
+        check_duration(
+            settings,
+            &path,
+            "minSuccessTime",
+            parse,
+            duration::DURATION,
+            findings,
+        );
+    }
+}
+
+fn check_duration(
+    settings: &Value,
+    path: &str,
+    field: &str,
+    parse: impl Fn(&str) -> Result<(), DurationError>,
+    accepted: &str,
+    findings: &mut Findings,
+) {
+    let Some(value) = settings.get(field) else { return };
+    if let Some(Err(error)) = value.as_str().map(parse) {
+        let error = FieldError::new(format!("{path}.{field}"), value, error.to_string(), accepted);
+        findings.error(Rule::Duration, error);
+    }
+}

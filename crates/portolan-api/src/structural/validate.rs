@@ -1,0 +1,332 @@
+//! Walking an object along its schema.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::compile::{Format, Node, Type};
+use super::defaults::is_envelope;
+use super::{Errors, metadata, syntax};
+use crate::field::{Path, quoted};
+
+pub(super) fn root(node: &Node, object: &Value, errors: &mut Errors) {
+    let Some(fields) = object.as_object() else {
+        return errors.push(&Path::ROOT, object, "not an object", "an object");
+    };
+    required(node, fields, &Path::ROOT, errors);
+    for (name, value) in fields.iter().filter(|(name, _)| !is_envelope(name)) {
+        if let Some(property) = node.properties.get(name) {
+            walk_field(property, value, &Path::ROOT.field(name), errors);
+        }
+    }
+    junctions(node, object, &Path::ROOT, errors);
+}
+
+/// A null in a field that cannot be null counts as left out.
+fn walk_field(node: &Node, value: &Value, path: &Path<'_>, errors: &mut Errors) {
+    if !value.is_null() {
+        walk(node, value, path, errors);
+    }
+}
+
+fn walk(node: &Node, value: &Value, path: &Path<'_>, errors: &mut Errors) {
+    if errors.full() || (value.is_null() && node.nullable) {
+        return;
+    }
+    if let Some(problem) = type_problem(node, value) {
+        return errors.push(path, value, problem, expectation(node));
+    }
+    if !node.allowed.is_empty() && !node.allowed.contains(value) {
+        errors.push(path, value, "not an allowed value", expectation(node));
+    }
+    match value {
+        Value::String(text) => string(node, text, value, path, errors),
+        Value::Number(number) => bounds(node, number.as_f64(), value, path, errors),
+        Value::Array(items) => array(node, items, value, path, errors),
+        Value::Object(fields) => object(node, fields, value, path, errors),
+        _ => {}
+    }
+    junctions(node, value, path, errors);
+}
+
+fn type_problem(node: &Node, value: &Value) -> Option<&'static str> {
+    if node.int_or_string {
+        return (!value.is_string() && !is_integer(value)).then_some("neither an integer nor a string");
+    }
+    let (fits, problem) = match node.r#type? {
+        Type::Object => (value.is_object(), "not an object"),
+        Type::Array => (value.is_array(), "not a list"),
+        Type::String => (value.is_string(), "not a string"),
+        Type::Integer => (is_integer(value), "not an integer"),
+        Type::Number => (value.is_number(), "not a number"),
+        Type::Boolean => (value.is_boolean(), "neither true nor false"),
+    };
+    (!fits).then_some(problem)
+}
+
+/// `1.0` counts as an integer: JSON does not tell the two apart.
+fn is_integer(value: &Value) -> bool {
+    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+}
+
+fn string(node: &Node, text: &str, value: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let length = || text.chars().count() as u64;
+    if node.max_length.is_some_and(|max| length() > max) {
+        // No use in running a pattern over a text that is refused anyway and may be huge.
+        return errors.push(path, value, format!("{} characters", length()), expectation(node));
+    }
+    if node.min_length.is_some_and(|min| length() < min) {
+        errors.push(path, value, format!("{} characters", length()), expectation(node));
+    } else if node
+        .pattern
+        .as_ref()
+        .is_some_and(|pattern| !pattern.is_match(text))
+    {
+        errors.push(path, value, "not of the required form", expectation(node));
+    } else if node.format == Some(Format::DateTime) && !syntax::is_time(text) {
+        errors.push(path, value, "not a time", expectation(node));
+    } else if node.format == Some(Format::Byte) && !syntax::is_base64(text) {
+        errors.push(path, value, "not base64", expectation(node));
+    }
+}
+
+fn bounds(node: &Node, number: Option<f64>, value: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let Some(number) = number else { return };
+    let too_small = node
+        .minimum
+        .is_some_and(|min| number < min || (node.exclusive_minimum && number == min));
+    let too_large = node
+        .maximum
+        .is_some_and(|max| number > max || (node.exclusive_maximum && number == max));
+    let overflow = match node.format {
+        Some(Format::Int32) => number < f64::from(i32::MIN) || number > f64::from(i32::MAX),
+        Some(Format::Int64) => value.as_i64().is_none() && number.abs() >= 9_223_372_036_854_775_808.0,
+        _ => false,
+    };
+    if too_small || too_large || overflow {
+        errors.push(path, value, "out of range", expectation(node));
+    }
+}
+
+fn array(node: &Node, items: &[Value], value: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let count = items.len() as u64;
+    if node.max_items.is_some_and(|max| count > max) || node.min_items.is_some_and(|min| count < min) {
+        errors.push(path, value, format!("{count} entries"), expectation(node));
+    }
+    if let Some(item) = &node.items {
+        for (position, value) in items.iter().enumerate() {
+            walk(item, value, &path.index(position), errors);
+        }
+    }
+    if !node.list_keys.is_empty() || node.list_set {
+        duplicates(node, items, path, errors);
+    }
+}
+
+/// A list map has one entry per key, a list set has every value once.
+fn duplicates(node: &Node, items: &[Value], path: &Path<'_>, errors: &mut Errors) {
+    let mut seen: HashSet<Vec<Cow<'_, str>>> = HashSet::new();
+    for (position, item) in items.iter().enumerate() {
+        let key: Vec<Cow<'_, str>> = if node.list_set {
+            vec![key_text(item)]
+        } else {
+            node.list_keys
+                .iter()
+                .map(|name| key_text(keyed(node, item, name)))
+                .collect()
+        };
+        if !seen.insert(key) {
+            let accepted = if node.list_set {
+                "every value once".to_owned()
+            } else {
+                format!("one entry for each {}", node.list_keys.join(" and "))
+            };
+            errors.push(&path.index(position), item, "the entry is there twice", accepted);
+        }
+    }
+}
+
+/// The value of a list key, or its default when the entry leaves it out.
+fn keyed<'a>(node: &'a Node, item: &'a Value, name: &str) -> &'a Value {
+    let default = || {
+        node.items
+            .as_ref()
+            .and_then(|items| items.properties.get(name)?.default.as_ref())
+    };
+    item.get(name).or_else(default).unwrap_or(&Value::Null)
+}
+
+fn key_text(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::String(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
+    }
+}
+
+fn object(node: &Node, fields: &Map<String, Value>, value: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let count = fields.len() as u64;
+    if node.max_properties.is_some_and(|max| count > max)
+        || node.min_properties.is_some_and(|min| count < min)
+    {
+        errors.push(path, value, format!("{count} fields"), expectation(node));
+    }
+    required(node, fields, path, errors);
+    if node.embedded {
+        embedded(fields, path, errors);
+    }
+    for (name, value) in fields {
+        if let Some(property) = node.properties.get(name) {
+            walk_field(property, value, &path.field(name), errors);
+        } else if let Some(additional) = &node.additional {
+            walk(additional, value, &path.field(name), errors);
+        }
+    }
+}
+
+fn required(node: &Node, fields: &Map<String, Value>, path: &Path<'_>, errors: &mut Errors) {
+    for name in &node.required {
+        let property = node.properties.get(name);
+        let defaulted = property.is_some_and(|property| property.default.is_some());
+        let absent = match fields.get(name) {
+            None => true,
+            Some(value) => value.is_null() && !property.is_some_and(|property| property.nullable),
+        };
+        if absent && !defaulted {
+            errors.missing(
+                &path.field(name),
+                property.map_or_else(|| "a value".to_owned(), expectation),
+            );
+        }
+    }
+}
+
+/// An object inside another one says what it is. Its metadata follows the usual rules, but may lack a name.
+fn embedded(fields: &Map<String, Value>, path: &Path<'_>, errors: &mut Errors) {
+    for name in ["apiVersion", "kind"] {
+        match fields.get(name) {
+            Some(Value::String(text)) if !text.is_empty() => {}
+            Some(other) => errors.push(
+                &path.field(name),
+                other,
+                "not a text",
+                "a string that is not empty",
+            ),
+            None => errors.missing(&path.field(name), "a string that is not empty"),
+        }
+    }
+    if let Some(value) = fields.get("metadata") {
+        metadata::embedded(value, &path.field("metadata"), errors);
+    }
+}
+
+fn junctions(node: &Node, value: &Value, path: &Path<'_>, errors: &mut Errors) {
+    for part in &node.all_of {
+        walk(part, value, path, errors);
+    }
+    if !node.any_of.is_empty() && !node.any_of.iter().any(|choice| fits(choice, value)) {
+        errors.push(
+            path,
+            value,
+            "fits none of the choices",
+            alternatives(&node.any_of, "at least one of"),
+        );
+    }
+    if !node.one_of.is_empty() {
+        let fitting = node.one_of.iter().filter(|choice| fits(choice, value)).count();
+        if fitting != 1 {
+            let problem = if fitting == 0 {
+                "fits none of the choices"
+            } else {
+                "fits more than one of the choices"
+            };
+            errors.push(path, value, problem, alternatives(&node.one_of, "exactly one of"));
+        }
+    }
+    if node.not.as_ref().is_some_and(|not| fits(not, value)) {
+        errors.push(path, value, "excluded by the schema", "anything else");
+    }
+}
+
+fn fits(node: &Node, value: &Value) -> bool {
+    let mut errors = Errors::new(1);
+    walk(node, value, &Path::ROOT, &mut errors);
+    errors.found.is_empty()
+}
+
+fn alternatives(choices: &[Node], intro: &str) -> String {
+    let names: Vec<String> = choices
+        .iter()
+        .map(|choice| {
+            if choice.required.is_empty() {
+                expectation(choice)
+            } else {
+                choice.required.join(" with ")
+            }
+        })
+        .collect();
+    format!("{intro}: {}", names.join(", "))
+}
+
+/// What a schema accepts, in words.
+fn expectation(node: &Node) -> String {
+    if !node.allowed.is_empty() {
+        let values: Vec<String> = node.allowed.iter().map(crate::field::preview).collect();
+        return format!("one of {}", values.join(", "));
+    }
+    let mut words = match (node.int_or_string, node.r#type) {
+        (true, _) => "an integer or a string".to_owned(),
+        (false, Some(Type::Object)) => "an object".to_owned(),
+        (false, Some(Type::Array)) => "a list".to_owned(),
+        (false, Some(Type::String)) if node.format == Some(Format::DateTime) => syntax::TIME.to_owned(),
+        (false, Some(Type::String)) if node.format == Some(Format::Byte) => "a base64 string".to_owned(),
+        (false, Some(Type::String)) => "a string".to_owned(),
+        (false, Some(Type::Integer)) => "an integer".to_owned(),
+        (false, Some(Type::Number)) => "a number".to_owned(),
+        (false, Some(Type::Boolean)) => "true or false".to_owned(),
+        (false, None) => "a value".to_owned(),
+    };
+    let mut limit = |min: Option<String>, max: Option<String>, unit: &str| match (min, max) {
+        (Some(min), Some(max)) => words.push_str(&format!(" from {min} to {max}{unit}")),
+        (Some(min), None) => words.push_str(&format!(" from {min}{unit}")),
+        (None, Some(max)) => words.push_str(&format!(" up to {max}{unit}")),
+        (None, None) => {}
+    };
+    let number = |bound: Option<f64>| bound.map(|bound| bound.to_string());
+    let count = |bound: Option<u64>| bound.map(|bound| bound.to_string());
+    let range = match node.format {
+        Some(Format::Int32) => (f64::from(i32::MIN), f64::from(i32::MAX)),
+        _ => (f64::MIN, f64::MAX),
+    };
+    if node.minimum.is_some() || node.maximum.is_some() || node.format == Some(Format::Int32) {
+        limit(
+            number(node.minimum.or((range.0 > f64::MIN).then_some(range.0))),
+            number(node.maximum.or((range.1 < f64::MAX).then_some(range.1))),
+            "",
+        );
+    }
+    limit(
+        count(node.min_length.filter(|min| *min > 0)),
+        count(node.max_length),
+        " characters long",
+    );
+    limit(
+        count(node.min_items.filter(|min| *min > 0)),
+        count(node.max_items),
+        " entries",
+    );
+    limit(count(node.min_properties), count(node.max_properties), " fields");
+    if let Some(pattern) = &node.pattern {
+        words.push_str(&format!(" matching {}", quoted_pattern(pattern.as_str())));
+    }
+    words
+}
+
+/// Patterns are shown whole: they are the definition's, not the user's.
+fn quoted_pattern(pattern: &str) -> String {
+    if pattern.len() > 256 {
+        quoted(pattern)
+    } else {
+        pattern.to_owned()
+    }
+}

@@ -1,0 +1,32 @@
+//! Group `work.open-cluster-management.io`: workload distribution with rollout strategies.
+
+mod config;
+mod manifest_work;
+mod replica_set;
+mod rollout;
+
+pub use config::{
+    CelConditionExpression, ConditionRule, ConditionRuleType, FeedbackRule, FeedbackScrapeType, FeedbackType,
+    IgnoreField, IgnoreFieldsCondition, JsonPath, ManifestConfigOption, ServerSideApplyConfig,
+    UpdateStrategy, UpdateStrategyType,
+};
+pub use manifest_work::{
+    DeleteOption, DeletePropagationPolicy, Executor, ExecutorServiceAccount, ExecutorSubject,
+    ExecutorSubjectType, FeedbackValue, FieldValue, FieldValueType, ManifestCondition, ManifestResourceMeta,
+    ManifestResourceStatus, ManifestWork, ManifestWorkSpec, ManifestWorkStatus, ManifestsTemplate,
+    ResourceIdentifier, SelectivelyOrphan, StatusFeedback,
+};
+pub use replica_set::{
+    CascadeDeletionPolicy, LocalPlacementReference, ManifestWorkReplicaSet, ManifestWorkReplicaSetSpec,
+    ManifestWorkReplicaSetStatus, PlacementSummary, Summary,
+};
+pub use rollout::{
+    MandatoryDecisionGroup, RolloutAll, RolloutConfig, RolloutProgressive, RolloutProgressivePerGroup,
+    RolloutStrategy, RolloutType,
+};
+
+/// The API group of every kind in this module.
+pub const GROUP: &str = "work.open-cluster-management.io";
+
+/// How many bytes the manifests of one ManifestWork may have together.
+pub const MAX_MANIFESTS_BYTES: usize = 500 * 1024;

@@ -1,0 +1,158 @@
+//! The functions, one library per file. Each file lists its overloads with their types in one table; this module
+//! only finds them by name.
+
+pub(crate) mod cidr;
+mod convert;
+pub(crate) mod format;
+mod format_string;
+mod ip;
+mod lists;
+mod named_formats;
+mod optional;
+mod parse_json;
+pub(crate) mod pattern;
+pub(crate) mod quantity;
+mod regex;
+mod scores;
+mod semver;
+mod standard;
+mod strings;
+pub(crate) mod text;
+pub(crate) mod time;
+mod time_functions;
+pub(crate) mod urls;
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Debug, Formatter};
+use std::sync::LazyLock;
+
+use crate::error::{EvalError, Failure};
+use crate::eval::Context;
+use crate::library::pattern::Pattern;
+use crate::types::{Kind, Shape};
+use crate::value::Val;
+
+/// What an operation gives.
+pub(crate) type Outcome<T = Val> = Result<T, Failure>;
+
+/// Whether a function is called as `f(x)` or as `x.f()`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    Global,
+    Member,
+}
+
+/// The code of a function. Arguments fit the shapes of the signature on their outermost level.
+#[derive(Clone, Copy)]
+pub(crate) enum Run {
+    Plain(fn(&mut Context<'_, '_>, &[Val]) -> Outcome),
+    /// The second argument is a pattern, given compiled.
+    Pattern(fn(&mut Context<'_, '_>, &Pattern, &[Val]) -> Outcome),
+}
+
+/// One overload of a function.
+pub(crate) struct Function {
+    pub(crate) name: &'static str,
+    pub(crate) style: Style,
+    /// Receiver first.
+    pub(crate) parameters: &'static [Shape],
+    pub(crate) result: Shape,
+    pub(crate) run: Run,
+}
+
+impl Debug for Function {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{:?}", self.name, self.parameters)
+    }
+}
+
+/// The most parameters any function has, receiver included; arguments are kept in an array of this size.
+pub(crate) const MAX_PARAMETERS: usize = 4;
+
+/// All overloads of a name; none when there is no such function.
+pub(crate) fn overloads(name: &str) -> &'static [&'static Function] {
+    static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyLock::new(|| {
+        let mut by_name: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for function in LIBRARIES.into_iter().flatten() {
+            by_name.entry(function.name).or_default().push(function);
+        }
+        by_name
+    });
+    BY_NAME.get(name).map_or(&[], Vec::as_slice)
+}
+
+const LIBRARIES: [&[Function]; 15] = [
+    standard::FUNCTIONS,
+    convert::FUNCTIONS,
+    time_functions::FUNCTIONS,
+    strings::FUNCTIONS,
+    lists::FUNCTIONS,
+    regex::FUNCTIONS,
+    urls::FUNCTIONS,
+    quantity::FUNCTIONS,
+    ip::FUNCTIONS,
+    cidr::FUNCTIONS,
+    format::FUNCTIONS,
+    semver::FUNCTIONS,
+    optional::FUNCTIONS,
+    parse_json::FUNCTIONS,
+    scores::FUNCTIONS,
+];
+
+const BOOL: Shape = Shape::Is(Kind::Bool);
+const INT: Shape = Shape::Is(Kind::Int);
+const UINT: Shape = Shape::Is(Kind::Uint);
+const DOUBLE: Shape = Shape::Is(Kind::Double);
+const STRING: Shape = Shape::Is(Kind::String);
+const BYTES: Shape = Shape::Is(Kind::Bytes);
+const TIMESTAMP: Shape = Shape::Is(Kind::Timestamp);
+const DURATION: Shape = Shape::Is(Kind::Duration);
+
+type Plain = fn(&mut Context<'_, '_>, &[Val]) -> Outcome;
+
+const fn member(name: &'static str, parameters: &'static [Shape], result: Shape, run: Plain) -> Function {
+    Function {
+        name,
+        style: Style::Member,
+        parameters,
+        result,
+        run: Run::Plain(run),
+    }
+}
+
+const fn global(name: &'static str, parameters: &'static [Shape], result: Shape, run: Plain) -> Function {
+    Function {
+        name,
+        style: Style::Global,
+        parameters,
+        result,
+        run: Run::Plain(run),
+    }
+}
+
+/// The error of a function that was given operands it has no code for.
+fn mismatch(function: &'static str, arguments: &[Val]) -> Failure {
+    EvalError::no_such_overload(function, &arguments.iter().collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_signature_has_more_parameters_than_the_evaluator_keeps() {
+        for function in LIBRARIES.into_iter().flatten() {
+            assert!(function.parameters.len() <= MAX_PARAMETERS, "{function:?}");
+        }
+    }
+
+    #[test]
+    fn every_member_function_has_a_receiver() {
+        for function in LIBRARIES.into_iter().flatten() {
+            assert!(
+                function.style == Style::Global || !function.parameters.is_empty(),
+                "{function:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Compiled regular expressions and what running them costs.
+//!
+//! Users write RE2 patterns, as Go reads them. The engine here differs in a few places that matter (its `\w` and `\d`
+//! know all of Unicode, a `[` inside brackets opens a nested set), so patterns are translated first.
+
+use regex::{Regex, RegexBuilder};
+
+/// Compiled sizes that are tried, smallest first; the one that fits tells how much work each byte of text can be.
+/// A long alternation of cluster names fits into the largest, nested repetitions do not.
+const SIZES: [usize; 4] = [4 * 1024, 16 * 1024, 64 * 1024, 256 * 1024];
+
+/// Compiled bytes that cost one unit per ten bytes of text. The engine's slowest mode visits one state, about 140
+/// bytes, per byte of text; this keeps a unit below a microsecond even then.
+const SIZE_PER_UNIT: usize = 512;
+
+/// A pattern ready to run.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    regex: Regex,
+    weight: u64,
+}
+
+impl Pattern {
+    /// Compiles a pattern, or says in one line why not.
+    pub(crate) fn compile(pattern: &str) -> Result<Pattern, String> {
+        let translated = translate(pattern);
+        let mut reason = String::new();
+        for size in SIZES {
+            match RegexBuilder::new(&translated).size_limit(size).build() {
+                Ok(regex) => {
+                    let weight = (size / SIZE_PER_UNIT).max(pattern.len().div_ceil(4)) as u64;
+                    return Ok(Pattern { regex, weight });
+                }
+                Err(regex::Error::CompiledTooBig(_)) => {
+                    reason = format!("too large, compiles to more than {size} bytes")
+                }
+                Err(error) => {
+                    let text = error.to_string();
+                    return Err(text
+                        .lines()
+                        .last()
+                        .unwrap_or_default()
+                        .trim_start_matches("error: ")
+                        .to_owned());
+                }
+            }
+        }
+        Err(reason)
+    }
+
+    /// What compiling a pattern costs while evaluating: it can take a millisecond.
+    pub(crate) fn compile_cost(pattern: &str) -> u64 {
+        2_000 + pattern.len() as u64 * 50
+    }
+
+    pub(super) fn regex(&self) -> &Regex {
+        &self.regex
+    }
+
+    /// What running the pattern over a text costs.
+    pub(super) fn cost(&self, text: &str) -> u64 {
+        (text.len() as u64 + 1).div_ceil(10).saturating_mul(self.weight)
+    }
+}
+
+/// RE2 syntax as the engine's.
+fn translate(pattern: &str) -> String {
+    let mut output = String::with_capacity(pattern.len() + 16);
+    let mut rest = pattern;
+    while let Some(character) = rest.chars().next() {
+        rest = &rest[character.len_utf8()..];
+        match character {
+            '\\' => rest = escape(rest, &mut output, Place::Outside),
+            '[' => rest = set(rest, &mut output),
+            other => output.push(other),
+        }
+    }
+    output
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Outside,
+    InSet,
+}
+
+/// What follows a backslash; gives what is left of the pattern.
+fn escape<'p>(rest: &'p str, output: &mut String, place: Place) -> &'p str {
+    let Some(escaped) = rest.chars().next() else {
+        output.push('\\');
+        return rest;
+    };
+    let after = &rest[escaped.len_utf8()..];
+    match (escaped, place) {
+        ('w', _) => output.push_str("[0-9A-Za-z_]"),
+        ('W', _) => output.push_str("[^0-9A-Za-z_]"),
+        ('d', _) => output.push_str("[0-9]"),
+        ('D', _) => output.push_str("[^0-9]"),
+        ('s', _) => output.push_str(r"[\t\n\f\r ]"),
+        ('S', _) => output.push_str(r"[^\t\n\f\r ]"),
+        ('b', Place::Outside) => output.push_str(r"(?-u:\b)"),
+        ('B', Place::Outside) => output.push_str(r"(?-u:\B)"),
+        ('Q', Place::Outside) => {
+            let (literal, after) = after.split_once(r"\E").unwrap_or((after, ""));
+            output.push_str(&regex::escape(literal));
+            return after;
+        }
+        (other, _) => {
+            output.push('\\');
+            output.push(other);
+        }
+    }
+    after
+}
+
+/// A set in brackets; gives what is left of the pattern. Inside, only `\`, `]`, a leading `^`, `-` and `[:name:]`
+/// are special in RE2.
+fn set<'p>(mut rest: &'p str, output: &mut String) -> &'p str {
+    output.push('[');
+    if let Some(after) = rest.strip_prefix('^') {
+        output.push('^');
+        rest = after;
+    }
+    // Right after the opening, these stand for themselves.
+    for leading in [']', '-'] {
+        if let Some(after) = rest.strip_prefix(leading) {
+            output.push('\\');
+            output.push(leading);
+            rest = after;
+        }
+    }
+    while let Some(character) = rest.chars().next() {
+        let after = &rest[character.len_utf8()..];
+        match character {
+            '\\' => {
+                rest = escape(after, output, Place::InSet);
+                continue;
+            }
+            ']' => {
+                output.push(']');
+                return after;
+            }
+            '[' if after.starts_with(':') && after.contains(":]") => {
+                let end = after.find(":]").map_or(0, |end| end + 2);
+                output.push('[');
+                output.push_str(&after[..end]);
+                rest = &after[end..];
+                continue;
+            }
+            '[' | '&' | '~' => {
+                output.push('\\');
+                output.push(character);
+            }
+            '-' if after.starts_with('-') => {
+                output.push_str(r"-\-");
+                rest = &after[1..];
+                continue;
+            }
+            other => output.push(other),
+        }
+        rest = after;
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(pattern: &str, text: &str) -> bool {
+        Pattern::compile(pattern)
+            .unwrap_or_else(|reason| panic!("{pattern}: {reason}"))
+            .regex
+            .is_match(text)
+    }
+
+    #[test]
+    fn patterns_mean_what_they_mean_in_go() {
+        let table = [
+            (r"^\w$", "é", false),
+            (r"^\w$", "a", true),
+            (r"^\W$", "é", true),
+            (r"^[\w-]+$", "a-b_c", true),
+            (r"^[^\d]$", "5", false),
+            (r"^\d$", "٣", false),
+            (r"\bdev\b", "x dev y", true),
+            (r"a\Bb", "ab", true),
+            (r"^.$", "é", true),
+            (r"^\pL$", "é", true),
+            (r"^[[]$", "[", true),
+            (r"^[a&&b]$", "&", true),
+            (r"^[]a]$", "]", true),
+            (r"^[^]a]$", "]", false),
+            (r"^[-a]$", "-", true),
+            (r"^[+--]$", ",", true),
+            (r"^[[:digit:]a]+$", "4a", true),
+            (r"^\Qa.b\E$", "a.b", true),
+            (r"^\Qa.b\E$", "axb", false),
+            (r"(?i)PROD", "prod", true),
+            (r"^1\.3[0-9]\.", "1.31.2", true),
+            (r"\s", "\u{a0}", false),
+        ];
+        for (pattern, text, expected) in table {
+            assert_eq!(matches(pattern, text), expected, "{pattern} on {text}");
+        }
+    }
+
+    #[test]
+    fn broken_patterns_are_refused_in_one_line() {
+        for pattern in [
+            "(",
+            "[",
+            r"\",
+            "*",
+            "a{1000}{1000}",
+            "(?=a)",
+            "[z-a]",
+            r"\Q(\E(",
+            "[[:x:]]",
+            "[\\",
+        ] {
+            let reason = Pattern::compile(pattern).unwrap_err();
+            assert!(
+                !reason.is_empty() && !reason.contains('\n'),
+                "{pattern}: {reason}"
+            );
+        }
+    }
+
+    #[test]
+    fn larger_patterns_cost_more_to_run() {
+        let cost = |pattern: &str| Pattern::compile(pattern).unwrap().cost("some text");
+        assert!(cost("[ab]*a[ab]{300}c") > 10 * cost("[ab]*a[ab]{3}c"));
+    }
+}

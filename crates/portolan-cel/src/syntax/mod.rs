@@ -1,0 +1,8 @@
+//! From source text to a syntax tree. Macros are left as calls; the checker gives them their meaning.
+
+pub(crate) mod ast;
+mod lexer;
+mod literal;
+mod parser;
+
+pub(crate) use parser::parse;

@@ -1,0 +1,181 @@
+//! Conditions of a Placement: what is true of its decision, in words that OCM's users know.
+
+use portolan_api::labels::{conditions, messages, reasons};
+use serde::Serialize;
+
+use crate::fleet::{Fleet, Inventory};
+use crate::layout::SlicesRefused;
+use crate::outcome::Outcome;
+use crate::status::Code;
+
+/// The last decision stands because there is no new one.
+pub const DECISION_KEPT: &str = "DecisionKept";
+/// A spread constraint left clusters out.
+pub const SPREAD_SATISFIED: &str = "SpreadConstraintsSatisfied";
+/// Reason of a [`SPREAD_SATISFIED`] condition that is False.
+pub const SPREAD_UNSATISFIABLE: &str = "SpreadConstraintUnsatisfiable";
+/// Reason of a refusal to write slices because there would be too many.
+pub const TOO_MANY_SLICES: &str = "TooManySlices";
+
+/// A condition without its times, which only a writer knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Condition {
+    /// What the condition is about.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// `True` or `False`.
+    pub status: String,
+    /// One word for programs.
+    pub reason: String,
+    /// A sentence for people.
+    pub message: String,
+}
+
+impl Condition {
+    fn new(type_: &str, status: bool, reason: &str, message: impl Into<String>) -> Condition {
+        let status = if status { "True" } else { "False" };
+        Condition {
+            type_: type_.into(),
+            status: status.into(),
+            reason: reason.into(),
+            message: message.into(),
+        }
+    }
+}
+
+/// The conditions of an outcome. `kept` is the number of clusters in a last decision that is kept.
+pub(crate) fn of(fleet: &Fleet, wanted: &[String], outcome: &Outcome, kept: Option<usize>) -> Vec<Condition> {
+    let mut conditions = vec![satisfied(fleet, wanted, outcome), misconfigured(outcome)];
+    if let Some(clusters) = kept.filter(|clusters| *clusters > 0) {
+        conditions.push(Condition::new(
+            DECISION_KEPT,
+            true,
+            if outcome.status.code == Code::Misconfigured {
+                reasons::MISCONFIGURED
+            } else {
+                "EvaluationFailed"
+            },
+            format!(
+                "The last decision of {clusters} clusters is kept until the placement can be evaluated again"
+            ),
+        ));
+    }
+    if !outcome.skipped.is_empty() {
+        conditions.push(Condition::new(
+            SPREAD_SATISFIED,
+            false,
+            SPREAD_UNSATISFIABLE,
+            spread_message(outcome),
+        ));
+    }
+    conditions
+}
+
+/// The condition for slices that were not written, where there is one.
+pub(crate) fn of_refusal(refused: &SlicesRefused) -> Option<Condition> {
+    match refused {
+        SlicesRefused::NoDecision => None,
+        SlicesRefused::DecisionKeyConflict { .. } => Some(Condition::new(
+            conditions::DECISION_KEY_CONFLICT,
+            true,
+            conditions::DECISION_KEY_CONFLICT,
+            refused.to_string(),
+        )),
+        SlicesRefused::TooManySlices { .. } => Some(Condition::new(
+            TOO_MANY_SLICES,
+            true,
+            TOO_MANY_SLICES,
+            refused.to_string(),
+        )),
+    }
+}
+
+fn satisfied(fleet: &Fleet, wanted: &[String], outcome: &Outcome) -> Condition {
+    let is = |status, reason, message: String| {
+        Condition::new(conditions::PLACEMENT_SATISFIED, status, reason, message)
+    };
+    let sets = &outcome.eligibility;
+    if sets.bound.is_empty() {
+        return is(
+            false,
+            reasons::NO_MANAGED_CLUSTER_SET_BINDINGS,
+            messages::NO_BINDINGS.to_owned(),
+        );
+    }
+    if sets.eligible.is_empty() {
+        let message = format!(
+            "None of ManagedClusterSets [{}] is bound to placement namespace",
+            wanted.join(",")
+        );
+        return is(false, reasons::NO_INTERSECTION, message);
+    }
+    if outcome.candidates.is_empty() && outcome.status.code != Code::Error {
+        let message = match fleet.inventory() {
+            Inventory::ManagedClusters => {
+                format!(
+                    "All ManagedClusterSets [{}] have no member ManagedCluster",
+                    sets.eligible.join(",")
+                )
+            }
+            Inventory::ClusterProfiles => {
+                format!(
+                    "No ClusterProfile in the namespace is in any of [{}]",
+                    sets.eligible.join(",")
+                )
+            }
+        };
+        return is(false, reasons::ALL_MANAGED_CLUSTER_SETS_EMPTY, message);
+    }
+    if outcome.status.code == Code::Error {
+        return is(
+            false,
+            reasons::NOT_ALL_DECISIONS_SCHEDULED,
+            outcome.status.message.clone(),
+        );
+    }
+    if outcome.selected.is_empty() {
+        return is(
+            false,
+            reasons::NO_MANAGED_CLUSTER_MATCHED,
+            messages::NO_CLUSTER_MATCHED.to_owned(),
+        );
+    }
+    if outcome.unscheduled == 0 {
+        return is(
+            true,
+            reasons::ALL_DECISIONS_SCHEDULED,
+            messages::ALL_SCHEDULED.to_owned(),
+        );
+    }
+    let message = format!("{} cluster decisions unscheduled", outcome.unscheduled);
+    is(false, reasons::NOT_ALL_DECISIONS_SCHEDULED, message)
+}
+
+fn misconfigured(outcome: &Outcome) -> Condition {
+    let type_ = conditions::PLACEMENT_MISCONFIGURED;
+    let status = &outcome.status;
+    if status.code == Code::Misconfigured {
+        return Condition::new(
+            type_,
+            true,
+            reasons::MISCONFIGURED,
+            format!("{}:{}", status.plugin, status.message),
+        );
+    }
+    Condition::new(type_, false, reasons::SUCCEED_CONFIGURED, messages::CONFIGURED)
+}
+
+fn spread_message(outcome: &Outcome) -> String {
+    let mut constraints: Vec<usize> = outcome.skipped.iter().map(|skipped| skipped.constraint).collect();
+    constraints.sort_unstable();
+    constraints.dedup();
+    let list: Vec<String> = constraints
+        .iter()
+        .map(|index| format!("spec.spreadPolicy.spreadConstraints[{index}]"))
+        .collect();
+    format!(
+        "{} kept {} clusters out that passed every filter",
+        list.join(" and "),
+        outcome.skipped.len()
+    )
+}

@@ -1,0 +1,216 @@
+//! The whole answer for one placement: outcome, conditions, objects.
+
+use jiff::Timestamp;
+use portolan_api::cluster::{
+    DecisionGroupStatus, Placement, PlacementDecision, PlacementStatus, SortBy, UpdateStrategyType,
+};
+use portolan_api::labels::ocm;
+use portolan_api::multicluster;
+
+use crate::conditions::{self, Condition};
+use crate::engine::Engine;
+use crate::filter::taint_toleration::earliest;
+use crate::fleet::Inventory;
+use crate::layout::{self, Desired, Layout, PublishScores, ScorePolicy, SlicesRefused};
+use crate::model::Group;
+use crate::outcome::Outcome;
+use crate::placement::PlacementKey;
+use crate::status::Code;
+
+/// What the placement has stored: all of its own objects, and those of others that might be in the way.
+#[derive(Clone, Debug, Default)]
+pub struct Stored {
+    /// OCM decisions.
+    pub decisions: Vec<PlacementDecision>,
+    /// KEP slices.
+    pub slices: Vec<multicluster::PlacementDecision>,
+}
+
+/// Outcome, conditions and objects of one placement.
+#[derive(Debug)]
+#[must_use = "a decision does nothing until it is planned and written"]
+pub struct Decision {
+    /// How the decision came about.
+    pub outcome: Outcome,
+    /// Conditions for the placement's status.
+    pub conditions: Vec<Condition>,
+    /// The objects to be there in the end. On Misconfigured or Error: those that are there.
+    pub layout: Layout,
+    /// When to evaluate again though nothing changed.
+    pub requeue_at: Option<Timestamp>,
+}
+
+/// Decides one placement of the engine. The engine must have observed `stored.decisions`.
+pub fn decide(
+    engine: &mut Engine,
+    key: &PlacementKey,
+    stored: &Stored,
+    publish: PublishScores,
+    now: Timestamp,
+) -> Option<Decision> {
+    let outcome = engine.evaluate(key, now)?;
+    let placement = engine.placement(key)?;
+    Some(dress(engine, placement, outcome, stored, publish, now))
+}
+
+/// Adds conditions and objects to an outcome.
+pub fn dress(
+    engine: &Engine,
+    placement: &Placement,
+    outcome: Outcome,
+    stored: &Stored,
+    publish: PublishScores,
+    now: Timestamp,
+) -> Decision {
+    let fleet = engine.fleet();
+    let keeps = outcome.status.keeps_last_decision();
+    let layout = match keeps {
+        true => keep(placement, &outcome, stored),
+        false => lay_out(engine, placement, &outcome, stored, ScorePolicy { publish, now }),
+    };
+    let kept = keeps.then(|| {
+        layout
+            .decision_groups
+            .iter()
+            .map(|group| group.cluster_count.max(0) as usize)
+            .sum()
+    });
+    let mut conditions = conditions::of(fleet, &placement.spec.cluster_sets, &outcome, kept);
+    if let Err(refused) = &layout.slices {
+        conditions.extend(conditions::of_refusal(refused));
+    }
+    let requeue_at = earliest(outcome.requeue_at, layout.scores_due);
+    Decision {
+        outcome,
+        conditions,
+        layout,
+        requeue_at,
+    }
+}
+
+fn lay_out(
+    engine: &Engine,
+    placement: &Placement,
+    outcome: &Outcome,
+    stored: &Stored,
+    policy: ScorePolicy,
+) -> Layout {
+    let namespace = placement.metadata.namespace.as_deref().unwrap_or_default();
+    let groups = outcome.named_groups(engine.fleet());
+    let desired = Desired {
+        placement,
+        groups: &groups,
+        grouped: has_groups(placement),
+        ordered: matches!(placement.spec.sort_by, Some(SortBy::Score)),
+        profile_namespace: namespace,
+    };
+    layout::layout(desired, &stored.decisions, &stored.slices, policy)
+}
+
+/// The objects as they are. A placement that was wrong from the start has none: it gets one empty OCM decision, as
+/// OCM's own readers expect, and no slice.
+fn keep(placement: &Placement, outcome: &Outcome, stored: &Stored) -> Layout {
+    let ordered = matches!(placement.spec.sort_by, Some(SortBy::Score));
+    if stored.decisions.is_empty() && outcome.status.code == Code::Misconfigured {
+        let desired = Desired {
+            placement,
+            groups: &[Group::default()],
+            grouped: false,
+            ordered,
+            profile_namespace: "",
+        };
+        let policy = ScorePolicy {
+            publish: PublishScores::Never,
+            now: Timestamp::UNIX_EPOCH,
+        };
+        let empty = layout::layout(desired, &[], &[], policy);
+        return Layout {
+            slices: Err(SlicesRefused::NoDecision),
+            ..empty
+        };
+    }
+    Layout {
+        decision_groups: groups_of(&stored.decisions),
+        decisions: stored.decisions.clone(),
+        slices: Ok(stored.slices.clone()),
+        scores_due: None,
+        writes_decision_status: false,
+        ordered,
+    }
+}
+
+/// `status.decisionGroups` as stored decisions tell it.
+fn groups_of(decisions: &[PlacementDecision]) -> Vec<DecisionGroupStatus> {
+    let mut groups: std::collections::BTreeMap<i32, DecisionGroupStatus> = std::collections::BTreeMap::new();
+    for decision in decisions {
+        let label = |key: &str| {
+            decision
+                .metadata
+                .labels
+                .as_ref()
+                .and_then(|labels| labels.get(key))
+                .cloned()
+        };
+        let index = label(ocm::DECISION_GROUP_INDEX)
+            .and_then(|index| index.parse().ok())
+            .unwrap_or(0);
+        let group = groups.entry(index).or_insert_with(|| DecisionGroupStatus {
+            decision_group_index: index,
+            decision_group_name: label(ocm::DECISION_GROUP_NAME).unwrap_or_default(),
+            ..DecisionGroupStatus::default()
+        });
+        group.decisions.extend(decision.metadata.name.clone());
+        let clusters = decision
+            .status
+            .as_ref()
+            .map_or(0, |status| status.decisions.len());
+        group.cluster_count = group
+            .cluster_count
+            .saturating_add(i32::try_from(clusters).unwrap_or(i32::MAX));
+    }
+    groups.into_values().collect()
+}
+
+/// Whether the placement divides its clusters into groups.
+pub fn has_groups(placement: &Placement) -> bool {
+    placement
+        .spec
+        .decision_strategy
+        .as_ref()
+        .is_some_and(|strategy| strategy.group_strategy.is_some())
+}
+
+/// How the placement wants its OCM objects to be updated.
+pub fn update_strategy(placement: &Placement) -> UpdateStrategyType {
+    let strategy = placement
+        .spec
+        .decision_strategy
+        .as_ref()
+        .and_then(|strategy| strategy.update_strategy.as_ref());
+    strategy.and_then(|strategy| strategy.r#type).unwrap_or_default()
+}
+
+impl Decision {
+    /// The status to write last, but for the times of conditions.
+    pub fn placement_status(&self) -> PlacementStatus {
+        let selected: i32 = self
+            .layout
+            .decision_groups
+            .iter()
+            .map(|group| group.cluster_count)
+            .sum();
+        PlacementStatus {
+            number_of_selected_clusters: selected,
+            decision_groups: self.layout.decision_groups.clone(),
+            ..PlacementStatus::default()
+        }
+    }
+}
+
+/// Which inventory a set of objects speaks of when nobody says: profiles only when there is no ManagedCluster.
+pub fn detect_inventory(managed_clusters: usize, profiles: usize) -> Inventory {
+    match (managed_clusters, profiles) {
+        (0, 1..) => Inventory::ClusterProfiles,
+        _ => Inventory::ManagedClusters,
+    }
+}

@@ -1,0 +1,225 @@
+//! Which placements a change concerns.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use super::{Engine, PlacementId};
+use crate::fleet::{ClusterDelta, ClusterId};
+use crate::placement::{Dependencies, PlacementKey};
+
+/// Inverted index from what placements look at to the placements.
+#[derive(Debug, Default)]
+pub(crate) struct Watchers {
+    labels: HashMap<Arc<str>, BTreeSet<PlacementId>>,
+    claims: HashMap<Arc<str>, BTreeSet<PlacementId>>,
+    score_resources: HashMap<Arc<str>, BTreeSet<PlacementId>>,
+    cel: BTreeSet<PlacementId>,
+    cel_scores: BTreeSet<PlacementId>,
+    cpu: BTreeSet<PlacementId>,
+    memory: BTreeSet<PlacementId>,
+}
+
+impl Watchers {
+    pub(crate) fn add(&mut self, id: PlacementId, dependencies: &Dependencies) {
+        let put = |map: &mut HashMap<Arc<str>, BTreeSet<PlacementId>>, key: &Arc<str>| {
+            map.entry(key.clone()).or_default().insert(id);
+        };
+        dependencies
+            .label_keys()
+            .for_each(|key| put(&mut self.labels, key));
+        dependencies
+            .claim_keys()
+            .for_each(|key| put(&mut self.claims, key));
+        dependencies
+            .score_resources
+            .iter()
+            .for_each(|key| put(&mut self.score_resources, key));
+        for (set, wanted) in self.flags(dependencies) {
+            if wanted {
+                set.insert(id);
+            }
+        }
+    }
+
+    pub(crate) fn remove(&mut self, id: PlacementId, dependencies: &Dependencies) {
+        let take = |map: &mut HashMap<Arc<str>, BTreeSet<PlacementId>>, key: &Arc<str>| {
+            if let Some(set) = map.get_mut(key) {
+                set.remove(&id);
+                if set.is_empty() {
+                    map.remove(key);
+                }
+            }
+        };
+        dependencies
+            .label_keys()
+            .for_each(|key| take(&mut self.labels, key));
+        dependencies
+            .claim_keys()
+            .for_each(|key| take(&mut self.claims, key));
+        dependencies
+            .score_resources
+            .iter()
+            .for_each(|key| take(&mut self.score_resources, key));
+        for (set, wanted) in self.flags(dependencies) {
+            if wanted {
+                set.remove(&id);
+            }
+        }
+    }
+
+    fn flags(&mut self, dependencies: &Dependencies) -> [(&mut BTreeSet<PlacementId>, bool); 4] {
+        [
+            (&mut self.cel, dependencies.cel),
+            (&mut self.cel_scores, dependencies.cel_scores),
+            (&mut self.cpu, dependencies.cpu),
+            (&mut self.memory, dependencies.memory),
+        ]
+    }
+
+    /// Placements that look at anything the change touched, besides taints and membership.
+    fn of(&self, delta: &ClusterDelta) -> BTreeSet<PlacementId> {
+        let mut ids = BTreeSet::new();
+        let keys =
+            |map: &HashMap<Arc<str>, BTreeSet<PlacementId>>, keys: &[Arc<str>], ids: &mut BTreeSet<_>| {
+                keys.iter()
+                    .filter_map(|key| map.get(key))
+                    .for_each(|set| ids.extend(set));
+            };
+        keys(&self.labels, &delta.labels, &mut ids);
+        keys(&self.claims, &delta.claims, &mut ids);
+        if delta.any {
+            ids.extend(&self.cel);
+        }
+        if delta.cpu {
+            ids.extend(&self.cpu);
+        }
+        if delta.memory {
+            ids.extend(&self.memory);
+        }
+        ids
+    }
+}
+
+impl Engine {
+    pub(super) fn cluster_changed(&mut self, delta: &ClusterDelta) {
+        let Some(cluster) = delta.cluster.filter(|_| delta.any) else {
+            return;
+        };
+        let everyone = delta.presence || delta.taints || delta.membership;
+        let ids: Vec<PlacementId> = match everyone {
+            true => (0..self.placements.len()).collect(),
+            false => self.watchers.of(delta).into_iter().collect(),
+        };
+        for id in ids {
+            if self.concerns(id, cluster, delta) {
+                self.make_due(id);
+            }
+        }
+    }
+
+    /// A placement is concerned when the cluster starts or stops matching, or matches and something that is looked
+    /// at in matching clusters changed.
+    fn concerns(&mut self, id: PlacementId, cluster: ClusterId, delta: &ClusterDelta) -> bool {
+        let Some(state) = self.placements[id].as_ref() else {
+            return false;
+        };
+        let before = state.matched.contains(cluster);
+        let membership = delta.presence || delta.membership;
+        let after = match membership || state.dependencies.concern_match(delta) {
+            true => {
+                let namespace = state.placement.metadata.namespace.as_deref().unwrap_or_default();
+                let sets = &state.placement.spec.cluster_sets;
+                self.fleet.is_candidate(namespace, sets, cluster)
+                    && self.fleet.matches(state.predicates(), cluster)
+            }
+            false => before,
+        };
+        if before != after || (after && state.dependencies.concern_placed(delta)) {
+            return true;
+        }
+        membership && {
+            let namespace = state.placement.metadata.namespace.as_deref().unwrap_or_default();
+            let has_candidates = self
+                .fleet
+                .has_candidates(namespace, &state.placement.spec.cluster_sets);
+            has_candidates != state.had_candidates
+        }
+    }
+
+    fn make_due(&mut self, id: PlacementId) {
+        if let Some(state) = &self.placements[id] {
+            self.due.insert(PlacementKey::of(&state.placement));
+        }
+    }
+
+    /// Placements that could choose from the set, before or after the change.
+    pub(super) fn set_changed(&mut self, set: &str) {
+        let concerned: Vec<PlacementKey> = self
+            .ids
+            .iter()
+            .filter(|(key, id)| {
+                self.fleet.is_bound(&key.namespace, set)
+                    && self.placements[**id]
+                        .as_ref()
+                        .is_some_and(|state| asks_for(&state.placement.spec.cluster_sets, set))
+            })
+            .map(|(key, _)| key.clone())
+            .collect();
+        self.due.extend(concerned);
+    }
+
+    /// Placements of the namespace. Also those that ask for other sets: whether any set is bound at all is part of
+    /// their conditions.
+    pub(super) fn binding_changed(&mut self, namespace: &str, _set: &str) {
+        let first = PlacementKey::new(namespace, "");
+        let concerned: Vec<PlacementKey> = self
+            .ids
+            .range(first..)
+            .map(|(key, _)| key)
+            .take_while(|key| &*key.namespace == namespace)
+            .cloned()
+            .collect();
+        self.due.extend(concerned);
+    }
+
+    pub(super) fn score_changed(&mut self, slot: ClusterId, resource: &str) {
+        for cluster in self.fleet.clusters_scored_by(slot) {
+            self.score_changed_for(cluster, resource);
+        }
+    }
+
+    pub(super) fn score_changed_for(&mut self, cluster: ClusterId, resource: &str) {
+        let scoring: Vec<PlacementId> = self
+            .watchers
+            .score_resources
+            .get(resource)
+            .into_iter()
+            .flatten()
+            .copied()
+            .collect();
+        for id in scoring {
+            if self.placements[id]
+                .as_ref()
+                .is_some_and(|state| state.matched.contains(cluster))
+            {
+                self.make_due(id);
+            }
+        }
+        let delta = ClusterDelta {
+            cluster: Some(cluster),
+            any: true,
+            ..ClusterDelta::default()
+        };
+        for id in self.watchers.cel_scores.clone() {
+            if self.concerns(id, cluster, &delta) {
+                self.make_due(id);
+            }
+        }
+    }
+}
+
+fn asks_for(cluster_sets: &[String], set: &str) -> bool {
+    cluster_sets.is_empty() || cluster_sets.iter().any(|wanted| wanted == set)
+}

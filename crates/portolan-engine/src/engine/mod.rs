@@ -1,0 +1,310 @@
+//! The engine: takes changes one by one, knows which placements each concerns, and evaluates only those.
+//!
+//! It never evaluates because another placement's decision changed: Balance and Steady feed back, and re-triggering
+//! on them would never settle. Placements due together are evaluated in (namespace, name) order, each folding its
+//! outcome into the counts before the next.
+
+mod affected;
+mod state;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use portolan_api::cluster::{
+    AddOnPlacementScore, ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement,
+    PlacementDecision,
+};
+use portolan_api::multicluster::ClusterProfile;
+
+use crate::evaluate;
+use crate::fleet::{Fleet, Inventory};
+use crate::outcome::Outcome;
+use crate::placement::PlacementKey;
+use affected::Watchers;
+pub(crate) use state::PlacementState;
+
+/// Fleet, placements and what each of them decided last.
+#[derive(Debug, Default)]
+pub struct Engine {
+    fleet: Fleet,
+    placements: Vec<Option<PlacementState>>,
+    ids: BTreeMap<PlacementKey, PlacementId>,
+    free: Vec<PlacementId>,
+    watchers: Watchers,
+    /// Placements whose outcome may have changed.
+    due: BTreeSet<PlacementKey>,
+    timers: BTreeSet<(Timestamp, PlacementKey)>,
+    /// Decisions of placements that the engine does not hold: they still count for Balance.
+    orphans: BTreeMap<PlacementKey, crate::prior::Prior>,
+}
+
+type PlacementId = usize;
+
+/// Reads.
+impl Engine {
+    /// An empty engine over the given inventory.
+    pub fn new(inventory: Inventory) -> Engine {
+        Engine {
+            fleet: Fleet::new(inventory),
+            ..Engine::default()
+        }
+    }
+
+    /// The fleet as it stands.
+    pub fn fleet(&self) -> &Fleet {
+        &self.fleet
+    }
+
+    /// Every placement in the order in which they are evaluated.
+    pub fn placements(&self) -> impl Iterator<Item = &PlacementKey> {
+        self.ids.keys()
+    }
+
+    /// The placement object last applied.
+    pub fn placement(&self, key: &PlacementKey) -> Option<&Placement> {
+        Some(&self.state(key)?.placement)
+    }
+
+    /// Placements whose outcome may have changed since they were last evaluated, timers aside.
+    pub fn due(&self) -> impl Iterator<Item = &PlacementKey> {
+        self.due.iter()
+    }
+
+    /// When the next timer runs out.
+    pub fn next_timer(&self) -> Option<Timestamp> {
+        self.timers.first().map(|(at, _)| *at)
+    }
+
+    /// Whether the placement has decided anything before.
+    pub fn has_prior(&self, key: &PlacementKey) -> bool {
+        self.state(key).is_some_and(|state| !state.prior.is_empty())
+    }
+
+    pub(crate) fn state(&self, key: &PlacementKey) -> Option<&PlacementState> {
+        self.placements[*self.ids.get(key)?].as_ref()
+    }
+}
+
+/// Trials: explanations try changes and take them back.
+impl Engine {
+    pub(crate) fn take_due(&mut self) -> BTreeSet<PlacementKey> {
+        std::mem::take(&mut self.due)
+    }
+
+    pub(crate) fn restore_due(&mut self, due: BTreeSet<PlacementKey>) {
+        self.due = due;
+    }
+}
+
+/// Changes.
+impl Engine {
+    /// A ManagedCluster was added or changed.
+    pub fn apply_cluster(&mut self, cluster: &ManagedCluster) {
+        let delta = self.fleet.apply_managed(cluster);
+        self.cluster_changed(&delta);
+    }
+
+    /// A ManagedCluster is gone.
+    pub fn remove_cluster(&mut self, name: &str) {
+        let delta = self.fleet.remove_cluster("", name);
+        self.cluster_changed(&delta);
+    }
+
+    /// A ClusterProfile was added or changed.
+    pub fn apply_profile(&mut self, profile: &ClusterProfile) {
+        let delta = self.fleet.apply_profile(profile);
+        self.cluster_changed(&delta);
+    }
+
+    /// A ClusterProfile is gone.
+    pub fn remove_profile(&mut self, namespace: &str, name: &str) {
+        let delta = self.fleet.remove_cluster(namespace, name);
+        self.cluster_changed(&delta);
+    }
+
+    /// A ManagedClusterSet was added or changed.
+    pub fn apply_set(&mut self, set: &ManagedClusterSet) {
+        if self.fleet.apply_set(set) {
+            self.set_changed(set.metadata.name.as_deref().unwrap_or_default());
+        }
+    }
+
+    /// A ManagedClusterSet is gone.
+    pub fn remove_set(&mut self, name: &str) {
+        if self.fleet.remove_set(name) {
+            self.set_changed(name);
+        }
+    }
+
+    /// A ManagedClusterSetBinding was added or changed.
+    pub fn apply_binding(&mut self, binding: &ManagedClusterSetBinding) {
+        let (namespace, name) = parts(&binding.metadata);
+        if self.fleet.apply_binding(namespace, name) {
+            self.binding_changed(namespace, name);
+        }
+    }
+
+    /// A ManagedClusterSetBinding is gone.
+    pub fn remove_binding(&mut self, namespace: &str, name: &str) {
+        if self.fleet.remove_binding(namespace, name) {
+            self.binding_changed(namespace, name);
+        }
+    }
+
+    /// An AddOnPlacementScore was added or changed.
+    pub fn apply_score(&mut self, score: &AddOnPlacementScore) {
+        if let Some(slot) = self.fleet.apply_score(score) {
+            self.score_changed(slot, score.metadata.name.as_deref().unwrap_or_default());
+        }
+    }
+
+    /// An AddOnPlacementScore is gone.
+    pub fn remove_score(&mut self, namespace: &str, name: &str) {
+        let clusters = self.fleet.find_score_slot(namespace);
+        if self.fleet.remove_score(namespace, name) {
+            for cluster in clusters {
+                self.score_changed_for(cluster, name);
+            }
+        }
+    }
+
+    /// A Placement was added or changed. Only a change of its spec makes it due.
+    pub fn apply_placement(&mut self, placement: &Placement) {
+        let key = PlacementKey::of(placement);
+        if let Some(&id) = self.ids.get(&key) {
+            let Some(state) = self.placements[id].as_mut() else {
+                return;
+            };
+            if state.placement.spec == placement.spec {
+                state.placement = placement.clone();
+                return;
+            }
+            state.unwatch(&mut self.fleet);
+            self.watchers.remove(id, &state.dependencies);
+            state.recompile(placement);
+            state.watch(&mut self.fleet);
+            self.watchers.add(id, &state.dependencies);
+        } else {
+            let prior = self.orphans.remove(&key).unwrap_or_default();
+            let id = self.free.pop().unwrap_or(self.placements.len());
+            let state = PlacementState::new(placement, prior);
+            state.watch(&mut self.fleet);
+            self.watchers.add(id, &state.dependencies);
+            if id == self.placements.len() {
+                self.placements.push(Some(state));
+            } else {
+                self.placements[id] = Some(state);
+            }
+            self.ids.insert(key.clone(), id);
+        }
+        self.due.insert(key);
+    }
+
+    /// A Placement is gone. Its decisions stay counted until they are gone too.
+    pub fn remove_placement(&mut self, key: &PlacementKey) {
+        let Some(id) = self.ids.remove(key) else { return };
+        let Some(mut state) = self.placements[id].take() else {
+            return;
+        };
+        state.unwatch(&mut self.fleet);
+        self.watchers.remove(id, &state.dependencies);
+        self.free.push(id);
+        self.due.remove(key);
+        if let Some(at) = state.requeue_at {
+            self.timers.remove(&(at, key.clone()));
+        }
+        let counted = state.take_counted(&mut self.fleet);
+        if counted.is_empty() {
+            counted.drop_from(&mut self.fleet);
+        } else {
+            self.orphans.insert(key.clone(), counted);
+        }
+    }
+
+    /// The OCM decisions of a placement as they are stored: all of them, none left out. They become what the
+    /// placement decided last. A placement that finds something other than its own last outcome is due.
+    pub fn observe_decisions(&mut self, key: &PlacementKey, decisions: &[PlacementDecision]) {
+        let prior = crate::prior::Prior::observe(&mut self.fleet, &key.namespace, decisions);
+        let state = self.ids.get(key).and_then(|&id| self.placements[id].as_mut());
+        match state {
+            Some(state) => {
+                if state.replace_prior(&mut self.fleet, prior) {
+                    self.due.insert(key.clone());
+                }
+            }
+            None => {
+                if let Some(old) = self.orphans.remove(key) {
+                    state::uncount(&mut self.fleet, &old);
+                    old.drop_from(&mut self.fleet);
+                }
+                state::count(&mut self.fleet, &prior);
+                if !prior.is_empty() {
+                    self.orphans.insert(key.clone(), prior);
+                }
+            }
+        }
+    }
+}
+
+/// Evaluation.
+impl Engine {
+    /// Evaluates one placement against the state as it is. Changes nothing that another evaluation sees.
+    pub fn evaluate(&mut self, key: &PlacementKey, now: Timestamp) -> Option<Outcome> {
+        let id = *self.ids.get(key)?;
+        let state = self.placements[id].as_ref()?;
+        let question = state.question(now);
+        evaluate::prepare(&mut self.fleet, &question);
+        Some(evaluate::evaluate(&self.fleet, &question))
+    }
+
+    /// Evaluates every placement that is due at `now`, in order, folding each outcome into the counts before the
+    /// next. The outcomes are in flight until `complete` is called for them.
+    pub fn evaluate_due(&mut self, now: Timestamp) -> Vec<(PlacementKey, Outcome)> {
+        while let Some((at, key)) = self.timers.first().cloned() {
+            if at > now {
+                break;
+            }
+            self.timers.pop_first();
+            self.due.insert(key);
+        }
+        let mut outcomes = Vec::new();
+        for key in std::mem::take(&mut self.due) {
+            let Some(outcome) = self.evaluate(&key, now) else {
+                continue;
+            };
+            self.fold(&key, &outcome);
+            outcomes.push((key, outcome));
+        }
+        outcomes
+    }
+
+    /// Makes an outcome part of the counts and remembers what later changes are compared with.
+    fn fold(&mut self, key: &PlacementKey, outcome: &Outcome) {
+        let Some(&id) = self.ids.get(key) else { return };
+        let Some(state) = self.placements[id].as_mut() else {
+            return;
+        };
+        if let Some(at) = state.requeue_at.take() {
+            self.timers.remove(&(at, key.clone()));
+        }
+        state.remember(&mut self.fleet, outcome);
+        if let Some(at) = state.requeue_at {
+            self.timers.insert((at, key.clone()));
+        }
+    }
+
+    /// The writes of the placement's last outcome are done: it is what the placement decided last.
+    pub fn complete(&mut self, key: &PlacementKey) {
+        let state = self.ids.get(key).and_then(|&id| self.placements[id].as_mut());
+        if let Some(state) = state {
+            state.complete(&mut self.fleet);
+        }
+    }
+}
+
+fn parts(metadata: &k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta) -> (&str, &str) {
+    (
+        metadata.namespace.as_deref().unwrap_or_default(),
+        metadata.name.as_deref().unwrap_or_default(),
+    )
+}

@@ -1,0 +1,161 @@
+//! One decision: filter, score, select, group.
+
+use jiff::Timestamp;
+
+use crate::filter::taint_toleration::earliest;
+use crate::filter::{predicate, taint_toleration};
+use crate::fleet::{ClusterId, Clusters, Fleet};
+use crate::group;
+use crate::outcome::{Outcome, PrioritizerScores};
+use crate::placement::{Broken, Compiled};
+use crate::prior::Prior;
+use crate::prioritize::Input;
+use crate::sabotage::{Rule, broken};
+use crate::select::{self, Ranked};
+use crate::status::Status;
+
+/// Everything an outcome depends on besides the fleet.
+pub(crate) struct Question<'a> {
+    pub(crate) namespace: &'a str,
+    pub(crate) cluster_sets: &'a [String],
+    pub(crate) compiled: &'a Result<Compiled, Broken>,
+    /// What the placement decided last.
+    pub(crate) prior: &'a Prior,
+    /// What of this placement is in the fleet's counts: the prior, or an outcome that is being written.
+    pub(crate) counted: &'a Prior,
+    pub(crate) now: Timestamp,
+}
+
+/// Brings what `evaluate` reads up to date. Idempotent.
+pub(crate) fn prepare(fleet: &mut Fleet, question: &Question<'_>) {
+    fleet.settle();
+    let predicates = match question.compiled {
+        Ok(compiled) => &compiled.predicates,
+        Err(Broken {
+            predicates: Some(predicates),
+            ..
+        }) => predicates,
+        Err(_) => return,
+    };
+    if predicates.iter().any(|predicate| !predicate.programs.is_empty()) {
+        let (_, candidates) = fleet.candidates(question.namespace, question.cluster_sets);
+        predicate::prepare(fleet, predicates, &candidates);
+    }
+}
+
+pub(crate) fn evaluate(fleet: &Fleet, question: &Question<'_>) -> Outcome {
+    let (eligibility, candidates) = fleet.candidates(question.namespace, question.cluster_sets);
+    let mut outcome = Outcome {
+        eligibility,
+        candidates,
+        ..Outcome::default()
+    };
+    let compiled = match question.compiled {
+        Ok(compiled) => compiled,
+        Err(mistake) => return misconfigured(fleet, outcome, mistake),
+    };
+    if let Some(problem) = outcome
+        .eligibility
+        .eligible
+        .iter()
+        .find_map(|set| fleet.set_problem(set))
+    {
+        outcome.status = Status::error("", problem);
+        return outcome;
+    }
+    outcome.matched = predicate::filter(fleet, &compiled.predicates, &outcome.candidates);
+    let in_decision = question.prior.clusters();
+    let (survivors, next_expiry) = taint_toleration::filter(
+        fleet,
+        &compiled.tolerations,
+        &outcome.matched,
+        &in_decision,
+        question.now,
+    );
+    outcome.survivors = survivors;
+    outcome.requeue_at = next_expiry;
+    score(fleet, question, compiled, &in_decision, &mut outcome);
+    let selection = select::select(
+        fleet,
+        &outcome.ranked,
+        &outcome.survivors,
+        &compiled.constraints,
+        compiled.number_of_clusters,
+    );
+    outcome.selected = selection.selected;
+    outcome.unscheduled = selection.unscheduled;
+    outcome.skipped = selection.skipped;
+    let sort = |clusters: &Clusters| -> Vec<ClusterId> {
+        if compiled.sort_by_score {
+            by_score(&outcome, clusters)
+        } else {
+            fleet.sorted(clusters)
+        }
+    };
+    outcome.groups = group::divide(fleet, &compiled.grouping, &outcome.selected, question.prior, sort);
+    outcome
+}
+
+/// The last decision is kept: the outcome selects nothing and has no groups to write.
+fn misconfigured(fleet: &Fleet, mut outcome: Outcome, mistake: &Broken) -> Outcome {
+    outcome.status = mistake.status.clone();
+    if let Some(predicates) = &mistake.predicates {
+        outcome.matched = predicate::filter(fleet, predicates, &outcome.candidates);
+    }
+    if broken(Rule::NeverDestroyOnDoubt) {
+        outcome.status = Status::default();
+        outcome.groups = vec![group::ClusterGroup {
+            name: "".into(),
+            clusters: Vec::new(),
+        }];
+    }
+    outcome
+}
+
+fn score(
+    fleet: &Fleet,
+    question: &Question<'_>,
+    compiled: &Compiled,
+    in_decision: &Clusters,
+    outcome: &mut Outcome,
+) {
+    let clusters: Vec<ClusterId> = outcome.survivors.iter().collect();
+    let input = Input {
+        fleet,
+        clusters: &clusters,
+        counted: question.counted,
+        in_decision,
+        now: question.now,
+    };
+    let mut totals = vec![0i64; clusters.len()];
+    for weighted in &compiled.prioritizers {
+        let scored = weighted.prioritizer.score(&input);
+        for (total, score) in totals.iter_mut().zip(&scored.scores) {
+            *total += score * weighted.weight;
+        }
+        if let Some(warning) = scored.warning {
+            outcome.status = warning;
+        }
+        outcome.requeue_at = earliest(outcome.requeue_at, scored.valid_until);
+        outcome.prioritizers.push(PrioritizerScores {
+            prioritizer: weighted.prioritizer.clone(),
+            weight: weighted.weight,
+            scores: scored.scores,
+        });
+    }
+    let (ranked, next) = select::ranks(fleet, &compiled.tolerations, &clusters, &totals, question.now);
+    outcome.ranked = ranked;
+    outcome.requeue_at = earliest(outcome.requeue_at, next);
+}
+
+/// Score first, then name. PreferNoSelect orders the choice, not the decision: the seed sorts by score alone.
+fn by_score(outcome: &Outcome, clusters: &Clusters) -> Vec<ClusterId> {
+    let mut sorted: Vec<Ranked> = outcome
+        .ranked
+        .iter()
+        .filter(|ranked| clusters.contains(ranked.cluster))
+        .copied()
+        .collect();
+    sorted.sort_unstable_by_key(|ranked| (std::cmp::Reverse(ranked.total()), ranked.rank));
+    sorted.into_iter().map(|ranked| ranked.cluster).collect()
+}

@@ -1,0 +1,372 @@
+//! The smallest change that would turn a verdict round. Every proposal is tried on the engine before it is made, so
+//! it cannot be wrong; where none works, there is none.
+
+use jiff::Timestamp;
+use portolan_api::cluster::{ManagedCluster, ManagedClusterClaim, Placement, Taint, TaintEffect};
+use serde::Serialize;
+
+use super::{Stage, Verdict};
+use crate::engine::Engine;
+use crate::fleet::Inventory;
+use crate::placement::{PlacementKey, Predicate};
+use crate::selector::{Operator, Requirement};
+
+/// A change that was tried and turns the verdict round.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Flip {
+    /// Whether the cluster is selected after the change.
+    pub selected_after: bool,
+    /// What to do, all of it.
+    pub edits: Vec<Edit>,
+}
+
+/// One thing to change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Edit {
+    /// Set a label of the cluster.
+    SetLabel {
+        /// Label key.
+        key: String,
+        /// Label value.
+        value: String,
+    },
+    /// Remove a label of the cluster.
+    RemoveLabel {
+        /// Label key.
+        key: String,
+    },
+    /// Have the cluster report a claim.
+    SetClaim {
+        /// Claim name.
+        key: String,
+        /// Claim value.
+        value: String,
+    },
+    /// Have the cluster no longer report a claim.
+    RemoveClaim {
+        /// Claim name.
+        key: String,
+    },
+    /// Remove a taint of the cluster.
+    RemoveTaint {
+        /// Taint key.
+        key: String,
+        /// Taint value.
+        value: String,
+        /// Taint effect.
+        effect: TaintEffect,
+    },
+    /// Add a taint to the cluster.
+    AddTaint {
+        /// Taint key.
+        key: String,
+        /// Taint effect.
+        effect: TaintEffect,
+    },
+    /// Change `spec.numberOfClusters` of the placement.
+    SetNumberOfClusters {
+        /// The new number.
+        number: usize,
+    },
+}
+
+impl std::fmt::Display for Edit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Edit::SetLabel { key, value } => write!(f, "set label {key}={value} on the cluster"),
+            Edit::RemoveLabel { key } => write!(f, "remove label {key} from the cluster"),
+            Edit::SetClaim { key, value } => write!(f, "have the cluster report claim {key}={value}"),
+            Edit::RemoveClaim { key } => write!(f, "have the cluster stop reporting claim {key}"),
+            Edit::RemoveTaint { key, value, effect } if value.is_empty() => {
+                write!(
+                    f,
+                    "remove taint {key}:{effect:?} from the cluster, or tolerate it"
+                )
+            }
+            Edit::RemoveTaint { key, value, effect } => {
+                write!(
+                    f,
+                    "remove taint {key}={value}:{effect:?} from the cluster, or tolerate it"
+                )
+            }
+            Edit::AddTaint { key, effect } => write!(f, "add taint {key}:{effect:?} to the cluster"),
+            Edit::SetNumberOfClusters { number } => write!(f, "set spec.numberOfClusters to {number}"),
+        }
+    }
+}
+
+/// More than this many edits is not a small change any more.
+const MOST_EDITS: usize = 8;
+
+pub(crate) fn smallest(
+    engine: &mut Engine,
+    key: &PlacementKey,
+    cluster: &str,
+    selected: bool,
+    now: Timestamp,
+) -> Option<Flip> {
+    // Profiles are written by their inventory's manager: there is no edit to propose on them.
+    if engine.fleet().inventory() != Inventory::ManagedClusters {
+        return None;
+    }
+    let trial = Trial {
+        key,
+        cluster,
+        now,
+        placement: engine.placement(key)?.clone(),
+        object: object(engine, cluster)?,
+    };
+    let due = engine.take_due();
+    let edits = if selected {
+        trial.to_drop(engine)
+    } else {
+        trial.to_select(engine)
+    };
+    trial.restore(engine);
+    engine.restore_due(due);
+    Some(Flip {
+        selected_after: !selected,
+        edits: edits?,
+    })
+}
+
+fn object(engine: &Engine, cluster: &str) -> Option<ManagedCluster> {
+    let id = engine.fleet().find("", cluster)?;
+    serde_json::from_str(&engine.fleet().cluster(id)?.json).ok()
+}
+
+struct Trial<'a> {
+    key: &'a PlacementKey,
+    cluster: &'a str,
+    now: Timestamp,
+    placement: Placement,
+    object: ManagedCluster,
+}
+
+impl Trial<'_> {
+    fn restore(&self, engine: &mut Engine) {
+        engine.apply_cluster(&self.object);
+        engine.apply_placement(&self.placement);
+    }
+
+    /// The verdict on the cluster after the edits.
+    fn attempt(&self, engine: &mut Engine, edits: &[Edit]) -> Option<Verdict> {
+        let (mut object, mut placement) = (self.object.clone(), self.placement.clone());
+        edits
+            .iter()
+            .for_each(|edit| edit.apply(&mut object, &mut placement));
+        engine.apply_cluster(&object);
+        engine.apply_placement(&placement);
+        super::verdict(engine, self.key, self.cluster, self.now)
+    }
+
+    /// Any single edit will do; the ones that say most about the placement come first.
+    fn to_drop(&self, engine: &mut Engine) -> Option<Vec<Edit>> {
+        let verdict = self.attempt(engine, &[])?;
+        let mut proposals = Vec::new();
+        for predicate in engine.state(self.key)?.predicates() {
+            proposals.extend(predicate.labels.requirements.iter().filter_map(unmeet_label));
+            proposals.extend(predicate.claims.requirements.iter().filter_map(unmeet_claim));
+        }
+        if let (Some(rank), Some(_)) = (verdict.rank, self.placement.spec.number_of_clusters) {
+            proposals.push(Edit::SetNumberOfClusters { number: rank - 1 });
+        }
+        proposals.push(Edit::AddTaint {
+            key: "portolan.dev/drain".into(),
+            effect: TaintEffect::NoSelect,
+        });
+        if let Some(rank) = verdict.rank {
+            proposals.push(Edit::SetNumberOfClusters { number: rank - 1 });
+        }
+        proposals.into_iter().map(|edit| vec![edit]).find(|edits| {
+            self.attempt(engine, edits)
+                .is_some_and(|verdict| !verdict.selected)
+        })
+    }
+
+    /// Clears one obstacle after the other. Where there are alternatives (several predicates, several sets) each is
+    /// followed and the shortest way wins.
+    fn to_select(&self, engine: &mut Engine) -> Option<Vec<Edit>> {
+        let mut ways: Vec<Vec<Edit>> = vec![Vec::new()];
+        let mut best: Option<Vec<Edit>> = None;
+        while let Some(edits) = ways.pop() {
+            if edits.len() > MOST_EDITS || best.as_ref().is_some_and(|best| best.len() <= edits.len()) {
+                continue;
+            }
+            let Some(verdict) = self.attempt(engine, &edits) else {
+                continue;
+            };
+            if verdict.selected {
+                best = Some(edits);
+                continue;
+            }
+            for more in self.remedies(engine, &verdict) {
+                if more.iter().all(|edit| !edits.contains(edit)) {
+                    ways.push([edits.clone(), more].concat());
+                }
+            }
+        }
+        best
+    }
+
+    fn remedies(&self, engine: &Engine, verdict: &Verdict) -> Vec<Vec<Edit>> {
+        let Some(id) = engine.fleet().find("", self.cluster) else {
+            return Vec::new();
+        };
+        let Some(cluster) = engine.fleet().cluster(id) else {
+            return Vec::new();
+        };
+        let Some(state) = engine.state(self.key) else {
+            return Vec::new();
+        };
+        match verdict.stage {
+            Stage::Candidate => {
+                let (sets, _) = engine
+                    .fleet()
+                    .candidates(&self.key.namespace, &self.placement.spec.cluster_sets);
+                let join = |set: &String| match engine.fleet().set_selector(set)?.requirements.as_slice() {
+                    [] => None,
+                    requirements => requirements
+                        .iter()
+                        .filter(|requirement| !requirement.matches(cluster.label(&requirement.key)))
+                        .map(meet_label)
+                        .collect::<Option<Vec<Edit>>>(),
+                };
+                sets.eligible
+                    .iter()
+                    .filter_map(join)
+                    .filter(|edits| !edits.is_empty())
+                    .collect()
+            }
+            Stage::Predicate => {
+                let meet = |predicate: &Predicate| -> Option<Vec<Edit>> {
+                    let labels = predicate.labels.requirements.iter();
+                    let claims = predicate.claims.requirements.iter();
+                    labels
+                        .filter(|requirement| !requirement.matches(cluster.label(&requirement.key)))
+                        .map(meet_label)
+                        .chain(
+                            claims
+                                .filter(|r| !r.matches(cluster.claim(&r.key)))
+                                .map(meet_claim),
+                        )
+                        .collect()
+                };
+                state
+                    .predicates()
+                    .iter()
+                    .filter_map(meet)
+                    .filter(|edits| !edits.is_empty())
+                    .collect()
+            }
+            Stage::TaintToleration => {
+                let remove = |taint: &crate::fleet::cluster::Taint| Edit::RemoveTaint {
+                    key: taint.key.to_string(),
+                    value: taint.value.to_string(),
+                    effect: taint.effect,
+                };
+                // Which of the taints are tolerated is the filter's business: try them one by one.
+                let rejecting = cluster
+                    .taints
+                    .iter()
+                    .filter(|t| t.effect != TaintEffect::PreferNoSelect);
+                rejecting.map(|taint| vec![remove(taint)]).collect()
+            }
+            Stage::NumberOfClusters => match verdict.rank {
+                Some(rank) => vec![vec![Edit::SetNumberOfClusters { number: rank }]],
+                None => Vec::new(),
+            },
+            Stage::SpreadPolicy | Stage::NotEvaluated | Stage::Selected => Vec::new(),
+        }
+    }
+}
+
+fn meet_label(requirement: &Requirement) -> Option<Edit> {
+    let key = requirement.key.to_string();
+    Some(match requirement.operator {
+        Operator::In => Edit::SetLabel {
+            key,
+            value: requirement.values.first()?.to_string(),
+        },
+        Operator::Exists => Edit::SetLabel {
+            key,
+            value: "true".into(),
+        },
+        Operator::NotIn | Operator::DoesNotExist => Edit::RemoveLabel { key },
+    })
+}
+
+fn meet_claim(requirement: &Requirement) -> Option<Edit> {
+    Some(match meet_label(requirement)? {
+        Edit::SetLabel { key, value } => Edit::SetClaim { key, value },
+        Edit::RemoveLabel { key } => Edit::RemoveClaim { key },
+        other => other,
+    })
+}
+
+fn unmeet_label(requirement: &Requirement) -> Option<Edit> {
+    let key = requirement.key.to_string();
+    Some(match requirement.operator {
+        Operator::In | Operator::Exists => Edit::RemoveLabel { key },
+        Operator::NotIn => Edit::SetLabel {
+            key,
+            value: requirement.values.first()?.to_string(),
+        },
+        Operator::DoesNotExist => Edit::SetLabel {
+            key,
+            value: "true".into(),
+        },
+    })
+}
+
+fn unmeet_claim(requirement: &Requirement) -> Option<Edit> {
+    Some(match unmeet_label(requirement)? {
+        Edit::SetLabel { key, value } => Edit::SetClaim { key, value },
+        Edit::RemoveLabel { key } => Edit::RemoveClaim { key },
+        other => other,
+    })
+}
+
+impl Edit {
+    fn apply(&self, cluster: &mut ManagedCluster, placement: &mut Placement) {
+        let labels = cluster.metadata.labels.get_or_insert_default();
+        match self {
+            Edit::SetLabel { key, value } => {
+                labels.insert(key.clone(), value.clone());
+            }
+            Edit::RemoveLabel { key } => {
+                labels.remove(key);
+            }
+            Edit::SetClaim { key, value } => {
+                let claims = &mut cluster.status.get_or_insert_default().cluster_claims;
+                claims.retain(|claim| claim.name != *key);
+                claims.push(ManagedClusterClaim {
+                    name: key.clone(),
+                    value: value.clone(),
+                });
+            }
+            Edit::RemoveClaim { key } => {
+                cluster
+                    .status
+                    .get_or_insert_default()
+                    .cluster_claims
+                    .retain(|claim| claim.name != *key);
+            }
+            Edit::RemoveTaint { key, value, effect } => cluster.spec.taints.retain(|taint| {
+                !(taint.key == *key
+                    && taint.value.as_deref().unwrap_or_default() == value
+                    && taint.effect == *effect)
+            }),
+            Edit::AddTaint { key, effect } => cluster.spec.taints.push(Taint {
+                key: key.clone(),
+                effect: *effect,
+                ..Taint::default()
+            }),
+            Edit::SetNumberOfClusters { number } => {
+                placement.spec.number_of_clusters = Some(i32::try_from(*number).unwrap_or(i32::MAX));
+            }
+        }
+    }
+}

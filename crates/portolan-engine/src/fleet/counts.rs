@@ -1,0 +1,88 @@
+//! How often each cluster is named in decisions, for Balance.
+
+use super::bits::ClusterId;
+
+/// Entries per cluster over all decisions of the hub, as a column. Clusters that are only named by decisions and no
+/// longer in the fleet have a slot too: they still count towards the maximum.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts {
+    entries: Vec<u32>,
+    /// `histogram[n]` = number of clusters that are named exactly n times, n ≥ 1. Gives the maximum without a scan.
+    histogram: Vec<u32>,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, cluster: ClusterId, entries: u32) {
+        if self.entries.len() <= cluster.index() {
+            self.entries.resize(cluster.index() + 1, 0);
+        }
+        let before = self.entries[cluster.index()];
+        self.move_level(before, before + entries);
+        self.entries[cluster.index()] = before + entries;
+    }
+
+    pub(crate) fn subtract(&mut self, cluster: ClusterId, entries: u32) {
+        let before = self.of(cluster);
+        let after = before.saturating_sub(entries);
+        self.move_level(before, after);
+        if let Some(count) = self.entries.get_mut(cluster.index()) {
+            *count = after;
+        }
+    }
+
+    fn move_level(&mut self, from: u32, to: u32) {
+        let needed = from.max(to) as usize + 1;
+        if self.histogram.len() < needed {
+            self.histogram.resize(needed, 0);
+        }
+        if from > 0 {
+            self.histogram[from as usize] -= 1;
+        }
+        if to > 0 {
+            self.histogram[to as usize] += 1;
+        }
+    }
+
+    pub(crate) fn of(&self, cluster: ClusterId) -> u32 {
+        self.entries.get(cluster.index()).copied().unwrap_or(0)
+    }
+
+    /// The largest count of any cluster when the entries of `own` are left out. `own` lists each cluster once with
+    /// the number of its entries.
+    pub(crate) fn max_without(&self, own: impl Iterator<Item = (ClusterId, u32)>) -> u32 {
+        let mut own_at = vec![0u32; self.histogram.len()];
+        let mut own_max = 0;
+        for (cluster, entries) in own {
+            let count = self.of(cluster);
+            if let Some(level) = own_at.get_mut(count as usize) {
+                *level += 1;
+            }
+            own_max = own_max.max(count.saturating_sub(entries));
+        }
+        let others = (1..self.histogram.len())
+            .rev()
+            .find(|&n| self.histogram[n] > own_at[n])
+            .unwrap_or(0);
+        own_max.max(others as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_maximum_leaves_out_the_placements_own_entries() {
+        let (a, b, c) = (ClusterId(0), ClusterId(1), ClusterId(2));
+        let mut counts = Counts::default();
+        counts.add(a, 3);
+        counts.add(b, 2);
+        counts.add(c, 1);
+        assert_eq!(counts.max_without(std::iter::empty()), 3);
+        assert_eq!(counts.max_without([(a, 1)].into_iter()), 2);
+        assert_eq!(counts.max_without([(a, 3), (b, 1)].into_iter()), 1);
+        counts.subtract(a, 1);
+        assert_eq!(counts.of(a), 2);
+        assert_eq!(counts.max_without(std::iter::empty()), 2);
+    }
+}

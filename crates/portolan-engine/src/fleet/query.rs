@@ -1,0 +1,189 @@
+//! What evaluation asks of the fleet.
+
+use portolan_api::labels;
+
+use super::bits::{ClusterId, Clusters};
+use super::cel::Expressions;
+use super::scores::ScoreObject;
+use super::{Eligibility, Fleet, Inventory};
+use crate::placement::Predicate;
+use crate::selector::Selector;
+
+impl Fleet {
+    /// Sets the placement may use, and the clusters in them that are not being deleted.
+    pub(crate) fn candidates(&self, namespace: &str, wanted: &[String]) -> (Eligibility, Clusters) {
+        match self.inventory {
+            Inventory::ManagedClusters => {
+                let eligibility = self.sets.eligibility(namespace, wanted);
+                let mut candidates = Clusters::with_capacity(self.slots.len());
+                for name in &eligibility.eligible {
+                    if let Some(set) = self.sets.sets.get(name) {
+                        candidates.union_with(&set.members);
+                    }
+                }
+                candidates.intersect_with(&self.available);
+                (eligibility, candidates)
+            }
+            Inventory::ClusterProfiles => self.profile_candidates(namespace, wanted),
+        }
+    }
+
+    pub(crate) fn is_bound(&self, namespace: &str, set: &str) -> bool {
+        self.sets
+            .bindings
+            .get(namespace)
+            .is_some_and(|bindings| bindings.contains(set))
+    }
+
+    /// Whether one cluster is among the candidates, without building the set of them.
+    pub(crate) fn is_candidate(&self, namespace: &str, wanted: &[String], cluster: ClusterId) -> bool {
+        if !self.available.contains(cluster) {
+            return false;
+        }
+        match self.inventory {
+            Inventory::ManagedClusters => {
+                let eligible = |name: &&String| wanted.is_empty() || wanted.contains(name);
+                let mut bound = self
+                    .sets
+                    .bindings
+                    .get(namespace)
+                    .into_iter()
+                    .flatten()
+                    .filter(eligible);
+                bound.any(|name| self.in_set(name, cluster))
+            }
+            Inventory::ClusterProfiles => {
+                let set = || {
+                    self.cluster(cluster)
+                        .and_then(|c| c.label(labels::multicluster::CLUSTER_SET))
+                };
+                self.by_namespace
+                    .get(namespace)
+                    .is_some_and(|members| members.contains(cluster))
+                    && (wanted.is_empty() || set().is_some_and(|set| wanted.iter().any(|name| name == set)))
+            }
+        }
+    }
+
+    pub(crate) fn has_candidates(&self, namespace: &str, wanted: &[String]) -> bool {
+        !self.candidates(namespace, wanted).1.is_empty()
+    }
+
+    /// Whether one cluster matches any of the predicates; no predicate at all matches every cluster.
+    pub(crate) fn matches(&mut self, predicates: &[Predicate], id: ClusterId) -> bool {
+        let Some(cluster) = self.cluster(id) else {
+            return false;
+        };
+        if predicates.is_empty() {
+            return true;
+        }
+        let passed: Vec<&Predicate> = predicates
+            .iter()
+            .filter(|p| {
+                p.labels.matches(|key| cluster.label(key)) && p.claims.matches(|key| cluster.claim(key))
+            })
+            .collect();
+        passed.into_iter().any(|predicate| {
+            predicate.programs.is_empty() || {
+                let mut one: Clusters = std::iter::once(id).collect();
+                self.ensure_cel(&predicate.expressions, &one);
+                self.cel.narrow(&predicate.expressions, &mut one);
+                !one.is_empty()
+            }
+        })
+    }
+
+    /// One namespace is one inventory; no binding is needed, and set names are values of the clusterset label.
+    fn profile_candidates(&self, namespace: &str, wanted: &[String]) -> (Eligibility, Clusters) {
+        let mut candidates = self.by_namespace.get(namespace).cloned().unwrap_or_default();
+        candidates.intersect_with(&self.available);
+        if !wanted.is_empty() {
+            let requirement = crate::selector::Requirement::one_of(labels::multicluster::CLUSTER_SET, wanted);
+            self.labels.narrow(
+                &Selector {
+                    requirements: vec![requirement],
+                },
+                &mut candidates,
+            );
+        }
+        let named = if wanted.is_empty() {
+            vec![namespace.to_owned()]
+        } else {
+            wanted.to_vec()
+        };
+        (
+            Eligibility {
+                bound: named.clone(),
+                eligible: named,
+            },
+            candidates,
+        )
+    }
+
+    pub(crate) fn narrow_labels(&self, selector: &Selector, set: &mut Clusters) {
+        self.labels.narrow(selector, set);
+    }
+
+    pub(crate) fn narrow_claims(&self, selector: &Selector, set: &mut Clusters) {
+        self.claims.narrow(selector, set);
+    }
+
+    pub(crate) fn narrow_cel(&self, expressions: &Expressions, set: &mut Clusters) {
+        self.cel.narrow(expressions, set);
+    }
+
+    pub(crate) fn score_column(&self, resource: &str) -> ScoreColumn<'_> {
+        ScoreColumn {
+            fleet: self,
+            objects: self.scores.column(resource),
+        }
+    }
+
+    pub(crate) fn score_object(&self, resource: &str, cluster: ClusterId) -> Option<&ScoreObject> {
+        self.scores.get(resource, self.score_slot(cluster)?)
+    }
+
+    fn score_slot(&self, cluster: ClusterId) -> Option<ClusterId> {
+        match self.inventory {
+            Inventory::ManagedClusters => Some(cluster),
+            Inventory::ClusterProfiles => self.slots.find("", self.name(cluster)),
+        }
+    }
+
+    pub(crate) fn scores_of(&self, cluster: ClusterId) -> ClusterScores<'_> {
+        ClusterScores { fleet: self, cluster }
+    }
+}
+
+/// One resource's score objects, addressed by cluster.
+pub(crate) struct ScoreColumn<'a> {
+    fleet: &'a Fleet,
+    objects: &'a [Option<Box<ScoreObject>>],
+}
+
+impl<'a> ScoreColumn<'a> {
+    pub(crate) fn get(&self, cluster: ClusterId) -> Option<&'a ScoreObject> {
+        self.objects
+            .get(self.fleet.score_slot(cluster)?.index())?
+            .as_deref()
+    }
+}
+
+/// What `managedCluster.scores()` sees.
+pub(crate) struct ClusterScores<'a> {
+    fleet: &'a Fleet,
+    cluster: ClusterId,
+}
+
+impl portolan_cel::Scores for ClusterScores<'_> {
+    fn scores(&self, resource_name: &str) -> Option<Vec<(String, i64)>> {
+        let object = self.fleet.score_object(resource_name, self.cluster)?;
+        Some(
+            object
+                .items
+                .iter()
+                .map(|(name, value)| (name.to_string(), i64::from(*value)))
+                .collect(),
+        )
+    }
+}

@@ -1,0 +1,222 @@
+//! Decision groups: the selected clusters cut into named and unnamed parts.
+
+mod sticky;
+
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use portolan_api::cluster::{GroupAssignment, PlacementSpec};
+
+use crate::fleet::{ClusterId, Clusters, Fleet};
+use crate::prior::Prior;
+use crate::sabotage::{Rule, broken};
+use crate::selector::{Selector, preview};
+use crate::status::Status;
+
+/// `spec.decisionStrategy.groupStrategy`, checked.
+#[derive(Debug)]
+pub(crate) struct Grouping {
+    pub(crate) named: Vec<NamedGroup>,
+    pub(crate) size: GroupSize,
+    /// Clusters keep the group they are in. Never with a prioritizer policy: then groups are cut anew.
+    pub(crate) sticky: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct NamedGroup {
+    pub(crate) name: Arc<str>,
+    pub(crate) labels: Selector,
+    pub(crate) claims: Selector,
+}
+
+/// How many clusters a group holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum GroupSize {
+    Clusters(i64),
+    Percent(f64),
+}
+
+/// One group of clusters, by name or by score as the placement asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterGroup {
+    /// Name of the group; empty for the rest.
+    pub name: Arc<str>,
+    /// Its clusters in order.
+    pub clusters: Vec<ClusterId>,
+}
+
+impl Grouping {
+    pub(crate) fn compile(spec: &PlacementSpec) -> Result<Grouping, Status> {
+        const PATH: &str = "spec.decisionStrategy.groupStrategy";
+        let strategy = spec
+            .decision_strategy
+            .as_ref()
+            .and_then(|strategy| strategy.group_strategy.as_ref());
+        let size = match strategy.and_then(|strategy| strategy.clusters_per_decision_group.as_ref()) {
+            None => GroupSize::Percent(100.0),
+            Some(size) => GroupSize::parse(size)?,
+        };
+        let mut named = Vec::new();
+        for (index, group) in strategy
+            .iter()
+            .flat_map(|strategy| &strategy.decision_groups)
+            .enumerate()
+        {
+            let path = format!("{PATH}.decisionGroups[{index}].groupClusterSelector");
+            let wrong = |problem| Status::misconfigured("", problem);
+            let selector = &group.group_cluster_selector;
+            let labels =
+                Selector::from_labels(selector.label_selector.as_ref(), &format!("{path}.labelSelector"));
+            let claims =
+                Selector::from_claims(selector.claim_selector.as_ref(), &format!("{path}.claimSelector"));
+            named.push(NamedGroup {
+                name: group.group_name.as_str().into(),
+                labels: labels.map_err(wrong)?,
+                claims: claims.map_err(wrong)?,
+            });
+        }
+        let sticky = strategy.is_some_and(|strategy| strategy.assignment == Some(GroupAssignment::Sticky));
+        Ok(Grouping {
+            named,
+            size,
+            sticky: sticky && spec.prioritizer_policy.is_none(),
+        })
+    }
+}
+
+impl GroupSize {
+    /// A number, a quoted number, or a percentage.
+    pub(crate) fn parse(size: &IntOrString) -> Result<GroupSize, Status> {
+        let text = match size {
+            IntOrString::Int(number) => return Ok(GroupSize::Clusters(i64::from(*number))),
+            IntOrString::String(text) => text.trim(),
+        };
+        let parsed = match text.strip_suffix('%') {
+            Some(percent) => percent
+                .parse()
+                .ok()
+                .filter(|p: &f64| p.is_finite())
+                .map(GroupSize::Percent),
+            None => text.parse().ok().map(GroupSize::Clusters),
+        };
+        match parsed {
+            Some(size) => Ok(size),
+            None if broken(Rule::BadInputIsReported) => Ok(GroupSize::Percent(100.0)),
+            None => Err(Status::misconfigured(
+                "",
+                format!(
+                    "{} invalid type: string is not a percentage (spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup accepts a number such as 10 or a percentage such as 25%)",
+                    preview(text)
+                ),
+            )),
+        }
+    }
+
+    /// Clusters per group out of `total`. The percentage is of all selected clusters, and its ceiling is the one a
+    /// 64-bit float gives in this order: 7 % of 100 is 8.
+    pub(crate) fn of(self, total: usize) -> usize {
+        let size = match self {
+            GroupSize::Clusters(number) => number,
+            GroupSize::Percent(percent) => (percent / 100.0 * total as f64).ceil() as i64,
+        };
+        match usize::try_from(size) {
+            Ok(size) if (1..=total).contains(&size) => size,
+            _ => total,
+        }
+    }
+}
+
+/// Cuts `selected` into groups. `position` gives the order inside a group.
+pub(crate) fn divide(
+    fleet: &Fleet,
+    grouping: &Grouping,
+    selected: &Clusters,
+    prior: &Prior,
+    sort: impl Fn(&Clusters) -> Vec<ClusterId>,
+) -> Vec<ClusterGroup> {
+    let size = grouping.size.of(selected.len());
+    let mut rest = selected.clone();
+    let mut parts: Vec<(Arc<str>, Clusters)> = Vec::new();
+    for group in &grouping.named {
+        let mut members = rest.clone();
+        fleet.narrow_labels(&group.labels, &mut members);
+        fleet.narrow_claims(&group.claims, &mut members);
+        rest.subtract(&members);
+        parts.push((group.name.clone(), members));
+    }
+    parts.push(("".into(), rest));
+    let mut groups = Vec::new();
+    if grouping.sticky {
+        sticky::cut(fleet, &parts, size, prior, &mut groups);
+        for group in &mut groups {
+            group.clusters = sort(&group.clusters.iter().copied().collect());
+        }
+    } else {
+        for (name, members) in parts.iter().filter(|(_, members)| !members.is_empty()) {
+            for chunk in sort(members).chunks(size.max(1)) {
+                groups.push(ClusterGroup {
+                    name: name.clone(),
+                    clusters: chunk.to_vec(),
+                });
+            }
+        }
+    }
+    if groups.is_empty() {
+        groups.push(ClusterGroup {
+            name: "".into(),
+            clusters: Vec::new(),
+        });
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size(text: &str, total: usize) -> usize {
+        GroupSize::parse(&IntOrString::String(text.into()))
+            .unwrap()
+            .of(total)
+    }
+
+    #[test]
+    fn percentages_have_ocms_ceilings() {
+        for (percent, total, expected) in [
+            ("7%", 100, 8),
+            ("14%", 100, 15),
+            ("28%", 100, 29),
+            ("55%", 100, 56),
+            ("56%", 100, 57),
+            ("14%", 50, 8),
+            ("33%", 10, 4),
+            ("20%", 101, 21),
+            ("25%", 3, 1),
+            ("100%", 7, 7),
+            ("33.3%", 10, 4),
+            ("0%", 10, 10),
+            ("150%", 10, 10),
+        ] {
+            assert_eq!(size(percent, total), expected, "{percent} of {total}");
+        }
+    }
+
+    #[test]
+    fn a_quoted_number_is_a_number() {
+        assert_eq!(size("150", 320), 150);
+        assert_eq!(size("0", 320), 320);
+        assert_eq!(size("400", 320), 320);
+    }
+
+    #[test]
+    fn a_size_that_is_no_number_is_misconfigured_with_ocms_words() {
+        for text in ["ten", "", "%", "10 percent", "inf%", "NaN%", "1e3"] {
+            let error = GroupSize::parse(&IntOrString::String(text.into())).unwrap_err();
+            assert!(
+                error.message.contains("invalid type: string is not a percentage"),
+                "{}",
+                error.message
+            );
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! When scores are published, and when a refresh of nothing but scores has to wait.
+//!
+//! The limit only ever delays. A cluster that joins, leaves or changes groups is never held back.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use portolan_api::{
+    cluster::{self, Placement},
+    labels::{ocm, portolan},
+    multicluster,
+};
+
+use super::{
+    identity::label,
+    ocm::{content_hash, group_labels},
+    prior::{Prior, cluster_name},
+    slices::content,
+};
+
+/// What `scoreRateLimit` is when the placement does not say, as in the CRD.
+const DEFAULT_LIMIT: SignedDuration = SignedDuration::from_mins(1);
+
+/// When decisions carry scores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PublishScores {
+    /// Always.
+    #[default]
+    Always,
+    /// Only for placements that sort by score.
+    Sorted,
+    /// Never.
+    Never,
+}
+
+/// How scores are published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScorePolicy {
+    /// When decisions carry scores.
+    pub publish: PublishScores,
+    /// The time of the evaluation.
+    pub now: Timestamp,
+}
+
+impl ScorePolicy {
+    pub(super) fn publishes(&self, ordered: bool) -> bool {
+        match self.publish {
+            PublishScores::Always => true,
+            PublishScores::Sorted => ordered,
+            PublishScores::Never => false,
+        }
+    }
+
+    /// When the rate limit of `placement` ends, if it holds now.
+    pub(super) fn limited_until(&self, placement: &Placement) -> Option<Timestamp> {
+        let last = placement.status.as_ref()?.last_score_update_time.as_ref()?.0;
+        let limit = match placement.spec.score_rate_limit.as_deref() {
+            None => DEFAULT_LIMIT,
+            // Explicitly empty is how OCM spells "no limit".
+            Some("") => return None,
+            // Validation reports a value of another form; until it is mended the default holds.
+            Some(text) => parse_limit(text).unwrap_or(DEFAULT_LIMIT),
+        };
+        // A limit beyond the calendar holds for good.
+        let end = last.checked_add(limit).unwrap_or(Timestamp::MAX);
+        (self.now <= end).then_some(end)
+    }
+}
+
+/// `^[0-9]+[hms]$`.
+fn parse_limit(text: &str) -> Option<SignedDuration> {
+    let unit = match text.bytes().last()? {
+        b'h' => 3600,
+        b'm' => 60,
+        b's' => 1,
+        _ => return None,
+    };
+    let digits = &text[..text.len() - 1];
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    // More digits than fit are a very long time, not a mistake.
+    Some(SignedDuration::from_secs(
+        digits.parse::<i64>().unwrap_or(i64::MAX).saturating_mul(unit),
+    ))
+}
+
+/// Whether OCM objects differ in nothing but scores and the order of clusters inside a group.
+pub(super) fn only_scores_differ_in_decisions(
+    observed: &BTreeMap<&str, &cluster::PlacementDecision>,
+    decisions: &[cluster::PlacementDecision],
+) -> bool {
+    let same_objects = observed.len() == decisions.len()
+        && decisions.iter().all(|object| {
+            let name = object.metadata.name.as_deref().unwrap_or_default();
+            observed.get(name).is_some_and(|observed| {
+                observed.metadata.labels == object.metadata.labels
+                    && observed.metadata.owner_references == object.metadata.owner_references
+                    && is_settled(observed)
+            })
+        });
+    let members = |object: &cluster::PlacementDecision| {
+        let (group, name) = group_labels(&object.metadata);
+        let group = (group.to_owned(), name.to_owned());
+        let entries = object.status.iter().flat_map(|status| &status.decisions);
+        let entry = |entry: &cluster::ClusterDecision| {
+            (group.clone(), entry.cluster_name.clone(), entry.reason.clone())
+        };
+        entries.map(entry).collect::<Vec<_>>()
+    };
+    same_objects
+        && multiset(observed.values().copied().flat_map(members))
+            == multiset(decisions.iter().flat_map(members))
+}
+
+/// Whether labels and status of an OCM object belong together.
+fn is_settled(object: &cluster::PlacementDecision) -> bool {
+    let (index, _) = group_labels(&object.metadata);
+    let entries = object.status.iter().flat_map(|status| &status.decisions);
+    let hash = content_hash(index, entries.map(|entry| entry.cluster_name.as_str()));
+    let annotations = object.metadata.annotations.as_ref();
+    annotations.and_then(|all| all.get(portolan::CONTENT)) == Some(&hash)
+}
+
+/// Whether slices differ in nothing but scores and the order of clusters inside a group.
+pub(super) fn only_scores_differ_in_slices(
+    prior: &Prior<'_>,
+    slices: &[multicluster::PlacementDecision],
+) -> bool {
+    let same_objects = prior.is_at_rest()
+        && prior.slices.len() == slices.len()
+        && prior.slices.values().zip(slices).all(|(observed, slice)| {
+            content(observed.object).0 == content(slice).0
+                && observed.object.metadata.owner_references == slice.metadata.owner_references
+        });
+    let members = |slice: &multicluster::PlacementDecision| {
+        let group = label(&slice.metadata, ocm::DECISION_GROUP_INDEX).map(str::to_owned);
+        let namespace = |entry: &multicluster::ClusterDecision| {
+            entry
+                .cluster_profile_ref
+                .as_ref()
+                .and_then(|profile| profile.namespace.clone())
+        };
+        let entries = slice.decisions.iter().map(|entry| {
+            (
+                group.clone(),
+                namespace(entry),
+                cluster_name(entry).map(str::to_owned),
+                entry.reason.clone(),
+            )
+        });
+        entries.collect::<Vec<_>>()
+    };
+    same_objects
+        && multiset(prior.slices.values().flat_map(|slice| members(slice.object)))
+            == multiset(slices.iter().flat_map(members))
+}
+
+fn multiset<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.collect();
+    items.sort();
+    items
+}

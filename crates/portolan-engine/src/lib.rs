@@ -1,0 +1,37 @@
+//! The placement engine: from a fleet and a `Placement` to decisions, and from observed decisions to an ordered
+//! list of writes.
+//!
+//! Pure: it never reads a clock, draws a random number, touches a file or talks to a server. `now` is an argument.
+//! The command line and the controllers call it; `portolan-check` re-proves what it produced.
+//!
+//! ```text
+//! changes ─► fleet ─► engine (which placements?) ─► evaluate: filter ▸ prioritize ▸ select ▸ group
+//!                                                      └► outcome ─► explain, conditions
+//!                                                      └► layout ─► plan
+//! ```
+
+pub mod conditions;
+pub mod decide;
+pub mod engine;
+mod evaluate;
+pub mod explain;
+pub mod filter;
+pub mod fleet;
+pub mod generate;
+pub mod group;
+pub mod layout;
+pub mod model;
+pub mod outcome;
+pub mod placement;
+pub mod plain;
+pub mod plan;
+mod prior;
+mod prioritize;
+mod quantity;
+mod sabotage;
+mod select;
+mod selector;
+pub mod status;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! A placement compiled for evaluation: selectors parsed, programs compiled, weights resolved, mistakes found.
+
+mod dependencies;
+
+use std::sync::Arc;
+
+use portolan_api::cluster::{Placement, SortBy};
+use portolan_cel::Program;
+
+pub(crate) use dependencies::Dependencies;
+
+use crate::filter::taint_toleration;
+use crate::fleet::cel::Expressions;
+use crate::group::Grouping;
+use crate::prioritize::{self, Weighted};
+use crate::select::spread::Constraint;
+use crate::selector::{Selector, preview};
+use crate::status::Status;
+
+/// Namespace and name of a placement, in the order in which placements are evaluated.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PlacementKey {
+    /// Namespace of the placement.
+    pub namespace: Arc<str>,
+    /// Name of the placement.
+    pub name: Arc<str>,
+}
+
+impl PlacementKey {
+    /// Key of a placement object.
+    pub fn of(placement: &Placement) -> PlacementKey {
+        PlacementKey::new(
+            placement.metadata.namespace.as_deref().unwrap_or_default(),
+            placement.metadata.name.as_deref().unwrap_or_default(),
+        )
+    }
+
+    /// Key from its parts.
+    pub fn new(namespace: &str, name: &str) -> PlacementKey {
+        PlacementKey {
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+}
+
+impl std::fmt::Display for PlacementKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// One entry of `spec.predicates`: labels, claims and CEL must all match.
+#[derive(Debug)]
+pub(crate) struct Predicate {
+    pub(crate) labels: Selector,
+    pub(crate) claims: Selector,
+    pub(crate) expressions: Expressions,
+    pub(crate) programs: Arc<[Program]>,
+}
+
+/// A placement that passed every check.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) predicates: Vec<Predicate>,
+    pub(crate) tolerations: Vec<taint_toleration::Toleration>,
+    pub(crate) prioritizers: Vec<Weighted>,
+    pub(crate) constraints: Vec<Constraint>,
+    pub(crate) number_of_clusters: Option<usize>,
+    pub(crate) grouping: Grouping,
+    pub(crate) sort_by_score: bool,
+}
+
+/// What is left of a placement that is misconfigured: its first mistake in the order of the pipeline, and the
+/// predicates if those were fine, so that an explanation can still show the first filter.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    pub(crate) status: Status,
+    pub(crate) predicates: Option<Vec<Predicate>>,
+}
+
+pub(crate) fn compile(placement: &Placement) -> Result<Compiled, Broken> {
+    let spec = &placement.spec;
+    let predicates = compile_predicates(placement).map_err(|status| Broken {
+        status,
+        predicates: None,
+    })?;
+    let rest = || -> Result<_, Status> {
+        let tolerations = taint_toleration::compile(&spec.tolerations)?;
+        let prioritizers = prioritize::resolve(spec.prioritizer_policy.as_ref())?;
+        let grouping = Grouping::compile(spec)?;
+        let number_of_clusters = match spec.number_of_clusters {
+            None => None,
+            Some(number) => Some(usize::try_from(number).map_err(|_| {
+                Status::misconfigured(
+                    "",
+                    format!("spec.numberOfClusters: {number} is negative; accepted: 0 or more"),
+                )
+            })?),
+        };
+        Ok((tolerations, prioritizers, grouping, number_of_clusters))
+    };
+    match rest() {
+        Err(status) => Err(Broken {
+            status,
+            predicates: Some(predicates),
+        }),
+        Ok((tolerations, prioritizers, grouping, number_of_clusters)) => Ok(Compiled {
+            predicates,
+            tolerations,
+            prioritizers,
+            constraints: Constraint::compile(spec.spread_policy.as_ref()),
+            number_of_clusters,
+            grouping,
+            sort_by_score: matches!(spec.sort_by, Some(SortBy::Score)),
+        }),
+    }
+}
+
+fn compile_predicates(placement: &Placement) -> Result<Vec<Predicate>, Status> {
+    const PLUGIN: &str = crate::filter::PREDICATE;
+    let mut predicates = Vec::new();
+    for (index, predicate) in placement.spec.predicates.iter().enumerate() {
+        let selector = &predicate.required_cluster_selector;
+        let path = format!("spec.predicates[{index}].requiredClusterSelector");
+        let wrong = |problem| Status::misconfigured(PLUGIN, problem);
+        let labels =
+            Selector::from_labels(selector.label_selector.as_ref(), &format!("{path}.labelSelector"));
+        let claims =
+            Selector::from_claims(selector.claim_selector.as_ref(), &format!("{path}.claimSelector"));
+        let expressions: Expressions = match &selector.cel_selector {
+            Some(selector) => selector.cel_expressions.clone().into(),
+            None => Arc::from([]),
+        };
+        let mut programs = Vec::new();
+        for (position, source) in expressions.iter().enumerate() {
+            // The text must start with the compiler's words, as OCM's does.
+            let program = Program::compile(source).map_err(|error| {
+                wrong(format!(
+                    "{error} (in {path}.celSelector.celExpressions[{position}]: {:?})",
+                    preview(source)
+                ))
+            })?;
+            programs.push(program);
+        }
+        predicates.push(Predicate {
+            labels: labels.map_err(wrong)?,
+            claims: claims.map_err(wrong)?,
+            expressions,
+            programs: programs.into(),
+        });
+    }
+    Ok(predicates)
+}

@@ -1,0 +1,119 @@
+//! What the placement decided last: the input of Steady, NoSelectIfNew and sticky groups.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use portolan_api::cluster::PlacementDecision;
+use portolan_api::labels::ocm::{DECISION_GROUP_INDEX, DECISION_GROUP_NAME};
+
+use crate::fleet::{ClusterId, Clusters, Fleet};
+use crate::group::ClusterGroup;
+
+/// The last decision of one placement, as slots of the fleet. It holds those slots.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Prior {
+    /// One entry a cluster, in id order.
+    entries: Vec<PriorEntry>,
+    /// Names of the groups that have one.
+    group_names: BTreeMap<u32, Arc<str>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PriorEntry {
+    pub(crate) cluster: ClusterId,
+    /// How many entries name the cluster: two while a surge is in flight.
+    pub(crate) count: u32,
+    /// The group it stood in; the lowest when it stands in two.
+    pub(crate) group_index: u32,
+}
+
+impl Prior {
+    /// Reads the decisions of one placement.
+    pub(crate) fn observe(fleet: &mut Fleet, namespace: &str, decisions: &[PlacementDecision]) -> Prior {
+        let mut entries = Vec::new();
+        let mut group_names = BTreeMap::new();
+        for decision in decisions {
+            let label = |key| decision.metadata.labels.as_ref()?.get(key).map(String::as_str);
+            let group_index = label(DECISION_GROUP_INDEX)
+                .and_then(|index| index.parse().ok())
+                .unwrap_or(0);
+            if let Some(name) = label(DECISION_GROUP_NAME).filter(|name| !name.is_empty()) {
+                group_names.insert(group_index, name.into());
+            }
+            for entry in decision.status.iter().flat_map(|status| &status.decisions) {
+                // An unfilled slot of a decision has an empty name and stands for no cluster.
+                if !entry.cluster_name.is_empty() {
+                    let cluster = fleet.hold_named(namespace, &entry.cluster_name);
+                    entries.push(PriorEntry {
+                        cluster,
+                        count: 1,
+                        group_index,
+                    });
+                }
+            }
+        }
+        Prior::merge(fleet, entries, group_names)
+    }
+
+    /// What an outcome will be once it is written: one entry a cluster.
+    pub(crate) fn from_groups(fleet: &mut Fleet, groups: &[ClusterGroup]) -> Prior {
+        let mut entries = Vec::new();
+        let mut group_names = BTreeMap::new();
+        for (index, group) in groups.iter().enumerate() {
+            let group_index = index as u32;
+            if !group.name.is_empty() {
+                group_names.insert(group_index, group.name.clone());
+            }
+            for &cluster in &group.clusters {
+                fleet.hold(cluster);
+                entries.push(PriorEntry {
+                    cluster,
+                    count: 1,
+                    group_index,
+                });
+            }
+        }
+        Prior::merge(fleet, entries, group_names)
+    }
+
+    fn merge(fleet: &mut Fleet, mut entries: Vec<PriorEntry>, group_names: BTreeMap<u32, Arc<str>>) -> Prior {
+        entries.sort_unstable_by_key(|entry| (entry.cluster, entry.group_index));
+        entries.dedup_by(|later, first| {
+            let same = later.cluster == first.cluster;
+            if same {
+                first.count += later.count;
+                // One hold a cluster is enough.
+                fleet.release(later.cluster);
+            }
+            same
+        });
+        Prior { entries, group_names }
+    }
+
+    /// Gives the slots back.
+    pub(crate) fn drop_from(self, fleet: &mut Fleet) {
+        self.entries.iter().for_each(|entry| fleet.release(entry.cluster));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(crate) fn entries(&self) -> &[PriorEntry] {
+        &self.entries
+    }
+
+    /// Name of a group; empty for the groups that have none.
+    pub(crate) fn group_name(&self, index: u32) -> &str {
+        self.group_names.get(&index).map_or("", |name| name)
+    }
+
+    /// Cluster and number of entries, in id order.
+    pub(crate) fn counted(&self) -> impl Iterator<Item = (ClusterId, u32)> + '_ {
+        self.entries.iter().map(|entry| (entry.cluster, entry.count))
+    }
+
+    pub(crate) fn clusters(&self) -> Clusters {
+        self.entries.iter().map(|entry| entry.cluster).collect()
+    }
+}

@@ -1,0 +1,293 @@
+//! Label and claim selectors, checked the way Kubernetes checks label selectors.
+//!
+//! Claims use the same language as labels, and OCM applies the label rules to claim values too.
+
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use portolan_api::cluster::ClusterClaimSelector;
+
+/// All requirements must hold; none at all matches everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Selector {
+    pub(crate) requirements: Vec<Requirement>,
+}
+
+/// One test on one key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Requirement {
+    pub(crate) key: Arc<str>,
+    pub(crate) operator: Operator,
+    /// Sorted and unique, so that equal selectors compare equal.
+    pub(crate) values: Vec<Arc<str>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Operator {
+    In,
+    NotIn,
+    Exists,
+    DoesNotExist,
+}
+
+impl Operator {
+    pub(crate) fn parse(text: &str) -> Option<Operator> {
+        Some(match text {
+            "In" => Operator::In,
+            "NotIn" => Operator::NotIn,
+            "Exists" => Operator::Exists,
+            "DoesNotExist" => Operator::DoesNotExist,
+            _ => return None,
+        })
+    }
+}
+
+impl Selector {
+    /// Compiles a label selector that stands at `path` of a manifest; the error names the field below it.
+    pub(crate) fn from_labels(selector: Option<&LabelSelector>, path: &str) -> Result<Selector, String> {
+        let Some(selector) = selector else {
+            return Ok(Selector::default());
+        };
+        let mut requirements = Vec::new();
+        for (key, value) in selector.match_labels.iter().flatten() {
+            let path = format!("{path}.matchLabels");
+            check_key(&path, key)?;
+            check_value(&path, value)?;
+            requirements.push(Requirement {
+                key: key.as_str().into(),
+                operator: Operator::In,
+                values: vec![value.as_str().into()],
+            });
+        }
+        let expressions = selector.match_expressions.as_deref().unwrap_or_default();
+        compile_expressions(expressions, path, &mut requirements)?;
+        Ok(Selector { requirements })
+    }
+
+    /// Compiles a claim selector that stands at `path` of a manifest.
+    pub(crate) fn from_claims(
+        selector: Option<&ClusterClaimSelector>,
+        path: &str,
+    ) -> Result<Selector, String> {
+        let mut requirements = Vec::new();
+        if let Some(selector) = selector {
+            compile_expressions(&selector.match_expressions, path, &mut requirements)?;
+        }
+        Ok(Selector { requirements })
+    }
+
+    /// Whether `lookup`, which gives the value of a key, satisfies every requirement.
+    pub(crate) fn matches<'a>(&self, lookup: impl Fn(&str) -> Option<&'a str>) -> bool {
+        self.requirements
+            .iter()
+            .all(|requirement| requirement.matches(lookup(&requirement.key)))
+    }
+}
+
+impl Requirement {
+    pub(crate) fn one_of(key: &str, values: &[String]) -> Requirement {
+        let mut values: Vec<Arc<str>> = values.iter().map(|value| value.as_str().into()).collect();
+        values.sort_unstable();
+        values.dedup();
+        Requirement {
+            key: key.into(),
+            operator: Operator::In,
+            values,
+        }
+    }
+
+    pub(crate) fn matches(&self, observed: Option<&str>) -> bool {
+        match self.operator {
+            Operator::In => observed.is_some_and(|value| self.lists(value)),
+            Operator::NotIn => !observed.is_some_and(|value| self.lists(value)),
+            Operator::Exists => observed.is_some(),
+            Operator::DoesNotExist => observed.is_none(),
+        }
+    }
+
+    fn lists(&self, value: &str) -> bool {
+        self.values
+            .binary_search_by(|listed| (**listed).cmp(value))
+            .is_ok()
+    }
+}
+
+/// The expression as a person writes it on a command line.
+impl std::fmt::Display for Requirement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let values = self.values.join(", ");
+        match (self.operator, self.values.as_slice()) {
+            (Operator::In, [value]) => write!(f, "{} = {value}", self.key),
+            (Operator::NotIn, [value]) => write!(f, "{} != {value}", self.key),
+            (Operator::In, _) => write!(f, "{} in ({values})", self.key),
+            (Operator::NotIn, _) => write!(f, "{} notin ({values})", self.key),
+            (Operator::Exists, _) => write!(f, "{} exists", self.key),
+            (Operator::DoesNotExist, _) => write!(f, "{} does not exist", self.key),
+        }
+    }
+}
+
+fn compile_expressions(
+    expressions: &[LabelSelectorRequirement],
+    path: &str,
+    requirements: &mut Vec<Requirement>,
+) -> Result<(), String> {
+    for (index, expression) in expressions.iter().enumerate() {
+        let path = format!("{path}.matchExpressions[{index}]");
+        check_key(&path, &expression.key)?;
+        let Some(operator) = Operator::parse(&expression.operator) else {
+            return Err(format!(
+                "{path}.operator: {:?} is not a valid label selector operator; accepted: In, NotIn, Exists, DoesNotExist",
+                preview(&expression.operator)
+            ));
+        };
+        let values = expression.values.as_deref().unwrap_or_default();
+        match operator {
+            Operator::In | Operator::NotIn if values.is_empty() => {
+                return Err(format!(
+                    "{path}.values: for In and NotIn the values must not be empty; give at least one"
+                ));
+            }
+            Operator::Exists | Operator::DoesNotExist if !values.is_empty() => {
+                return Err(format!(
+                    "{path}.values: for Exists and DoesNotExist the values must be empty; found {:?}",
+                    preview(&values.join(","))
+                ));
+            }
+            _ => {}
+        }
+        for value in values {
+            check_value(&format!("{path}.values"), value)?;
+        }
+        requirements.push(Requirement {
+            operator,
+            ..Requirement::one_of(&expression.key, values)
+        });
+    }
+    Ok(())
+}
+
+fn check_key(path: &str, key: &str) -> Result<(), String> {
+    if is_qualified_name(key) {
+        return Ok(());
+    }
+    Err(format!(
+        "{path}: key {:?} is not a qualified name; accepted: an optional DNS prefix and '/', then up to 63 letters, digits, '-', '_' or '.', starting and ending with a letter or digit",
+        preview(key)
+    ))
+}
+
+fn check_value(path: &str, value: &str) -> Result<(), String> {
+    if is_label_value(value) {
+        return Ok(());
+    }
+    Err(format!(
+        "{path}: value {:?} is not a valid label value; accepted: up to 63 letters, digits, '-', '_' or '.', starting and ending with a letter or digit",
+        preview(value)
+    ))
+}
+
+fn is_qualified_name(key: &str) -> bool {
+    let (prefix, name) = match key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    !name.is_empty() && is_label_value(name) && prefix.is_none_or(is_dns_subdomain)
+}
+
+fn is_label_value(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let inner = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    match (bytes.first(), bytes.last()) {
+        (Some(first), Some(last)) => {
+            bytes.len() <= 63
+                && first.is_ascii_alphanumeric()
+                && last.is_ascii_alphanumeric()
+                && bytes.iter().all(inner)
+        }
+        _ => true,
+    }
+}
+
+fn is_dns_subdomain(prefix: &str) -> bool {
+    let label = |label: &str| {
+        let bytes = label.as_bytes();
+        let alphanumeric = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        alphanumeric(bytes.first())
+            && alphanumeric(bytes.last())
+            && bytes
+                .iter()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-')
+    };
+    prefix.len() <= 253 && prefix.split('.').all(label)
+}
+
+/// A bad value may be megabytes long; a message shows its beginning.
+pub(crate) fn preview(value: &str) -> String {
+    const SHOWN: usize = 80;
+    match value.char_indices().nth(SHOWN) {
+        Some((cut, _)) => format!("{}… ({} bytes)", &value[..cut], value.len()),
+        None => value.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expression(operator: &str, values: &[&str]) -> LabelSelector {
+        LabelSelector {
+            match_expressions: Some(vec![LabelSelectorRequirement {
+                key: "env".into(),
+                operator: operator.into(),
+                values: Some(values.iter().map(|v| v.to_string()).collect()),
+            }]),
+            match_labels: None,
+        }
+    }
+
+    #[test]
+    fn not_in_also_matches_an_absent_key() {
+        let selector = Selector::from_labels(Some(&expression("NotIn", &["prod"])), "s").unwrap();
+        assert!(selector.matches(|_| None));
+        assert!(selector.matches(|_| Some("dev")));
+        assert!(!selector.matches(|_| Some("prod")));
+    }
+
+    #[test]
+    fn an_empty_selector_matches_everything() {
+        assert!(
+            Selector::from_labels(Some(&LabelSelector::default()), "s")
+                .unwrap()
+                .matches(|_| None)
+        );
+        assert!(Selector::from_labels(None, "s").unwrap().matches(|_| None));
+    }
+
+    #[test]
+    fn a_bad_selector_names_the_field_the_value_and_what_is_accepted() {
+        let long = "x".repeat(64);
+        for (operator, values, expected) in [
+            (
+                "Exist",
+                vec![],
+                "s.matchExpressions[0].operator: \"Exist\" is not a valid label selector operator; accepted: In",
+            ),
+            (
+                "In",
+                vec![],
+                "s.matchExpressions[0].values: for In and NotIn the values must not be empty",
+            ),
+            (
+                "Exists",
+                vec!["a"],
+                "for Exists and DoesNotExist the values must be empty; found \"a\"",
+            ),
+            ("In", vec![long.as_str()], "is not a valid label value"),
+            ("In", vec!["-a"], "value \"-a\" is not a valid label value"),
+        ] {
+            let error = Selector::from_labels(Some(&expression(operator, &values)), "s").unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The conditions table, row by row.
+
+use serde_json::json;
+
+use super::fixture::*;
+use crate::conditions::Condition;
+use crate::engine::Engine;
+use crate::fleet::Inventory;
+
+fn find(conditions: &[Condition], type_: &str) -> (String, String, String) {
+    let condition = conditions
+        .iter()
+        .find(|condition| condition.type_ == type_)
+        .unwrap();
+    (
+        condition.status.clone(),
+        condition.reason.clone(),
+        condition.message.clone(),
+    )
+}
+
+fn satisfied(world: &mut World) -> (String, String, String) {
+    find(&world.decide().conditions, "PlacementSatisfied")
+}
+
+fn is(status: &str, reason: &str, message: &str) -> (String, String, String) {
+    (status.into(), reason.into(), message.into())
+}
+
+#[test]
+fn without_a_valid_binding_nothing_can_be_chosen() {
+    let mut world = World::new(&[], json!({}));
+    world.engine = Engine::new(Inventory::ManagedClusters);
+    world.engine.apply_placement(&placement(json!({})));
+    world.engine.apply_binding(&object(json!({
+        "metadata": {"name": "ghost", "namespace": "apps"}, "spec": {"clusterSet": "ghost"},
+    })));
+    let message = "No valid ManagedClusterSetBindings found in placement namespace";
+    assert_eq!(
+        satisfied(&mut world),
+        is("False", "NoManagedClusterSetBindings", message)
+    );
+}
+
+#[test]
+fn sets_that_are_not_bound_are_named() {
+    let mut world = World::new(&[cluster("a", &[])], json!({"clusterSets": ["x", "y"]}));
+    let message = "None of ManagedClusterSets [x,y] is bound to placement namespace";
+    assert_eq!(satisfied(&mut world), is("False", "NoIntersection", message));
+}
+
+#[test]
+fn empty_sets_are_named() {
+    let message = "All ManagedClusterSets [all] have no member ManagedCluster";
+    assert_eq!(
+        satisfied(&mut World::new(&[], json!({}))),
+        is("False", "AllManagedClusterSetsEmpty", message)
+    );
+}
+
+#[test]
+fn no_match_some_missing_and_all_there() {
+    let clusters = [cluster("a", &[]), cluster("b", &[])];
+    let none =
+        json!({"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"x": "y"}}}}]});
+    let message = "No ManagedCluster matches any of the cluster predicate";
+    assert_eq!(
+        satisfied(&mut World::new(&clusters, none)),
+        is("False", "NoManagedClusterMatched", message)
+    );
+    assert_eq!(
+        satisfied(&mut World::new(&clusters, json!({"numberOfClusters": 0}))),
+        is("False", "NoManagedClusterMatched", message)
+    );
+    assert_eq!(
+        satisfied(&mut World::new(&clusters, json!({"numberOfClusters": 5}))),
+        is(
+            "False",
+            "NotAllDecisionsScheduled",
+            "3 cluster decisions unscheduled"
+        )
+    );
+    assert_eq!(
+        satisfied(&mut World::new(&clusters, json!({}))),
+        is("True", "AllDecisionsScheduled", "All cluster decisions scheduled")
+    );
+}
+
+#[test]
+fn a_set_that_cannot_be_evaluated_is_an_error_and_keeps_what_is_there() {
+    let mut world =
+        World::new(&[cluster("a", &[])], json!({})).with_prior(vec![decision(1, (0, ""), &["a", "b"])]);
+    world.engine.apply_set(&object(json!({
+        "metadata": {"name": "all"}, "spec": {"clusterSelector": {"selectorType": "Telepathy"}},
+    })));
+    let decision = world.decide();
+    let (status, reason, message) = find(&decision.conditions, "PlacementSatisfied");
+    assert_eq!(
+        (status.as_str(), reason.as_str()),
+        ("False", "NotAllDecisionsScheduled")
+    );
+    assert!(
+        message.contains("selectorType \"Telepathy\" is unknown; accepted: ExclusiveClusterSetLabel"),
+        "{message}"
+    );
+    assert_eq!(find(&decision.conditions, "PlacementMisconfigured").0, "False");
+    assert_eq!(
+        find(&decision.conditions, "DecisionKept").2,
+        "The last decision of 2 clusters is kept until the placement can be evaluated again"
+    );
+    assert_eq!(decision.layout.decisions, world.stored.decisions);
+}
+
+#[test]
+fn a_misconfigured_placement_says_so_with_plugin_and_message() {
+    let mut world = World::new(
+        &[cluster("a", &[])],
+        json!({"tolerations": [{"operator": "Equal"}]}),
+    );
+    let decision = world.decide();
+    assert_eq!(
+        find(&decision.conditions, "PlacementMisconfigured"),
+        is(
+            "True",
+            "Misconfigured",
+            "TaintToleration:If the key is empty, operator must be Exists."
+        )
+    );
+    let mut world = World::new(
+        &[cluster("a", &[])],
+        json!({"prioritizerPolicy": {"mode": "Magic"}}),
+    );
+    assert_eq!(
+        find(&world.decide().conditions, "PlacementMisconfigured").2,
+        ":incorrect prioritizer policy mode: Magic"
+    );
+}
+
+#[test]
+fn a_placement_born_misconfigured_gets_one_empty_decision_and_no_slice() {
+    let mut world = World::new(
+        &[cluster("a", &[])],
+        json!({"tolerations": [{"operator": "Equal"}]}),
+    );
+    let layout = world.decide().layout;
+    assert_eq!(layout.decisions.len(), 1);
+    assert!(
+        layout.decisions[0]
+            .status
+            .as_ref()
+            .is_none_or(|status| status.decisions.is_empty())
+    );
+    assert!(layout.slices.is_err());
+}

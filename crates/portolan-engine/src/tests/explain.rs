@@ -1,0 +1,174 @@
+//! Why and why not.
+
+use serde_json::{Value, json};
+
+use super::fixture::*;
+use crate::explain::{Edit, Flip, Stage, Verdict, explain, explain_cluster};
+
+fn verdict(world: &mut World, cluster: &str) -> Verdict {
+    let explanation = explain(&mut world.engine, &key(), now()).unwrap();
+    explanation
+        .clusters
+        .into_iter()
+        .find(|verdict| verdict.cluster == cluster)
+        .unwrap()
+}
+
+fn flip(world: &mut World, cluster: &str) -> Option<Vec<String>> {
+    let before = world.selected();
+    let flip: Option<Flip> = explain_cluster(&mut world.engine, &key(), cluster, now())
+        .unwrap()
+        .1;
+    assert_eq!(world.selected(), before, "a trial leaves no trace");
+    flip.map(|flip| flip.edits.iter().map(Edit::to_string).collect())
+}
+
+fn env(value: &str) -> Value {
+    json!({"requiredClusterSelector": {"labelSelector": {"matchLabels": {"env": value}}}})
+}
+
+#[test]
+fn a_rejected_cluster_names_the_expression_and_the_observed_value() {
+    let tainted = with_taints(
+        cluster("b", &["env=prod"]),
+        json!([{"key": "gpu", "value": "no", "effect": "NoSelect"}]),
+    );
+    let mut world = World::new(
+        &[cluster("a", &["env=dev"]), tainted],
+        json!({"predicates": [env("prod"), env("test")]}),
+    );
+    let a = verdict(&mut world, "a");
+    assert_eq!(a.stage, Stage::Predicate);
+    assert_eq!(
+        a.checks.len(),
+        2,
+        "predicates are alternatives: each must say why it failed"
+    );
+    assert_eq!(
+        (a.checks[0].expression.as_str(), a.checks[0].observed.as_str()),
+        ("label env = prod", "label env=dev")
+    );
+    assert!(
+        a.reason.contains("label env = test") && a.reason.contains("label env=dev"),
+        "{}",
+        a.reason
+    );
+    let b = verdict(&mut world, "b");
+    assert_eq!(b.stage, Stage::TaintToleration);
+    assert!(
+        b.reason.contains("no toleration matches it") && b.reason.contains("gpu=no:NoSelect"),
+        "{}",
+        b.reason
+    );
+}
+
+#[test]
+fn a_ranked_cluster_shows_what_each_prioritizer_gave_and_how_far_it_is_from_the_cut_off() {
+    let cpu = |name: &str, cpu: &str| {
+        with_status(
+            cluster(name, &[]),
+            json!({"allocatable": {"cpu": cpu}, "capacity": {"cpu": cpu}}),
+        )
+    };
+    let spec = json!({"numberOfClusters": 1, "prioritizerPolicy": {"mode": "Exact", "configurations": [
+        {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "ResourceAllocatableCPU"}, "weight": 2},
+    ]}});
+    let mut world = World::new(&[cpu("a", "1"), cpu("b", "2"), cpu("c", "3")], spec);
+    let b = verdict(&mut world, "b");
+    assert_eq!(
+        (b.rank, b.total, b.distance_to_cut_off),
+        (Some(2), Some(0), Some(-200))
+    );
+    assert_eq!(
+        (
+            b.prioritizers[0].score,
+            b.prioritizers[0].weight,
+            b.prioritizers[0].contribution
+        ),
+        (0, 2, 0)
+    );
+    assert!(
+        b.reason
+            .contains("spec.numberOfClusters is 1 and the rank is 2 of 3"),
+        "{}",
+        b.reason
+    );
+    assert_eq!(verdict(&mut world, "c").distance_to_cut_off, Some(200));
+}
+
+#[test]
+fn the_smallest_change_that_selects_a_cluster_is_found_and_holds() {
+    let tainted = with_taints(
+        cluster("b", &["env=dev"]),
+        json!([{"key": "gpu", "effect": "NoSelect"}]),
+    );
+    let both = json!({"requiredClusterSelector": {"labelSelector": {
+        "matchLabels": {"env": "test", "tier": "one"},
+    }}});
+    let mut world = World::new(
+        &[cluster("a", &["env=dev"]), tainted, cluster("c", &["env=prod"])],
+        json!({
+            "numberOfClusters": 1, "predicates": [both, env("prod")],
+        }),
+    );
+    assert_eq!(
+        flip(&mut world, "a").unwrap(),
+        ["set label env=prod on the cluster"]
+    );
+    assert_eq!(
+        flip(&mut world, "b").unwrap(),
+        [
+            "set label env=prod on the cluster",
+            "remove taint gpu:NoSelect from the cluster, or tolerate it"
+        ]
+    );
+}
+
+#[test]
+fn a_cluster_behind_the_limit_needs_a_higher_limit_and_a_selected_one_is_dropped_by_one_edit() {
+    let mut world = World::new(
+        &[cluster("a", &["env=prod"]), cluster("b", &["env=prod"])],
+        json!({
+            "numberOfClusters": 1, "predicates": [env("prod")],
+        }),
+    );
+    assert_eq!(flip(&mut world, "b").unwrap(), ["set spec.numberOfClusters to 2"]);
+    assert_eq!(
+        flip(&mut world, "a").unwrap(),
+        ["remove label env from the cluster"]
+    );
+    let mut world = World::new(&[cluster("a", &[])], json!({}));
+    assert_eq!(
+        flip(&mut world, "a").unwrap(),
+        ["add taint portolan.dev/drain:NoSelect to the cluster"]
+    );
+}
+
+#[test]
+fn a_cluster_outside_of_the_sets_is_told_which_label_would_bring_it_in() {
+    let mut world = World::new(&[], json!({}));
+    world
+        .engine
+        .apply_set(&object(json!({"metadata": {"name": "all"}, "spec": {}})));
+    world.engine.apply_cluster(&cluster("a", &[]));
+    let a = verdict(&mut world, "a");
+    assert_eq!(a.stage, Stage::Candidate);
+    assert!(
+        a.reason
+            .contains("no label cluster.open-cluster-management.io/clusterset"),
+        "{}",
+        a.reason
+    );
+    assert_eq!(
+        flip(&mut world, "a").unwrap(),
+        ["set label cluster.open-cluster-management.io/clusterset=all on the cluster"]
+    );
+}
+
+#[test]
+fn where_no_change_of_the_cluster_helps_none_is_proposed() {
+    let spec =
+        json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": ["1 == 2"]}}}]});
+    let mut world = World::new(&[cluster("a", &[])], spec);
+    assert_eq!(flip(&mut world, "a"), None);
+}

@@ -1,0 +1,103 @@
+//! A fleet of ClusterProfiles and nothing else.
+
+use portolan_api::multicluster::ClusterProfile;
+use serde_json::{Value, json};
+
+use super::fixture::*;
+use crate::engine::Engine;
+use crate::fleet::Inventory;
+
+fn profile(
+    namespace: &str,
+    name: &str,
+    set: &str,
+    healthy: Option<&str>,
+    properties: Value,
+) -> ClusterProfile {
+    let conditions: Vec<Value> = healthy
+        .map(|status| {
+            json!({"type": "ControlPlaneHealthy", "status": status, "reason": "x", "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z"})
+        })
+        .into_iter()
+        .collect();
+    object(json!({
+        "metadata": {"name": name, "namespace": namespace, "labels": {"multicluster.x-k8s.io/clusterset": set}},
+        "spec": {"clusterManager": {"name": "test"}},
+        "status": {"conditions": conditions, "properties": properties},
+    }))
+}
+
+fn world(spec: Value) -> World {
+    let mut engine = Engine::new(Inventory::ClusterProfiles);
+    for profile in [
+        profile(
+            "apps",
+            "a",
+            "blue",
+            Some("True"),
+            json!([{"name": "gpu", "value": "8"}]),
+        ),
+        profile("apps", "b", "blue", Some("False"), json!([])),
+        profile("apps", "c", "green", None, json!([])),
+        profile(
+            "apps",
+            "d",
+            "green",
+            Some("True"),
+            json!([{"name": "gpu", "value": "16"}]),
+        ),
+        profile("elsewhere", "e", "blue", Some("True"), json!([])),
+    ] {
+        engine.apply_profile(&profile);
+    }
+    engine.apply_placement(&placement(spec));
+    World {
+        engine,
+        stored: Default::default(),
+    }
+}
+
+#[test]
+fn a_placement_chooses_among_healthy_profiles_of_its_own_namespace_without_any_binding() {
+    assert_eq!(world(json!({})).selected(), ["a", "d"]);
+}
+
+#[test]
+fn cluster_sets_are_values_of_the_clusterset_label() {
+    assert_eq!(world(json!({"clusterSets": ["green"]})).selected(), ["d"]);
+}
+
+#[test]
+fn ill_health_is_a_taint_that_can_be_tolerated() {
+    let unavailable = json!({"tolerations": [
+        {"key": "cluster.open-cluster-management.io/unavailable", "operator": "Exists"},
+    ]});
+    assert_eq!(world(unavailable).selected(), ["a", "b", "d"]);
+    let unreachable = json!({"tolerations": [
+        {"key": "cluster.open-cluster-management.io/unreachable", "operator": "Exists"},
+    ]});
+    assert_eq!(world(unreachable).selected(), ["a", "c", "d"]);
+}
+
+#[test]
+fn properties_are_claims() {
+    let spec = json!({"numberOfClusters": 1, "prioritizerPolicy": {"configurations": [
+        {"scoreCoordinate": {"type": "Property", "property": "gpu"}, "weight": 10},
+    ]}});
+    assert_eq!(world(spec).selected(), ["d"]);
+    let spec = json!({"predicates": [{"requiredClusterSelector": {"claimSelector": {"matchExpressions": [
+        {"key": "gpu", "operator": "In", "values": ["8"]},
+    ]}}}]});
+    assert_eq!(world(spec).selected(), ["a"]);
+}
+
+#[test]
+fn slices_refer_to_profiles_of_the_placements_namespace() {
+    let slices = world(json!({})).decide().layout.slices.unwrap();
+    let reference = slices[0].decisions[0].cluster_profile_ref.as_ref().unwrap();
+    assert_eq!(
+        (reference.name.as_str(), reference.namespace.as_deref()),
+        ("a", Some("apps"))
+    );
+}

@@ -1,0 +1,89 @@
+//! The commands and how the program ends: exit codes, errors on standard error.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use jiff::Timestamp;
+use portolan_engine::placement::PlacementKey;
+
+use crate::input::Problems;
+use crate::world::Inventory;
+use crate::{clock, completions, crds, explain, output, simulate, version};
+
+/// Which clusters a workload goes to, why, why not, and what if
+#[derive(Debug, Parser)]
+#[command(name = "portolan", version, after_help = EXAMPLES, max_term_width = 120)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  portolan simulate -f manifests/                                        where does everything go?
+  portolan simulate -f manifests/ --remove managedcluster/west           what if a cluster goes away?
+  portolan explain -f manifests/ --placement ml/training                 why these clusters?
+  portolan explain -f manifests/ --placement ml/training --cluster west  why not this one?
+  portolan crds | kubectl apply -f -                                     install the API
+
+Exit codes: 0 fine, 1 a placement is unsatisfied or misconfigured (with --check), 2 bad input.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Simulate(Box<simulate::Args>),
+    Explain(explain::Args),
+    Crds(crds::Args),
+    Completions(completions::Args),
+    Version(version::Args),
+}
+
+/// Where manifests come from and how they are read: the same for every command that reads them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct InputArgs {
+    /// Manifests in YAML or JSON: files, directories (read recursively), or - for standard input
+    #[arg(short, long, value_name = "PATH", required = true, num_args = 1..)]
+    pub(crate) file: Vec<PathBuf>,
+
+    /// The time to evaluate at, in RFC 3339 [default: now]
+    #[arg(long, value_name = "TIME", value_parser = clock::parse)]
+    pub(crate) now: Option<Timestamp>,
+
+    /// Which objects are the clusters
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) inventory: Inventory,
+}
+
+/// Reads `NS/NAME`.
+pub(crate) fn parse_placement(text: &str) -> Result<PlacementKey, String> {
+    match text.split('/').collect::<Vec<_>>().as_slice() {
+        [namespace, name] if !namespace.is_empty() && !name.is_empty() => Ok(PlacementKey::new(namespace, name)),
+        _ => Err("accepted: NAMESPACE/NAME, such as default/web".to_owned()),
+    }
+}
+
+/// The command's definition, for completions.
+pub(crate) fn definition() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Simulate(args) => simulate::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Crds(args) => crds::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Version(args) => version::run(&args),
+    };
+    result.unwrap_or_else(|error| report(&error))
+}
+
+/// Bad input lists what is wrong with it; everything else is a chain of causes.
+fn report(error: &anyhow::Error) -> ExitCode {
+    match error.downcast_ref::<Problems>() {
+        Some(problems) => output::remark(&problems.to_string()),
+        None => output::remark(&format!("error: {error:#}\n")),
+    }
+    ExitCode::from(2)
+}

@@ -1,0 +1,220 @@
+//! From a text to its documents.
+//!
+//! A YAML text is cut at its `---` lines before it is parsed: the marker is one wherever it stands at the beginning
+//! of a line. So a document that cannot be read does not hide what is wrong with the next one, and numbers are those
+//! that a reader counts.
+
+use std::fmt;
+
+use serde_json::Value;
+use serde_saphyr::options::DuplicateKeyPolicy;
+
+use super::problem::{Place, Problem};
+use super::tree::Budget;
+
+/// How deep values may be nested. Manifests need about ten levels; the walkers recurse.
+const MAX_DEPTH: usize = 100;
+
+/// One document.
+#[derive(Debug)]
+pub(super) struct Document {
+    pub(super) place: Place,
+    pub(super) value: Value,
+}
+
+/// Every document of a text that is not empty.
+pub(super) fn parse(name: &str, text: &str) -> Vec<Result<Document, Problem>> {
+    if text.trim_start().starts_with(['{', '[']) {
+        let (documents, complete) = parse_json(name, text);
+        // What is not JSON may still be YAML in flow style, unless the file says what it is.
+        if complete || name.ends_with(".json") {
+            return documents;
+        }
+    }
+    parse_yaml(name, text)
+}
+
+/// JSON values one after the other, up to the first that cannot be read.
+fn parse_json(name: &str, text: &str) -> (Vec<Result<Document, Problem>>, bool) {
+    let budget = Budget::for_text(text.len());
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let mut documents = Vec::new();
+    while reader.end().is_err() {
+        let place = Place::document(name, documents.len() + 1);
+        match budget.read(&mut reader) {
+            Ok(value) => documents.push(Ok(Document { place, value })),
+            Err(error) => {
+                documents.push(Err(Problem::of_document(&place, format!("cannot be read as JSON: {error}"))));
+                return (documents, false);
+            }
+        }
+    }
+    (documents, true)
+}
+
+fn parse_yaml(name: &str, text: &str) -> Vec<Result<Document, Problem>> {
+    let mut documents = Vec::new();
+    for (number, chunk) in chunks(text).into_iter().enumerate() {
+        let place = Place::document(name, number + 1);
+        match parse_chunk(&chunk) {
+            Ok(Value::Null) => {}
+            Ok(value) => documents.push(Ok(Document { place, value })),
+            Err(error) => documents.push(Err(Problem::of_document(&place, error))),
+        }
+    }
+    documents
+}
+
+/// Part of a text, from a document marker up to the next.
+struct Chunk<'a> {
+    text: &'a str,
+    /// Number of the lines before it.
+    lines_before: u64,
+}
+
+fn chunks(text: &str) -> Vec<Chunk<'_>> {
+    let mut chunks = Vec::new();
+    let (mut start, mut first_line, mut at, mut line) = (0, 0, 0, 0);
+    for piece in text.split_inclusive('\n') {
+        // What comes before the first marker is a document only if there is something in it.
+        if is_marker(piece) && (start > 0 || has_content(&text[..at])) {
+            chunks.push(Chunk { text: &text[start..at], lines_before: first_line });
+        }
+        if is_marker(piece) {
+            (start, first_line) = (at, line);
+        }
+        at += piece.len();
+        line += 1;
+    }
+    chunks.push(Chunk { text: &text[start..], lines_before: first_line });
+    chunks
+}
+
+fn is_marker(line: &str) -> bool {
+    line.strip_prefix("---").is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
+}
+
+fn has_content(text: &str) -> bool {
+    text.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
+}
+
+/// Why a chunk cannot be read.
+struct YamlError {
+    line: Option<u64>,
+    message: String,
+}
+
+impl fmt::Display for YamlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: cannot be read as YAML: {}", self.message),
+            None => write!(f, "cannot be read as YAML: {}", self.message),
+        }
+    }
+}
+
+fn parse_chunk(chunk: &Chunk<'_>) -> Result<Value, YamlError> {
+    // A leading marker and a comment are all there is in an empty document.
+    let body = chunk.text.strip_prefix("---").unwrap_or(chunk.text);
+    if !has_content(body) {
+        return Ok(Value::Null);
+    }
+    let budget = Budget::for_text(chunk.text.len());
+    let read = serde_saphyr::with_deserializer_from_str_with_options(chunk.text, options(), |reader| budget.read(reader));
+    read.map_err(|error| {
+        let line = error.location().map(|location| location.line()).filter(|line| *line > 0);
+        YamlError {
+            line: line.map(|line| line + chunk.lines_before),
+            message: error.without_snippet().to_string().lines().next().unwrap_or_default().to_owned(),
+        }
+    })
+}
+
+/// Events and nodes are as many as the text has room for, and texts are bounded where they are read; what aliases add
+/// is bounded by the budget of the tree.
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: MAX_DEPTH,
+            flow_nesting_limit: MAX_DEPTH,
+            max_events: usize::MAX,
+            max_nodes: usize::MAX,
+            max_total_scalar_bytes: usize::MAX,
+            max_total_comment_bytes: usize::MAX,
+            max_buffered_comment_events: 100_000,
+        },
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        strict_booleans: true,
+        with_snippet: false,
+        emit_comments: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(text: &str) -> Vec<String> {
+        let document = |document: Result<Document, Problem>| match document {
+            Ok(document) => format!("{} = {}", document.place, document.value),
+            Err(problem) => problem.to_string(),
+        };
+        parse("f", text).into_iter().map(document).collect()
+    }
+
+    #[test]
+    fn documents_are_counted_the_way_a_reader_counts_them() {
+        assert_eq!(numbers("---\na: 1\n---\n---\nb: 2\n"), ["f: document 1 = {\"a\":1}", "f: document 3 = {\"b\":2}"]);
+        assert_eq!(numbers("# licence\n---\na: 1\n"), ["f: document 1 = {\"a\":1}"]);
+        assert_eq!(numbers("a: 1\n--- # two\nb: 2\n"), ["f: document 1 = {\"a\":1}", "f: document 2 = {\"b\":2}"]);
+    }
+
+    #[test]
+    fn a_broken_document_does_not_hide_the_next_and_its_line_counts_from_the_top_of_the_file() {
+        let found = numbers("a: 1\n---\nb: [1\n---\nc: 3\n");
+        assert_eq!(found.len(), 3);
+        assert!(found[1].starts_with("f: document 2: line "), "{found:?}");
+        assert_eq!(found[2], "f: document 3 = {\"c\":3}");
+    }
+
+    #[test]
+    fn json_values_may_follow_each_other() {
+        assert_eq!(numbers("{\"a\":1}\n{\"b\":2}"), ["f: document 1 = {\"a\":1}", "f: document 2 = {\"b\":2}"]);
+    }
+
+    #[test]
+    fn flow_style_yaml_is_not_mistaken_for_json() {
+        assert_eq!(numbers("{a: 1}"), ["f: document 1 = {\"a\":1}"]);
+    }
+
+    #[test]
+    fn words_that_yaml_1_1_takes_for_booleans_stay_text() {
+        assert_eq!(numbers("a: on\nb: no"), ["f: document 1 = {\"a\":\"on\",\"b\":\"no\"}"]);
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_an_error_in_yaml_and_json() {
+        assert!(numbers("a: 1\na: 2")[0].contains("document 1"));
+        assert!(parse("f.json", "{\"a\":1,\"a\":2}")[0].is_err());
+        assert!(parse("f", "a: 1\na: 2")[0].is_err());
+    }
+
+    #[test]
+    fn aliases_that_multiply_are_refused_before_they_take_memory() {
+        let mut bomb = String::from("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
+        for level in 1..10 {
+            let names = vec![format!("*a{}", level - 1); 10].join(",");
+            bomb.push_str(&format!("a{level}: &a{level} [{names}]\n"));
+        }
+        assert!(parse("f", &bomb)[0].is_err());
+        let text = format!("a: &a {}\nb: [{}]\n", "x".repeat(1 << 20), vec!["*a"; 2000].join(","));
+        assert!(parse("f", &text)[0].is_err());
+    }
+
+    #[test]
+    fn deep_nesting_is_refused() {
+        for text in ["[".repeat(100_000), "- ".repeat(100_000), "{a: ".repeat(100_000)] {
+            assert!(parse("f", &text)[0].is_err());
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Reading manifests: from paths to typed objects, or to a list of everything that is wrong.
+//!
+//! ```text
+//! paths ─► sources (files, directories, standard input)
+//!       ─► documents (YAML or JSON, several in a file, lists taken apart)
+//!       ─► objects (kind, spelling, schema, defaults, types)
+//!       ─► manifests (one object a kind, namespace and name)
+//! ```
+//!
+//! Nothing is judged that the engine judges: a selector that cannot be evaluated is read as it is. Nothing here
+//! panics or takes more memory than a small multiple of the input, whatever the input is.
+
+mod check;
+mod document;
+mod kind;
+mod manifests;
+mod normal;
+mod problem;
+mod source;
+mod tree;
+
+use std::path::PathBuf;
+
+pub(crate) use kind::{Reference, parse_reference};
+pub use manifests::Manifests;
+pub(crate) use manifests::Key;
+pub use problem::{Notes, Place, Problem, Problems};
+
+/// Reads every path. `-` stands for standard input, a directory for the manifests in and below it.
+pub(crate) fn read(paths: &[PathBuf], notes: &mut Notes) -> Result<Manifests, Problems> {
+    let mut reader = Reader { manifests: Manifests::default(), notes, problems: Problems::default() };
+    let mut documents = 0;
+    for source in source::find(paths, &mut reader.problems) {
+        match source.read() {
+            Ok(text) => documents += reader.read_text(source.name(), &text),
+            Err(problem) => reader.problems.push(problem),
+        }
+    }
+    if documents == 0 && reader.problems.is_empty() {
+        let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        reader.problems.push(Problem::of_source(
+            &names.join(", "),
+            "there is no object in it; accepted: manifests in YAML or JSON, in files ending in .yaml, .yml or .json",
+        ));
+    }
+    reader.finish()
+}
+
+/// Reads manifests that are already in memory. `name` stands for the file in errors.
+pub fn read_bytes(name: &str, bytes: Vec<u8>) -> Result<Manifests, Problems> {
+    let mut notes = Notes::default();
+    let mut reader = Reader { manifests: Manifests::default(), notes: &mut notes, problems: Problems::default() };
+    match source::decode(name, bytes) {
+        Ok(text) => drop(reader.read_text(name, &text)),
+        Err(problem) => reader.problems.push(problem),
+    }
+    reader.finish()
+}
+
+/// What has been read so far.
+struct Reader<'a> {
+    manifests: Manifests,
+    notes: &'a mut Notes,
+    problems: Problems,
+}
+
+impl Reader<'_> {
+    /// Reads all documents of a text; the number of those that are not empty.
+    fn read_text(&mut self, name: &str, text: &str) -> usize {
+        let mut found = 0;
+        for document in document::parse(name, text) {
+            found += 1;
+            match document {
+                Ok(document) => self.read_value(document.place, document.value),
+                Err(problem) => self.problems.push(problem),
+            }
+        }
+        found
+    }
+
+    fn read_value(&mut self, place: Place, value: serde_json::Value) {
+        for (place, value) in kind::take_lists_apart(place, value, self.notes, &mut self.problems) {
+            let Some((key, object)) = check::object(&place, value, self.notes, &mut self.problems) else { continue };
+            if let Err(problem) = self.manifests.add(key, object, place) {
+                self.problems.push(problem);
+            }
+        }
+    }
+
+    fn finish(self) -> Result<Manifests, Problems> {
+        if self.problems.is_empty() { Ok(self.manifests) } else { Err(self.problems) }
+    }
+}

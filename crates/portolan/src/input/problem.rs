@@ -1,0 +1,203 @@
+//! What is wrong with the input, and what is merely worth knowing.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use portolan_api::FieldError;
+
+/// How many problems are listed one by one.
+const LISTED_PROBLEMS: usize = 20;
+/// How many notes are listed one by one.
+const LISTED_NOTES: usize = 10;
+/// How much of a message of others is repeated. Ours are short by construction.
+const MAX_MESSAGE: usize = 300;
+
+/// Where an object was read: file, document, and position in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    source: Arc<str>,
+    document: usize,
+    /// What stands in front of every field path: `items[3].` in a list.
+    prefix: String,
+}
+
+impl Place {
+    pub(super) fn document(source: &str, document: usize) -> Place {
+        Place { source: source.into(), document, prefix: String::new() }
+    }
+
+    pub(super) fn item(&self, position: usize) -> Place {
+        Place { prefix: format!("{}items[{position}].", self.prefix), ..self.clone() }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: document {}", self.source, self.document)?;
+        match self.prefix.strip_suffix('.') {
+            Some(item) => write!(f, ", {item}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    text: String,
+}
+
+impl Problem {
+    /// Something about a whole source, such as a file that cannot be read.
+    pub(super) fn of_source(source: &str, what: impl fmt::Display) -> Problem {
+        Problem { text: format!("{source}: {}", bounded(&what.to_string())) }
+    }
+
+    /// Something about a document that could not be read at all.
+    pub(super) fn of_document(place: &Place, what: impl fmt::Display) -> Problem {
+        Problem { text: format!("{place}: {}", bounded(&what.to_string())) }
+    }
+
+    /// Something about one field. `subject` names the object as far as it is known.
+    pub(super) fn of_field(place: &Place, subject: &str, error: &FieldError) -> Problem {
+        let mut error = error.clone();
+        let document = Place { prefix: String::new(), ..place.clone() };
+        error.path = format!("{}{}", place.prefix, error.path);
+        if error.path.is_empty() {
+            error.path = "the document".to_owned();
+        }
+        let subject = if subject.is_empty() { String::new() } else { format!("{subject}: ") };
+        Problem { text: format!("{document}: {subject}{error}") }
+    }
+
+    /// Something about the command line.
+    pub(crate) fn of_arguments(what: impl fmt::Display) -> Problem {
+        Problem { text: bounded(&what.to_string()) }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Everything that is wrong, in the order in which it was read. Only the first ones are kept word for word.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problems {
+    listed: Vec<Problem>,
+    more: usize,
+}
+
+impl Problems {
+    pub(crate) fn push(&mut self, problem: Problem) {
+        if self.listed.len() < LISTED_PROBLEMS {
+            self.listed.push(problem);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.listed.is_empty()
+    }
+}
+
+impl From<Problem> for Problems {
+    fn from(problem: Problem) -> Problems {
+        Problems { listed: vec![problem], more: 0 }
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for problem in &self.listed {
+            writeln!(f, "error: {problem}")?;
+        }
+        match self.more {
+            0 => Ok(()),
+            more => writeln!(f, "error: and {more} more"),
+        }
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// Remarks for standard error. Equal ones are counted instead of repeated.
+#[derive(Clone, Debug, Default)]
+pub struct Notes {
+    /// Message to first place and number of places, in the order of the messages.
+    notes: BTreeMap<String, (String, usize)>,
+}
+
+impl Notes {
+    /// Remembers a remark about a place.
+    pub(super) fn add(&mut self, place: &Place, message: impl fmt::Display) {
+        self.insert(place.to_string(), message);
+    }
+
+    /// Remembers a remark about the whole input.
+    pub(crate) fn remark(&mut self, message: impl fmt::Display) {
+        self.insert(String::new(), message);
+    }
+
+    fn insert(&mut self, place: String, message: impl fmt::Display) {
+        self.notes.entry(bounded(&message.to_string())).or_insert((place, 0)).1 += 1;
+    }
+}
+
+impl fmt::Display for Notes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (message, (place, count)) in self.notes.iter().take(LISTED_NOTES) {
+            let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
+            match count {
+                1 => writeln!(f, "note: {place}{message}")?,
+                more => writeln!(f, "note: {place}{message} (and {} more like it)", more - 1)?,
+            }
+        }
+        match self.notes.len().saturating_sub(LISTED_NOTES) {
+            0 => Ok(()),
+            more => writeln!(f, "note: and {more} more notes"),
+        }
+    }
+}
+
+/// Cuts a text that may repeat input of any size.
+fn bounded(text: &str) -> String {
+    match text.char_indices().nth(MAX_MESSAGE) {
+        None => text.to_owned(),
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_problems_are_listed_and_the_rest_is_counted() {
+        let mut problems = Problems::default();
+        (0..25).for_each(|n| problems.push(Problem::of_arguments(n)));
+        let text = problems.to_string();
+        assert_eq!(text.lines().count(), 21);
+        assert!(text.ends_with("error: and 5 more\n"), "{text}");
+    }
+
+    #[test]
+    fn equal_notes_are_counted() {
+        let mut notes = Notes::default();
+        for document in 1..=3 {
+            notes.add(&Place::document("a.yaml", document), "ignored");
+        }
+        assert_eq!(notes.to_string(), "note: a.yaml: document 1: ignored (and 2 more like it)\n");
+    }
+
+    #[test]
+    fn a_field_inside_a_list_is_named_with_its_position() {
+        let place = Place::document("a.yaml", 2).item(3);
+        let error = FieldError::missing("spec", "an object");
+        let text = Problem::of_field(&place, "Placement ns/p", &error).to_string();
+        assert!(text.starts_with("a.yaml: document 2: Placement ns/p: cannot accept items[3].spec"), "{text}");
+    }
+}

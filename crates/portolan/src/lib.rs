@@ -1,0 +1,21 @@
+//! The command line of Portolan: which clusters a workload goes to, why, why not, and what if, from files alone.
+//!
+//! What is here: reading manifests ([`input`]), one module a command, and how answers are printed. What it never does:
+//! decide. It feeds the engine, asks it and renders the answer. It is also the only crate that reads files and the
+//! clock.
+//!
+//! It is a library so that tests and fuzz targets reach the reader; the binary calls [`main`] and nothing else.
+
+mod cli;
+mod clock;
+mod completions;
+mod crds;
+mod explain;
+pub mod input;
+mod output;
+mod progress;
+mod simulate;
+mod version;
+mod world;
+
+pub use cli::main;

@@ -1,0 +1,7 @@
+//! The `portolan` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    portolan::main()
+}

@@ -1,0 +1,292 @@
+//! What differs between two answers. Pure: both sides were evaluated against their own state before.
+//!
+//! Clusters are compared as consumers see them, by what the decisions hold in the end: a placement that becomes
+//! misconfigured keeps its decision and so loses no cluster.
+
+use std::collections::BTreeMap;
+
+use portolan_api::labels::ocm;
+use portolan_engine::status::Code;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::report::{PlacementReport, Report};
+
+/// Every placement that differs, by namespace and name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Difference {
+    pub(crate) placements: Vec<PlacementDifference>,
+    /// How many placements are the same on both sides.
+    pub(crate) unchanged: usize,
+}
+
+/// How one placement differs. Every list is there even when it is empty.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PlacementDifference {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// None when the change adds the placement.
+    pub(crate) before: Option<Summary>,
+    /// None when the change removes the placement.
+    pub(crate) after: Option<Summary>,
+    pub(crate) added: Vec<String>,
+    pub(crate) removed: Vec<String>,
+    pub(crate) moved: Vec<Move>,
+    pub(crate) objects: Vec<ObjectChange>,
+}
+
+/// One side of a placement.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Summary {
+    pub(crate) status: Code,
+    pub(crate) message: String,
+    /// Reason of the condition `PlacementSatisfied`.
+    pub(crate) reason: String,
+    pub(crate) satisfied: bool,
+    /// Clusters in the decision.
+    pub(crate) clusters: usize,
+}
+
+/// A cluster that stays and changes its decision group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Move {
+    pub(crate) cluster: String,
+    pub(crate) from: Group,
+    pub(crate) to: Group,
+}
+
+/// A decision group.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Group {
+    pub(crate) decision_group_index: i64,
+    pub(crate) decision_group_name: String,
+}
+
+/// An object that is written because of the change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ObjectChange {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) change: Change,
+}
+
+/// What happens to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Change {
+    Created,
+    Changed,
+    Deleted,
+}
+
+/// Compares two answers, placement by placement.
+pub(crate) fn difference(before: &Report, after: &Report) -> Difference {
+    let mut pairs: BTreeMap<(&str, &str), [Option<&PlacementReport>; 2]> = BTreeMap::new();
+    for (side, report) in [before, after].into_iter().enumerate() {
+        for placement in &report.placements {
+            pairs.entry((&placement.namespace, &placement.name)).or_default()[side] = Some(placement);
+        }
+    }
+    let total = pairs.len();
+    let differences = pairs.into_iter().filter_map(|((namespace, name), [before, after])| {
+        let difference = compare(namespace, name, before, after);
+        (!is_same(before, after, &difference)).then_some(difference)
+    });
+    let placements: Vec<_> = differences.collect();
+    Difference { unchanged: total - placements.len(), placements }
+}
+
+fn is_same(
+    before: Option<&PlacementReport>,
+    after: Option<&PlacementReport>,
+    difference: &PlacementDifference,
+) -> bool {
+    let (Some(before), Some(after)) = (before, after) else { return false };
+    difference.before == difference.after
+        && before.conditions == after.conditions
+        && difference.added.is_empty()
+        && difference.removed.is_empty()
+        && difference.moved.is_empty()
+        && difference.objects.is_empty()
+}
+
+fn compare(
+    namespace: &str,
+    name: &str,
+    before: Option<&PlacementReport>,
+    after: Option<&PlacementReport>,
+) -> PlacementDifference {
+    let (old, new) = (groups(before), groups(after));
+    let missing = |from: &BTreeMap<String, Group>, other: &BTreeMap<String, Group>| {
+        from.keys().filter(|cluster| !other.contains_key(*cluster)).cloned().collect()
+    };
+    let moved = old.iter().filter_map(|(cluster, from)| {
+        let to = new.get(cluster).filter(|to| *to != from)?;
+        Some(Move { cluster: cluster.clone(), from: from.clone(), to: to.clone() })
+    });
+    PlacementDifference {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        before: before.map(|report| summary(report, old.len())),
+        after: after.map(|report| summary(report, new.len())),
+        added: missing(&new, &old),
+        removed: missing(&old, &new),
+        moved: moved.collect(),
+        objects: object_changes(before, after),
+    }
+}
+
+fn summary(report: &PlacementReport, clusters: usize) -> Summary {
+    Summary {
+        status: report.status,
+        message: report.message.clone(),
+        reason: report.satisfied().map(|condition| condition.reason.clone()).unwrap_or_default(),
+        satisfied: report.is_satisfied(),
+        clusters,
+    }
+}
+
+/// Each cluster of the final decision with its group.
+fn groups(report: Option<&PlacementReport>) -> BTreeMap<String, Group> {
+    let mut groups = BTreeMap::new();
+    for decision in report.iter().flat_map(|report| &report.placement_decisions) {
+        let label = |key: &str| decision.metadata.labels.as_ref().and_then(|labels| labels.get(key)).cloned();
+        let group = Group {
+            decision_group_index: label(ocm::DECISION_GROUP_INDEX).and_then(|index| index.parse().ok()).unwrap_or(0),
+            decision_group_name: label(ocm::DECISION_GROUP_NAME).unwrap_or_default(),
+        };
+        for entry in decision.status.iter().flat_map(|status| &status.decisions) {
+            if !entry.cluster_name.is_empty() {
+                groups.entry(entry.cluster_name.clone()).or_insert_with(|| group.clone());
+            }
+        }
+    }
+    groups
+}
+
+fn object_changes(before: Option<&PlacementReport>, after: Option<&PlacementReport>) -> Vec<ObjectChange> {
+    let (old, new) = (objects(before), objects(after));
+    let mut changes = Vec::new();
+    for (id, object) in &old {
+        match new.get(id) {
+            None => changes.push(object_change(id, Change::Deleted)),
+            Some(other) if other != object => changes.push(object_change(id, Change::Changed)),
+            Some(_) => {}
+        }
+    }
+    changes.extend(new.keys().filter(|id| !old.contains_key(*id)).map(|id| object_change(id, Change::Created)));
+    changes.sort_by(|a, b| (&a.api_version, number(&a.name), &a.name).cmp(&(&b.api_version, number(&b.name), &b.name)));
+    changes
+}
+
+type ObjectId = (String, String, String);
+
+fn object_change((api_version, kind, name): &ObjectId, change: Change) -> ObjectChange {
+    ObjectChange { api_version: api_version.clone(), kind: kind.clone(), name: name.clone(), change }
+}
+
+/// The objects of both kinds, as they are written.
+fn objects(report: Option<&PlacementReport>) -> BTreeMap<ObjectId, Value> {
+    let decisions = report.iter().flat_map(|report| &report.placement_decisions).map(serde_json::to_value);
+    let slices = report.iter().flat_map(|report| &report.slices).map(serde_json::to_value);
+    let text = |object: &Value, pointer: &str| {
+        object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let id = |object: &Value| (text(object, "/apiVersion"), text(object, "/kind"), text(object, "/metadata/name"));
+    decisions.chain(slices).filter_map(Result::ok).map(|object| (id(&object), object)).collect()
+}
+
+fn number(name: &str) -> Option<u64> {
+    name.rsplit('-').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portolan_api::cluster::PlacementDecision;
+    use portolan_engine::conditions::Condition;
+    use serde_json::json;
+
+    /// A placement whose groups hold the given clusters, one object a group.
+    fn placement(name: &str, groups: &[&[&str]]) -> PlacementReport {
+        let object = |(index, clusters): (usize, &&[&str])| -> PlacementDecision {
+            let decisions: Vec<Value> =
+                clusters.iter().map(|cluster| json!({ "clusterName": cluster, "reason": "" })).collect();
+            let labels = json!({ ocm::DECISION_GROUP_INDEX: index.to_string(), ocm::DECISION_GROUP_NAME: "" });
+            let metadata = json!({ "name": format!("{name}-decision-{}", index + 1), "labels": labels });
+            serde_json::from_value(json!({ "metadata": metadata, "status": { "decisions": decisions } })).unwrap()
+        };
+        let filter = |name| super::super::report::Filter { name, clusters: Vec::new() };
+        PlacementReport {
+            namespace: "ns".into(),
+            name: name.into(),
+            status: Code::Success,
+            plugin: String::new(),
+            message: String::new(),
+            candidates: Vec::new(),
+            filters: [filter("Predicate"), filter("TaintToleration")],
+            prioritizers: Vec::new(),
+            scores: BTreeMap::new(),
+            selected: Vec::new(),
+            unscheduled: 0,
+            requeue_at: None,
+            decision_groups: Vec::new(),
+            conditions: Vec::new(),
+            placement_decisions: groups.iter().enumerate().map(object).collect(),
+            slices: Vec::new(),
+        }
+    }
+
+    fn between(before: &[PlacementReport], after: &[PlacementReport]) -> Difference {
+        difference(&Report { placements: before.to_vec() }, &Report { placements: after.to_vec() })
+    }
+
+    #[test]
+    fn equal_answers_have_an_empty_difference() {
+        let same = [placement("a", &[&["c1"]]), placement("b", &[&[]])];
+        assert_eq!(between(&same, &same), Difference { placements: Vec::new(), unchanged: 2 });
+    }
+
+    #[test]
+    fn clusters_are_added_removed_and_moved_between_groups() {
+        let found = between(&[placement("a", &[&["c1", "c2"], &["c3"]])], &[placement("a", &[&["c2"], &["c1", "c4"]])]);
+        let difference = &found.placements[0];
+        assert_eq!((&*difference.added, &*difference.removed), (&["c4".to_owned()][..], &["c3".to_owned()][..]));
+        let group = |index| Group { decision_group_index: index, ..Group::default() };
+        assert_eq!(difference.moved, [Move { cluster: "c1".into(), from: group(0), to: group(1) }]);
+        let changes: Vec<_> = difference.objects.iter().map(|object| (&*object.name, object.change)).collect();
+        assert_eq!(changes, [("a-decision-1", Change::Changed), ("a-decision-2", Change::Changed)]);
+    }
+
+    #[test]
+    fn objects_are_created_and_deleted_in_index_order() {
+        let many: Vec<&[&str]> = vec![&[]; 11];
+        let found = between(&[placement("a", &many[..2])], &[placement("a", &many)]);
+        let names: Vec<_> = found.placements[0].objects.iter().map(|object| &*object.name).collect();
+        assert_eq!((names[0], names[8], names.len()), ("a-decision-3", "a-decision-11", 9));
+        let back = between(&[placement("a", &many)], &[placement("a", &many[..2])]);
+        assert!(back.placements[0].objects.iter().all(|object| object.change == Change::Deleted));
+    }
+
+    #[test]
+    fn a_placement_on_one_side_only_is_a_difference() {
+        let found = between(&[], &[placement("a", &[&["c1"]])]);
+        assert!(found.placements[0].before.is_none());
+        assert_eq!(found.placements[0].added, ["c1"]);
+        assert!(between(&[placement("a", &[&[]])], &[]).placements[0].after.is_none());
+    }
+
+    #[test]
+    fn a_change_of_conditions_alone_is_a_difference() {
+        let mut after = placement("a", &[&["c1"]]);
+        let text = |text: &str| text.to_owned();
+        after.conditions =
+            vec![Condition { type_: text("T"), status: text("True"), reason: text("R"), message: text("M") }];
+        assert_eq!(between(&[placement("a", &[&["c1"]])], &[after]).placements.len(), 1);
+    }
+}

@@ -1,0 +1,102 @@
+//! A difference for people.
+
+use portolan_engine::status::Code;
+
+use super::diff::{Change, Difference, Group, PlacementDifference, Summary};
+use super::table::status;
+use crate::output::table::{Cell, Table, Tone};
+
+/// How many lines of one sort a placement gets.
+const LISTED: usize = 20;
+
+pub(super) fn render(difference: &Difference) -> String {
+    let unchanged = match difference.unchanged {
+        1 => "1 placement stays as it is\n".to_owned(),
+        number => format!("{number} placements stay as they are\n"),
+    };
+    if difference.placements.is_empty() {
+        return format!("nothing changes: {unchanged}");
+    }
+    let mut text = summary(&difference.placements);
+    text.push_str(&unchanged);
+    difference.placements.iter().for_each(|placement| text.push_str(&details(placement)));
+    text
+}
+
+fn summary(placements: &[PlacementDifference]) -> String {
+    let header = ["NAMESPACE", "PLACEMENT", "STATUS", "SATISFIED", "CLUSTERS", "ADDED", "REMOVED", "MOVED", "OBJECTS"];
+    let mut table = Table::new(&header);
+    for placement in placements {
+        let (before, after) = (placement.before.as_ref(), placement.after.as_ref());
+        table.row([
+            placement.namespace.as_str().into(),
+            placement.name.as_str().into(),
+            status_change(before, after),
+            change(before, after, |summary| summary.satisfied.to_string()).into(),
+            change(before, after, |summary| summary.clusters.to_string()).into(),
+            placement.added.len().into(),
+            placement.removed.len().into(),
+            placement.moved.len().into(),
+            placement.objects.len().into(),
+        ]);
+    }
+    table.render()
+}
+
+/// `a`, or `a → b` where the sides differ.
+fn change(before: Option<&Summary>, after: Option<&Summary>, field: impl Fn(&Summary) -> String) -> String {
+    let side = |summary: Option<&Summary>| summary.map_or("none".to_owned(), &field);
+    let (before, after) = (side(before), side(after));
+    if before == after { after } else { format!("{before} → {after}") }
+}
+
+fn status_change(before: Option<&Summary>, after: Option<&Summary>) -> Cell {
+    let text = change(before, after, |summary| format!("{:?}", summary.status));
+    match after.map(|summary| summary.status) {
+        Some(code @ (Code::Misconfigured | Code::Error | Code::Warning)) if before.map(|s| s.status) == Some(code) => {
+            status(code)
+        }
+        Some(Code::Success) => Cell::toned(text, Tone::Good),
+        Some(Code::Warning) | None => Cell::toned(text, Tone::Doubtful),
+        Some(Code::Misconfigured | Code::Error) => Cell::toned(text, Tone::Bad),
+    }
+}
+
+fn details(placement: &PlacementDifference) -> String {
+    let mut lines = Vec::new();
+    lines.extend(placement.added.iter().map(|cluster| Tone::Good.paint(&format!("+ {cluster}"))));
+    lines.extend(placement.removed.iter().map(|cluster| Tone::Bad.paint(&format!("- {cluster}"))));
+    lines.extend(placement.moved.iter().map(|moved| {
+        let line = format!("~ {}: group {} → {}", moved.cluster, group(&moved.from), group(&moved.to));
+        Tone::Doubtful.paint(&line)
+    }));
+    let clusters = bounded(lines, "clusters");
+    let objects = placement.objects.iter().map(|object| {
+        let verb = match object.change {
+            Change::Created => "create",
+            Change::Changed => "rewrite",
+            Change::Deleted => "delete",
+        };
+        format!("{verb} {} {} ({})", object.kind, object.name, object.api_version)
+    });
+    let objects = bounded(objects.collect(), "objects");
+    let message = placement.after.iter().map(|after| &after.message).filter(|message| !message.is_empty());
+    let message: String = message.map(|message| format!("  {message}\n")).collect();
+    format!("\n{}/{}\n{message}{clusters}{objects}", placement.namespace, placement.name)
+}
+
+fn group(group: &Group) -> String {
+    match group.decision_group_name.as_str() {
+        "" => group.decision_group_index.to_string(),
+        name => format!("{} ({name})", group.decision_group_index),
+    }
+}
+
+fn bounded(lines: Vec<String>, what: &str) -> String {
+    let more = lines.len().saturating_sub(LISTED);
+    let mut text: String = lines.iter().take(LISTED).map(|line| format!("  {line}\n")).collect();
+    if more > 0 {
+        text.push_str(&format!("  … and {more} more {what}; -o json lists all\n"));
+    }
+    text
+}

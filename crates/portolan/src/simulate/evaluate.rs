@@ -1,0 +1,68 @@
+//! One placement, from the engine's decision to the answer.
+
+use jiff::Timestamp;
+use portolan_engine::decide::{self, Decision};
+use portolan_engine::fleet::{ClusterId, Clusters, Fleet};
+use portolan_engine::layout::PublishScores;
+use portolan_engine::placement::PlacementKey;
+
+use super::report::{Filter, PlacementReport, Prioritizer};
+use crate::world::{self, World};
+
+/// Decides a placement against the state that was read, and nothing but that.
+pub(super) fn placement(
+    world: &mut World,
+    key: &PlacementKey,
+    publish: PublishScores,
+    now: Timestamp,
+) -> Option<PlacementReport> {
+    let stored = world.stored(key);
+    let decision = decide::decide(&mut world.engine, key, &stored, publish, now)?;
+    Some(report(world.engine.fleet(), key, decision))
+}
+
+fn report(fleet: &Fleet, key: &PlacementKey, decision: Decision) -> PlacementReport {
+    let Decision { outcome, conditions, layout, requeue_at } = decision;
+    let name = |cluster: ClusterId| fleet.name(cluster).to_string();
+    let scored: Vec<(String, i64)> = outcome.scored().map(|(cluster, total)| (name(cluster), total)).collect();
+    let named = |scores: &[i64]| scored.iter().map(|(name, _)| name.clone()).zip(scores.iter().copied()).collect();
+    let prioritizers = outcome.prioritizers.iter().map(|prioritizer| Prioritizer {
+        name: prioritizer.name(),
+        weight: prioritizer.weight,
+        scores: named(&prioritizer.scores),
+    });
+    let keeps = outcome.status.keeps_last_decision();
+    let (mut decisions, mut slices) = (layout.decisions, layout.slices.unwrap_or_default());
+    if keeps {
+        // What stands on the placement's names but belongs to others is no part of its decision.
+        decisions.retain(|decision| world::owns_decision(key, decision));
+        slices.retain(|slice| world::owns_slice(key, slice));
+    }
+    PlacementReport {
+        namespace: key.namespace.to_string(),
+        name: key.name.to_string(),
+        status: outcome.status.code,
+        plugin: outcome.status.plugin.clone(),
+        message: outcome.status.message.clone(),
+        candidates: names(fleet, &outcome.candidates),
+        filters: [
+            Filter { name: "Predicate", clusters: names(fleet, &outcome.matched) },
+            Filter { name: "TaintToleration", clusters: names(fleet, &outcome.survivors) },
+        ],
+        prioritizers: prioritizers.collect(),
+        selected: outcome.selected_by_rank().into_iter().map(name).collect(),
+        unscheduled: outcome.unscheduled,
+        requeue_at: requeue_at.map(|at| at.to_string()),
+        decision_groups: layout.decision_groups,
+        conditions,
+        placement_decisions: decisions,
+        slices,
+        scores: scored.into_iter().collect(),
+    }
+}
+
+fn names(fleet: &Fleet, clusters: &Clusters) -> Vec<String> {
+    let mut names: Vec<String> = clusters.iter().map(|cluster| fleet.name(cluster).to_string()).collect();
+    names.sort_unstable();
+    names
+}

@@ -1,0 +1,175 @@
+//! `portolan simulate`: where do the placements of some manifests go, and what would a change change.
+
+mod change;
+mod diff;
+mod diff_table;
+mod evaluate;
+mod report;
+mod table;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use jiff::Timestamp;
+use portolan_engine::layout;
+use portolan_engine::placement::PlacementKey;
+
+use crate::input::{self, Manifests, Notes, Problems, Reference};
+use crate::output::{self, Format};
+use crate::progress::Progress;
+use crate::world::{self, World};
+use crate::{cli, clock};
+use report::Report;
+
+/// Evaluate placements against manifests, without any cluster
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: cli::InputArgs,
+
+    /// Answer for this placement only
+    #[arg(long, value_name = "NS/NAME", value_parser = cli::parse_placement)]
+    placement: Option<PlacementKey>,
+
+    /// Format of the answer
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+
+    /// When decisions carry scores
+    #[arg(long, value_enum, default_value_t)]
+    publish_scores: PublishScores,
+
+    /// Show what changes when the objects in this file are added or replaced (repeatable)
+    #[arg(long, value_name = "CHANGE.yaml")]
+    what_if: Vec<PathBuf>,
+
+    /// Show what changes when this object is removed (repeatable)
+    #[arg(long, value_name = "KIND[/NS]/NAME", value_parser = input::parse_reference)]
+    remove: Vec<Reference>,
+
+    /// Exit with 1 when a placement is unsatisfied or misconfigured
+    #[arg(long)]
+    check: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  # Where do all placements of a directory go?
+  portolan simulate -f examples/gpu-training
+
+  # The live fleet, one placement, as JSON
+  kubectl get managedclusters,managedclustersets,managedclustersetbindings,placements,\\
+placementdecisions.cluster.open-cluster-management.io,addonplacementscores -A -o yaml |
+    portolan simulate -f - --placement ml/training -o json
+
+  # What happens if a cluster goes away, and if a label changes?
+  portolan simulate -f fleet.yaml --remove managedcluster/gpu-west
+  portolan simulate -f fleet.yaml --what-if relabelled-cluster.yaml
+
+  # In a pipeline: fail when something cannot be placed
+  portolan simulate -f manifests/ --check
+
+Exit codes: 0 fine, 1 a placement is unsatisfied or misconfigured (with --check), 2 bad input.";
+
+/// `--publish-scores`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum PublishScores {
+    /// In every decision
+    #[default]
+    Always,
+    /// In decisions that are sorted by score
+    Sorted,
+    /// In no decision
+    Never,
+}
+
+impl From<PublishScores> for layout::PublishScores {
+    fn from(publish: PublishScores) -> layout::PublishScores {
+        match publish {
+            PublishScores::Always => layout::PublishScores::Always,
+            PublishScores::Sorted => layout::PublishScores::Sorted,
+            PublishScores::Never => layout::PublishScores::Never,
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut notes = Notes::default();
+    let manifests = input::read(&args.input.file, &mut notes)?;
+    let changed = change::apply(&manifests, &args.what_if, &args.remove, &mut notes)?;
+    world::note_gaps(changed.as_ref().unwrap_or(&manifests), args.input.inventory, &mut notes);
+    let now = clock::now_or(args.input.now);
+    let (text, after) = match changed {
+        None => {
+            let report = args.evaluate(&manifests, now)?;
+            (args.render(&report)?, report)
+        }
+        Some(changed) => {
+            let (before, after) = args.evaluate_both(&manifests, &changed, now)?;
+            let difference = diff::difference(&before, &after);
+            (args.render_difference(&difference)?, after)
+        }
+    };
+    output::remark(&notes.to_string());
+    output::print(&text)?;
+    Ok(if args.check && !after.is_satisfied() { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+impl Args {
+    fn evaluate(&self, manifests: &Manifests, now: Timestamp) -> Result<Report, Problems> {
+        let mut world = World::new(manifests, self.input.inventory);
+        let keys = match &self.placement {
+            Some(placement) => vec![world.find(placement)?],
+            None => world.placements(),
+        };
+        Ok(self.evaluate_keys(&mut world, &keys, now))
+    }
+
+    /// A change may add or remove the placement that is asked for: it has to be on one side only.
+    fn evaluate_both(
+        &self,
+        before: &Manifests,
+        after: &Manifests,
+        now: Timestamp,
+    ) -> Result<(Report, Report), Problems> {
+        let mut sides = [before, after].map(|manifests| World::new(manifests, self.input.inventory));
+        if let Some(placement) = &self.placement {
+            let [before, after] = &sides;
+            before.find(placement).or_else(|problem| after.find(placement).map_err(|_| problem))?;
+        }
+        let mut evaluate = |side: usize| {
+            let mut keys = sides[side].placements();
+            keys.retain(|key| self.placement.as_ref().is_none_or(|wanted| wanted == key));
+            self.evaluate_keys(&mut sides[side], &keys, now)
+        };
+        Ok((evaluate(0), evaluate(1)))
+    }
+
+    fn evaluate_keys(&self, world: &mut World, keys: &[PlacementKey], now: Timestamp) -> Report {
+        let mut progress = Progress::new("placements evaluated", keys.len());
+        let mut placements = Vec::with_capacity(keys.len());
+        for key in keys {
+            placements.extend(evaluate::placement(world, key, self.publish_scores.into(), now));
+            progress.advance();
+        }
+        Report { placements }
+    }
+
+    fn render(&self, report: &Report) -> anyhow::Result<String> {
+        match self.output {
+            Format::Table => Ok(table::render(report)),
+            Format::Json => output::json(report),
+            Format::Yaml => output::yaml(report),
+        }
+    }
+
+    fn render_difference(&self, difference: &diff::Difference) -> anyhow::Result<String> {
+        match self.output {
+            Format::Table => Ok(diff_table::render(difference)),
+            Format::Json => output::json(difference),
+            Format::Yaml => output::yaml(difference),
+        }
+    }
+}

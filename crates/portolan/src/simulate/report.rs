@@ -1,0 +1,83 @@
+//! The answer of `simulate`. Field names and order are a contract: `docs/simulate.md` describes them.
+
+use std::collections::BTreeMap;
+
+use portolan_api::cluster::{DecisionGroupStatus, PlacementDecision};
+use portolan_api::labels::conditions::PLACEMENT_SATISFIED;
+use portolan_api::multicluster;
+use portolan_engine::conditions::Condition;
+use portolan_engine::status::Code;
+use serde::Serialize;
+
+/// Every placement, by namespace and name.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Report {
+    pub(crate) placements: Vec<PlacementReport>,
+}
+
+/// One placement. Every list is there even when it is empty.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PlacementReport {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) status: Code,
+    /// Empty on `Success`.
+    pub(crate) plugin: String,
+    /// Empty on `Success`.
+    pub(crate) message: String,
+    /// By name.
+    pub(crate) candidates: Vec<String>,
+    /// `Predicate`, then `TaintToleration`.
+    pub(crate) filters: [Filter; 2],
+    /// Balance, Steady, then as configured; none with weight 0.
+    pub(crate) prioritizers: Vec<Prioritizer>,
+    /// Weighted total of every cluster that passed the filters.
+    pub(crate) scores: BTreeMap<String, i64>,
+    /// In rank order.
+    pub(crate) selected: Vec<String>,
+    /// 0 when `numberOfClusters` is unset.
+    pub(crate) unscheduled: usize,
+    /// RFC 3339 in UTC.
+    pub(crate) requeue_at: Option<String>,
+    pub(crate) decision_groups: Vec<DecisionGroupStatus>,
+    pub(crate) conditions: Vec<Condition>,
+    /// In index order.
+    pub(crate) placement_decisions: Vec<PlacementDecision>,
+    /// In index order.
+    pub(crate) slices: Vec<multicluster::PlacementDecision>,
+}
+
+/// The clusters that passed a filter, by name.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Filter {
+    pub(crate) name: &'static str,
+    pub(crate) clusters: Vec<String>,
+}
+
+/// The scores that one prioritizer gave.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Prioritizer {
+    pub(crate) name: String,
+    pub(crate) weight: i64,
+    pub(crate) scores: BTreeMap<String, i64>,
+}
+
+impl Report {
+    /// Whether every placement got what it asked for.
+    pub(crate) fn is_satisfied(&self) -> bool {
+        self.placements.iter().all(PlacementReport::is_satisfied)
+    }
+}
+
+impl PlacementReport {
+    pub(crate) fn is_satisfied(&self) -> bool {
+        let evaluated = matches!(self.status, Code::Success | Code::Warning);
+        evaluated && self.satisfied().is_some_and(|condition| condition.status == "True")
+    }
+
+    /// The condition that says so.
+    pub(crate) fn satisfied(&self) -> Option<&Condition> {
+        self.conditions.iter().find(|condition| condition.type_ == PLACEMENT_SATISFIED)
+    }
+}

@@ -1,0 +1,126 @@
+//! The answer of `simulate` for people: one line a placement, then the clusters of each.
+
+use std::collections::BTreeMap;
+
+use portolan_api::labels::ocm;
+use portolan_engine::status::Code;
+
+use super::report::{PlacementReport, Report};
+use crate::output::table::{Cell, Table, Tone};
+
+/// With more placements than this their clusters are not listed.
+const DETAILED_PLACEMENTS: usize = 10;
+/// How many clusters of a placement are listed.
+const LISTED_CLUSTERS: usize = 20;
+
+pub(super) fn render(report: &Report) -> String {
+    if report.placements.is_empty() {
+        return "no placements\n".to_owned();
+    }
+    let mut text = summary(&report.placements);
+    for placement in report.placements.iter().filter(|placement| !placement.is_satisfied()) {
+        text.push_str(&complaint(placement));
+    }
+    if report.placements.len() <= DETAILED_PLACEMENTS {
+        for placement in &report.placements {
+            text.push_str(&clusters(placement));
+        }
+    }
+    text
+}
+
+fn summary(placements: &[PlacementReport]) -> String {
+    let header =
+        ["NAMESPACE", "PLACEMENT", "STATUS", "SATISFIED", "CANDIDATES", "MATCHED", "TOLERATED", "SELECTED", "GROUPS"];
+    let mut table = Table::new(&header);
+    for placement in placements {
+        let satisfied = placement.satisfied().map_or("-", |condition| &condition.status);
+        let selected = match placement.unscheduled {
+            0 => placement.selected.len().to_string(),
+            missing => format!("{} of {}", placement.selected.len(), placement.selected.len() + missing),
+        };
+        table.row([
+            placement.namespace.as_str().into(),
+            placement.name.as_str().into(),
+            status(placement.status),
+            Cell::toned(satisfied, if satisfied == "True" { Tone::Good } else { Tone::Bad }),
+            placement.candidates.len().into(),
+            placement.filters[0].clusters.len().into(),
+            placement.filters[1].clusters.len().into(),
+            selected.into(),
+            placement.decision_groups.len().into(),
+        ]);
+    }
+    table.render()
+}
+
+pub(super) fn status(code: Code) -> Cell {
+    let tone = match code {
+        Code::Success => Tone::Good,
+        Code::Warning => Tone::Doubtful,
+        Code::Misconfigured | Code::Error => Tone::Bad,
+    };
+    Cell::toned(format!("{code:?}"), tone)
+}
+
+/// Why a placement did not get what it asked for.
+fn complaint(placement: &PlacementReport) -> String {
+    let plugin = match placement.plugin.as_str() {
+        "" => String::new(),
+        plugin => format!("{plugin}: "),
+    };
+    let message = match placement.message.as_str() {
+        "" => placement.satisfied().map(|condition| condition.message.clone()).unwrap_or_default(),
+        message => format!("{plugin}{message}"),
+    };
+    format!("\n{}/{}: {}\n", placement.namespace, placement.name, message.replace(char::is_control, " "))
+}
+
+/// The selected clusters in rank order, each with its group and score.
+fn clusters(placement: &PlacementReport) -> String {
+    if placement.selected.is_empty() {
+        return String::new();
+    }
+    let groups = groups(placement);
+    let mut table = Table::new(&["RANK", "CLUSTER", "GROUP", "SCORE", "PRIORITIZERS"]).indented(2);
+    for (position, cluster) in placement.selected.iter().enumerate().take(LISTED_CLUSTERS) {
+        let parts = placement.prioritizers.iter().map(|prioritizer| {
+            let score = prioritizer.scores.get(cluster).copied().unwrap_or(0);
+            match prioritizer.weight {
+                1 => format!("{} {score}", prioritizer.name),
+                weight => format!("{} {score}×{weight}", prioritizer.name),
+            }
+        });
+        table.row([
+            (position + 1).into(),
+            cluster.as_str().into(),
+            groups.get(cluster.as_str()).cloned().unwrap_or_default().into(),
+            placement.scores.get(cluster).copied().unwrap_or(0).into(),
+            Cell::toned(parts.collect::<Vec<_>>().join(", "), Tone::Faint),
+        ]);
+    }
+    let more = match placement.selected.len().saturating_sub(LISTED_CLUSTERS) {
+        0 => String::new(),
+        more => format!("  … and {more} more; -o json lists all\n"),
+    };
+    format!("\n{}/{}\n{}{more}", placement.namespace, placement.name, table.render())
+}
+
+/// Cluster to group, as `0` or `0 (canary)`.
+fn groups(placement: &PlacementReport) -> BTreeMap<&str, String> {
+    let mut groups = BTreeMap::new();
+    for decision in &placement.placement_decisions {
+        let label = |key: &str| {
+            let labels = decision.metadata.labels.as_ref();
+            labels.and_then(|labels| labels.get(key)).map(String::as_str).unwrap_or_default()
+        };
+        let group = match label(ocm::DECISION_GROUP_NAME) {
+            "" => label(ocm::DECISION_GROUP_INDEX).to_owned(),
+            name => format!("{} ({name})", label(ocm::DECISION_GROUP_INDEX)),
+        };
+        for entry in decision.status.iter().flat_map(|status| &status.decisions) {
+            groups.insert(entry.cluster_name.as_str(), group.clone());
+        }
+    }
+    groups
+}
