@@ -23,11 +23,11 @@ fn accept<K: DeserializeOwned>(text: &str) -> K {
 
 /// `(path, accepted)` of every misspelling.
 fn corrections(text: &str) -> Vec<(String, String)> {
-    let found = spelling::misspellings("", &yaml(text));
+    let right = |accepted: String| accepted.replace(", the right spelling", "");
+    let found = spelling::misspellings("", &yaml(text)).into_iter();
+    let mut found: Vec<_> = found.map(|error| (error.path, right(error.accepted))).collect();
+    found.sort();
     found
-        .into_iter()
-        .map(|error| (error.path, error.accepted.replace(", the right spelling", "")))
-        .collect()
 }
 
 fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {

@@ -13,6 +13,15 @@
 //! unfold macros into accumulator loops (a `map` becomes quadratic) and either drop source positions or bring in a
 //! parser generator's runtime.
 //!
+//! # What is different from OCM on purpose
+//!
+//! - Expressions nested deeper than [`MAX_NESTING`] or longer than [`MAX_SOURCE_BYTES`] do not compile.
+//! - A literal pattern that is no regular expression does not compile; there it fails for every cluster.
+//! - `scores` can be asked only of `managedCluster` itself.
+//! - Maps are walked in key order, so that the same input always gives the same answer.
+//! - Time zones are `UTC` or offsets such as `+02:00`; named zones are a run-time error.
+//! - Message literals (`Type{..}`), backquoted field names, `cel.bind` and two-variable macros do not exist.
+//!
 //! # Example
 //!
 //! ```

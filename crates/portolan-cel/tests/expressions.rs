@@ -11,7 +11,8 @@ impl Scores for Resources {
 }
 
 fn cluster() -> Value {
-    let json: serde_json::Value = serde_json::from_str(include_str!("cluster.json")).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(include_str!("cluster.json")).expect("the fixture is JSON");
     Value::from(&json)
 }
 

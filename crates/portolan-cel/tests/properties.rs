@@ -22,7 +22,8 @@ fn expressions() -> Vec<&'static str> {
 }
 
 fn cluster() -> Value {
-    let json: serde_json::Value = serde_json::from_str(include_str!("cluster.json")).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(include_str!("cluster.json")).expect("the fixture is JSON");
     Value::from(&json)
 }
 

@@ -156,6 +156,6 @@ fn by_score(outcome: &Outcome, clusters: &Clusters) -> Vec<ClusterId> {
         .filter(|ranked| clusters.contains(ranked.cluster))
         .copied()
         .collect();
-    sorted.sort_unstable_by_key(|ranked| (std::cmp::Reverse(ranked.total()), ranked.rank));
+    sorted.sort_unstable_by_key(|ranked| (std::cmp::Reverse(ranked.total()), ranked.name_rank()));
     sorted.into_iter().map(|ranked| ranked.cluster).collect()
 }

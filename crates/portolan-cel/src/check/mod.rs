@@ -1,15 +1,15 @@
 //! Resolves names and checks types, turning syntax into nodes. Types are known for literals and for what functions
 //! give back; everything read from the cluster is `dyn` and checked while evaluating.
 
+mod calls;
 mod macros;
 mod operators;
 
 use crate::error::{CompileError, Position, cut};
-use crate::library::pattern::Pattern;
-use crate::library::{self, Function, Run, Style};
-use crate::node::{Access, Call, Node, OptionalOr};
+use crate::library::{self, Style};
+use crate::node::{Access, Node};
 use crate::syntax::ast::{Element, Entry, Expr, ExprKind, Logic, Operator};
-use crate::types::{Bindings, Kind, Type};
+use crate::types::{Kind, Type};
 use crate::value::Val;
 
 /// A checked expression and what is known about its value; errors are boxed to keep recursive frames small.
@@ -269,120 +269,6 @@ impl Checker<'_> {
         }
     }
 
-    fn call(
-        &mut self,
-        at: u32,
-        target: Option<Box<Expr>>,
-        name: String,
-        mut arguments: Vec<Expr>,
-    ) -> Checked {
-        let Some(target) = target else {
-            if name == "has" && arguments.len() == 1 {
-                return self.has(at, arguments.remove(0));
-            }
-            return self.function(at, &name, Style::Global, arguments);
-        };
-        if let Some(qualifier) = self.qualifier(&target) {
-            let qualified = format!("{qualifier}.{name}");
-            if !library::overloads(&qualified).is_empty() {
-                return self.function(at, &qualified, Style::Global, arguments);
-            }
-        }
-        if let Some(name) = macros::recognise(&name, arguments.len()) {
-            return self.expand(at, name, *target, arguments);
-        }
-        if matches!(name.as_str(), "or" | "orValue") && arguments.len() == 1 {
-            return self.optional_or(at, &name, *target, arguments.remove(0));
-        }
-        arguments.insert(0, *target);
-        self.function(at, &name, Style::Member, arguments)
-    }
-
-    fn optional_or(&mut self, at: u32, name: &str, target: Expr, argument: Expr) -> Checked {
-        let (left, left_type) = self.expr(target)?;
-        let (right, right_type) = self.expr(argument)?;
-        let unwrap = name == "orValue";
-        let expected = if unwrap {
-            Type::optional(right_type.clone())
-        } else {
-            right_type.clone()
-        };
-        let is_optional = |known: &Type| matches!(known, Type::Dyn | Type::Optional(_));
-        let unified = left_type
-            .unify(&expected)
-            .filter(|_| is_optional(&left_type) && is_optional(&expected));
-        let Some(unified) = unified else {
-            return Err(self.no_overload(at, name, Some(Style::Member), &[left_type, right_type]));
-        };
-        let result = match unified {
-            Type::Optional(inner) if unwrap => inner.as_ref().clone(),
-            Type::Optional(_) => unified,
-            _ if unwrap => Type::Dyn,
-            _ => Type::optional(Type::Dyn),
-        };
-        Ok((
-            Node::OptionalOr(Box::new(OptionalOr { left, right, unwrap })),
-            result,
-        ))
-    }
-
-    /// A call of a library function; for members the receiver is the first argument.
-    fn function(&mut self, at: u32, name: &str, style: Style, arguments: Vec<Expr>) -> Checked {
-        let overloads = library::overloads(name);
-        if overloads.is_empty() {
-            return Err(self.undeclared(at, name));
-        }
-        let (mut nodes, mut types) = (Vec::new(), Vec::new());
-        for argument in arguments {
-            let (node, known) = self.expr(argument)?;
-            nodes.push(node);
-            types.push(known);
-        }
-        let mut candidates = Vec::new();
-        let mut result: Option<Type> = None;
-        for function in overloads.iter().filter(|function| function.style == style) {
-            if let Some(known) = apply(function, &types) {
-                candidates.push(*function);
-                result = Some(match result {
-                    None => known,
-                    Some(result) => result.join(&known),
-                });
-            }
-        }
-        let Some(result) = result else {
-            return Err(self.no_overload(at, name, Some(style), &types));
-        };
-        let pattern = self.literal_pattern(at, &candidates, &nodes)?;
-        self.uses_scores |= name == "scores";
-        Ok((
-            Node::Call(Box::new(Call {
-                candidates,
-                arguments: nodes,
-                pattern,
-            })),
-            result,
-        ))
-    }
-
-    fn literal_pattern(&self, at: u32, candidates: &[&Function], nodes: &[Node]) -> Checked<Option<Pattern>> {
-        let takes_pattern = candidates
-            .iter()
-            .any(|function| matches!(function.run, Run::Pattern(_)));
-        match nodes.get(1) {
-            Some(Node::Literal(Val::String(pattern))) if takes_pattern => {
-                Pattern::compile(pattern).map(Some).map_err(|reason| {
-                    let position = self.position(at);
-                    Box::new(CompileError::InvalidRegex {
-                        position,
-                        pattern: cut(pattern),
-                        reason: cut(&reason),
-                    })
-                })
-            }
-            _ => Ok(None),
-        }
-    }
-
     /// The dotted name an expression spells, when it cannot be a variable.
     fn qualifier(&self, expr: &Expr) -> Option<String> {
         match &*expr.kind {
@@ -442,16 +328,4 @@ impl Checker<'_> {
             operands,
         })
     }
-}
-
-/// The result type when the arguments fit the signature.
-fn apply(function: &Function, arguments: &[Type]) -> Option<Type> {
-    if function.parameters.len() != arguments.len() {
-        return None;
-    }
-    let mut bindings = Bindings::default();
-    let mut pairs = function.parameters.iter().zip(arguments);
-    pairs
-        .all(|(parameter, argument)| bindings.accept(parameter, argument))
-        .then(|| bindings.instantiate(&function.result))
 }

@@ -111,10 +111,13 @@ fn contains_ip(_: &mut Context<'_, '_>, arguments: &[Val]) -> Outcome {
 fn contains_cidr(context: &mut Context<'_, '_>, arguments: &[Val]) -> Outcome {
     let (range, inner) = match arguments {
         [Val::Cidr(range), Val::Cidr(inner)] => (range, **inner),
-        [Val::Cidr(range), Val::String(text)] => (
-            range,
-            Cidr::parse(text).map_err(|reason| EvalError::invalid("containsCIDR", text, reason))?,
-        ),
+        [Val::Cidr(range), Val::String(text)] => {
+            context.meter.charge_text(text.len())?;
+            (
+                range,
+                Cidr::parse(text).map_err(|reason| EvalError::invalid("containsCIDR", text, reason))?,
+            )
+        }
         _ => return Err(mismatch("containsCIDR", arguments)),
     };
     Ok(Val::Bool(

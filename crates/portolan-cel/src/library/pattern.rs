@@ -50,7 +50,7 @@ impl Pattern {
 
     /// What compiling a pattern costs while evaluating: it can take a millisecond.
     pub(crate) fn compile_cost(pattern: &str) -> u64 {
-        2_000 + pattern.len() as u64 * 50
+        5_000 + pattern.len() as u64 * 50
     }
 
     pub(super) fn regex(&self) -> &Regex {
@@ -216,7 +216,6 @@ mod tests {
             "(?=a)",
             "[z-a]",
             r"\Q(\E(",
-            "[[:x:]]",
             "[\\",
         ] {
             let reason = Pattern::compile(pattern).unwrap_err();

@@ -101,7 +101,9 @@ fn compare_to(context: &mut Context<'_, '_>, arguments: &[Val]) -> Outcome {
 }
 
 fn order(context: &mut Context<'_, '_>, function: &'static str, arguments: &[Val]) -> Outcome<Ordering> {
-    let [Val::Semver(left), Val::Semver(right)] = arguments else { return Err(mismatch(function, arguments)) };
+    let [Val::Semver(left), Val::Semver(right)] = arguments else {
+        return Err(mismatch(function, arguments));
+    };
     context.meter.charge_text(left.pre.len().min(right.pre.len()))?;
     Ok(left.cmp_precedence(right))
 }

@@ -15,20 +15,20 @@ const QUERY: Shape = Shape::Map(&STRING, &Shape::List(&STRING));
 pub(super) const FUNCTIONS: &[Function] = &[
     global("url", &[STRING], URL, url),
     global("isURL", &[STRING], BOOL, is_url),
-    member("getScheme", &[URL], STRING, |_, arguments| {
-        part("getScheme", arguments, |url| url.scheme.clone())
+    member("getScheme", &[URL], STRING, |context, arguments| {
+        part(context, "getScheme", arguments, |url| &url.scheme)
     }),
-    member("getHost", &[URL], STRING, |_, arguments| {
-        part("getHost", arguments, |url| url.host.clone())
+    member("getHost", &[URL], STRING, |context, arguments| {
+        part(context, "getHost", arguments, |url| &url.host)
     }),
-    member("getHostname", &[URL], STRING, |_, arguments| {
-        part("getHostname", arguments, |url| split_port(&url.host).0.to_owned())
+    member("getHostname", &[URL], STRING, |context, arguments| {
+        part(context, "getHostname", arguments, |url| split_port(&url.host).0)
     }),
-    member("getPort", &[URL], STRING, |_, arguments| {
-        part("getPort", arguments, |url| split_port(&url.host).1.to_owned())
+    member("getPort", &[URL], STRING, |context, arguments| {
+        part(context, "getPort", arguments, |url| split_port(&url.host).1)
     }),
-    member("getEscapedPath", &[URL], STRING, |_, arguments| {
-        part("getEscapedPath", arguments, |url| url.path.clone())
+    member("getEscapedPath", &[URL], STRING, |context, arguments| {
+        part(context, "getEscapedPath", arguments, |url| &url.path)
     }),
     member("getQuery", &[URL], QUERY, get_query),
 ];
@@ -52,6 +52,9 @@ impl Url {
         if text.is_empty() {
             return Err("empty");
         }
+        if text == "*" {
+            return Ok(Url::new(text, "", "", "*", ""));
+        }
         if text.bytes().any(|byte| byte < 0x20 || byte == 0x7f) {
             return Err("control character");
         }
@@ -65,10 +68,8 @@ impl Url {
             return Ok(Url::new(text, scheme, "", "", query));
         }
         let (authority, path) = match rest.strip_prefix("//") {
-            // Three slashes without a scheme are a path.
-            Some(after) if !scheme.is_empty() || !after.starts_with('/') => {
-                after.split_at(after.find('/').unwrap_or(after.len()))
-            }
+            // Without a scheme, as in the request line of HTTP, two slashes only start a path.
+            Some(after) if !scheme.is_empty() => after.split_at(after.find('/').unwrap_or(after.len())),
             _ => ("", rest),
         };
         let host = read_host(authority)?;
@@ -192,11 +193,18 @@ fn is_url(context: &mut Context<'_, '_>, arguments: &[Val]) -> Outcome {
     Ok(Val::Bool(Url::parse(text).is_ok()))
 }
 
-fn part(function: &'static str, arguments: &[Val], part: fn(&Url) -> String) -> Outcome {
+fn part(
+    context: &mut Context<'_, '_>,
+    function: &'static str,
+    arguments: &[Val],
+    part: fn(&Url) -> &str,
+) -> Outcome {
     let [Val::Url(url)] = arguments else {
         return Err(mismatch(function, arguments));
     };
-    Ok(Val::string(part(url)))
+    let part = part(url);
+    context.meter.charge_text(part.len())?;
+    Ok(Val::string(part))
 }
 
 /// Every name with its values in order; pairs that cannot be decoded are left out.

@@ -4,5 +4,6 @@ pub(crate) mod ast;
 mod lexer;
 mod literal;
 mod parser;
+mod primary;
 
 pub(crate) use parser::parse;

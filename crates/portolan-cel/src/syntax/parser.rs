@@ -1,32 +1,10 @@
 //! Operator-precedence parser. Recursion and tree height share one limit.
 
-use super::ast::{Element, Entry, Expr, ExprKind, Logic, Operator};
+use super::ast::{Expr, ExprKind, Logic, Operator};
 use super::lexer::{Flaw, Lexer, Token};
 use crate::error::{CompileError, Position, cut};
 use crate::program::MAX_NESTING;
 use crate::value::Val;
-
-/// Words that look like identifiers and are none.
-const KEYWORDS: [&str; 4] = ["true", "false", "null", "in"];
-const RESERVED: [&str; 17] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 pub(crate) fn parse(source: &str) -> Parsed {
     let mut parser = Parser {
@@ -44,20 +22,20 @@ pub(crate) fn parse(source: &str) -> Parsed {
     }
 }
 
-struct Parser<'s> {
+pub(super) struct Parser<'s> {
     source: &'s str,
     lexer: Lexer<'s>,
     /// Offset of `token`.
-    at: usize,
-    token: Token<'s>,
+    pub(super) at: usize,
+    pub(super) token: Token<'s>,
     depth: usize,
 }
 
 /// Errors are boxed to keep the frames of the recursive functions small.
-type Parsed<T = Expr> = Result<T, Box<CompileError>>;
+pub(super) type Parsed<T = Expr> = Result<T, Box<CompileError>>;
 
 impl<'s> Parser<'s> {
-    fn expression(&mut self) -> Parsed {
+    pub(super) fn expression(&mut self) -> Parsed {
         self.enter()?;
         let condition = self.binary(0)?;
         let at = self.at;
@@ -227,7 +205,7 @@ impl<'s> Parser<'s> {
         let optional = self.take("?")?;
         let at = self.at;
         let field = match self.token {
-            Token::Ident(name) if !KEYWORDS.contains(&name) => name.to_owned(),
+            Token::Ident(name) if !super::primary::KEYWORDS.contains(&name) => name.to_owned(),
             _ => return Err(self.unexpected("a field name")),
         };
         self.advance()?;
@@ -262,131 +240,8 @@ impl<'s> Parser<'s> {
         )
     }
 
-    fn primary(&mut self) -> Parsed {
-        let at = self.at;
-        let literal = match std::mem::replace(&mut self.token, Token::End) {
-            Token::Int(magnitude) => match i64::try_from(magnitude) {
-                Ok(value) => Val::Int(value),
-                Err(_) => return Err(self.flaw(Flaw::new(at, "number literal out of range"))),
-            },
-            Token::Uint(value) => Val::Uint(value),
-            Token::Double(value) => Val::Double(value),
-            Token::String(text) => Val::string(text),
-            Token::Bytes(bytes) => Val::Bytes(bytes.into()),
-            Token::Ident("true") => Val::Bool(true),
-            Token::Ident("false") => Val::Bool(false),
-            Token::Ident("null") => Val::Null,
-            Token::Symbol("(") => {
-                self.advance()?;
-                let inner = self.expression()?;
-                self.expect(")")?;
-                return Ok(inner);
-            }
-            Token::Symbol("[") => return self.list(at),
-            Token::Symbol("{") => return self.map(at),
-            // A leading dot only says that the name is meant from the root, where all names are.
-            Token::Symbol(".") => {
-                self.advance()?;
-                return self.name();
-            }
-            token => {
-                self.token = token;
-                return self.name();
-            }
-        };
-        self.advance()?;
-        self.node(at, 0, ExprKind::Literal(literal))
-    }
-
-    fn name(&mut self) -> Parsed {
-        let at = self.at;
-        let name = match self.token {
-            Token::Ident(name) if RESERVED.contains(&name) => {
-                return Err(self.flaw(Flaw::new(at, format!("reserved identifier: {name}"))));
-            }
-            Token::Ident(name) if !KEYWORDS.contains(&name) => name.to_owned(),
-            _ => return Err(self.unexpected("an expression")),
-        };
-        self.advance()?;
-        if self.take("(")? {
-            let arguments = self.arguments()?;
-            let height = arguments
-                .iter()
-                .map(|argument| argument.height)
-                .max()
-                .unwrap_or(0);
-            return self.node(
-                at,
-                height,
-                ExprKind::Call {
-                    target: None,
-                    name,
-                    arguments,
-                },
-            );
-        }
-        self.node(at, 0, ExprKind::Ident(name))
-    }
-
-    /// The opening parenthesis is already taken; a trailing comma is not allowed here.
-    fn arguments(&mut self) -> Parsed<Vec<Expr>> {
-        let mut arguments = Vec::new();
-        if self.take(")")? {
-            return Ok(arguments);
-        }
-        loop {
-            arguments.push(self.expression()?);
-            if !self.take(",")? {
-                self.expect(")")?;
-                return Ok(arguments);
-            }
-        }
-    }
-
-    fn list(&mut self, at: usize) -> Parsed {
-        self.advance()?;
-        let mut elements = Vec::new();
-        while !self.take("]")? {
-            let optional = self.take("?")?;
-            let value = self.expression()?;
-            elements.push(Element { value, optional });
-            if !self.take(",")? {
-                self.expect("]")?;
-                break;
-            }
-        }
-        let height = elements
-            .iter()
-            .map(|element| element.value.height)
-            .max()
-            .unwrap_or(0);
-        self.node(at, height, ExprKind::List(elements))
-    }
-
-    fn map(&mut self, at: usize) -> Parsed {
-        self.advance()?;
-        let mut entries = Vec::new();
-        while !self.take("}")? {
-            let optional = self.take("?")?;
-            let key = self.expression()?;
-            self.expect(":")?;
-            let value = self.expression()?;
-            entries.push(Entry { key, value, optional });
-            if !self.take(",")? {
-                self.expect("}")?;
-                break;
-            }
-        }
-        let height = entries
-            .iter()
-            .map(|entry| entry.key.height.max(entry.value.height))
-            .max()
-            .unwrap_or(0);
-        self.node(at, height, ExprKind::Map(entries))
-    }
-
     /// A node whose highest child has the given height.
-    fn node(&self, at: usize, below: usize, kind: ExprKind) -> Parsed {
+    pub(super) fn node(&self, at: usize, below: usize, kind: ExprKind) -> Parsed {
         let height = below + 1;
         if height > MAX_NESTING {
             return Err(self.too_deep(at));
@@ -408,7 +263,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn advance(&mut self) -> Parsed<()> {
+    pub(super) fn advance(&mut self) -> Parsed<()> {
         match self.lexer.next() {
             Ok((at, token)) => {
                 self.at = at;
@@ -419,7 +274,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn take(&mut self, symbol: &'static str) -> Parsed<bool> {
+    pub(super) fn take(&mut self, symbol: &'static str) -> Parsed<bool> {
         let found = self.token == Token::Symbol(symbol);
         if found {
             self.advance()?;
@@ -427,7 +282,7 @@ impl<'s> Parser<'s> {
         Ok(found)
     }
 
-    fn expect(&mut self, symbol: &'static str) -> Parsed<()> {
+    pub(super) fn expect(&mut self, symbol: &'static str) -> Parsed<()> {
         if self.take(symbol)? {
             Ok(())
         } else {
@@ -435,7 +290,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn unexpected(&self, wanted: &str) -> Box<CompileError> {
+    pub(super) fn unexpected(&self, wanted: &str) -> Box<CompileError> {
         let found = match &self.token {
             Token::End => "end of expression".to_owned(),
             Token::Symbol(symbol) => format!("'{symbol}'"),
@@ -447,7 +302,7 @@ impl<'s> Parser<'s> {
         self.flaw(Flaw::new(self.at, format!("found {found}, expected {wanted}")))
     }
 
-    fn flaw(&self, flaw: Flaw) -> Box<CompileError> {
+    pub(super) fn flaw(&self, flaw: Flaw) -> Box<CompileError> {
         let position = Position::of(self.source, offset(flaw.at));
         Box::new(CompileError::Syntax {
             position,

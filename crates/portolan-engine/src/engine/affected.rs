@@ -154,25 +154,17 @@ impl Engine {
         }
     }
 
-    /// Placements that could choose from the set, before or after the change.
+    /// Placements of the namespaces that the set is bound to. Also those that ask for other sets: whether any bound
+    /// set exists at all is part of their conditions.
     pub(super) fn set_changed(&mut self, set: &str) {
-        let concerned: Vec<PlacementKey> = self
-            .ids
-            .iter()
-            .filter(|(key, id)| {
-                self.fleet.is_bound(&key.namespace, set)
-                    && self.placements[**id]
-                        .as_ref()
-                        .is_some_and(|state| asks_for(&state.placement.spec.cluster_sets, set))
-            })
-            .map(|(key, _)| key.clone())
-            .collect();
+        let bound = |key: &&PlacementKey| self.fleet.is_bound(&key.namespace, set);
+        let concerned: Vec<PlacementKey> = self.ids.keys().filter(bound).cloned().collect();
         self.due.extend(concerned);
     }
 
-    /// Placements of the namespace. Also those that ask for other sets: whether any set is bound at all is part of
-    /// their conditions.
-    pub(super) fn binding_changed(&mut self, namespace: &str, _set: &str) {
+    /// Every placement of a namespace: its bindings changed (also those that ask for other sets, since whether any
+    /// set is bound at all is part of their conditions), or its inventory of profiles did.
+    pub(super) fn namespace_changed(&mut self, namespace: &str) {
         let first = PlacementKey::new(namespace, "");
         let concerned: Vec<PlacementKey> = self
             .ids
@@ -218,8 +210,4 @@ impl Engine {
             }
         }
     }
-}
-
-fn asks_for(cluster_sets: &[String], set: &str) -> bool {
-    cluster_sets.is_empty() || cluster_sets.iter().any(|wanted| wanted == set)
 }

@@ -114,12 +114,18 @@ impl Engine {
     pub fn apply_profile(&mut self, profile: &ClusterProfile) {
         let delta = self.fleet.apply_profile(profile);
         self.cluster_changed(&delta);
+        if delta.twins {
+            self.namespace_changed(parts(&profile.metadata).0);
+        }
     }
 
     /// A ClusterProfile is gone.
     pub fn remove_profile(&mut self, namespace: &str, name: &str) {
         let delta = self.fleet.remove_cluster(namespace, name);
         self.cluster_changed(&delta);
+        if delta.twins {
+            self.namespace_changed(namespace);
+        }
     }
 
     /// A ManagedClusterSet was added or changed.
@@ -140,14 +146,14 @@ impl Engine {
     pub fn apply_binding(&mut self, binding: &ManagedClusterSetBinding) {
         let (namespace, name) = parts(&binding.metadata);
         if self.fleet.apply_binding(namespace, name) {
-            self.binding_changed(namespace, name);
+            self.namespace_changed(namespace);
         }
     }
 
     /// A ManagedClusterSetBinding is gone.
     pub fn remove_binding(&mut self, namespace: &str, name: &str) {
         if self.fleet.remove_binding(namespace, name) {
-            self.binding_changed(namespace, name);
+            self.namespace_changed(namespace);
         }
     }
 

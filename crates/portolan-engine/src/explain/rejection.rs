@@ -50,6 +50,21 @@ pub(crate) fn not_a_candidate(fleet: &Fleet, sets: &Eligibility, id: ClusterId) 
             observed: "a deletionTimestamp".into(),
         }];
     }
+    let in_set = |set: &String| cluster.label(labels::multicluster::CLUSTER_SET) == Some(set);
+    if let Some(member) = cluster.member_id()
+        && fleet.inventory() == Inventory::ClusterProfiles
+        && (sets.eligible.iter().any(in_set) || sets.eligible == [cluster.namespace.to_string()])
+    {
+        let key = labels::multicluster::INVENTORY_MEMBER_ID;
+        return vec![Check {
+            field: format!("metadata.labels[{key}]"),
+            expression: "the profile is the oldest one of its member cluster".into(),
+            observed: format!(
+                "label {key}={} on an older or equally old profile too",
+                preview(member)
+            ),
+        }];
+    }
     let (key, place) = match fleet.inventory() {
         Inventory::ManagedClusters => (labels::ocm::CLUSTER_SET, "bound ManagedClusterSets"),
         Inventory::ClusterProfiles => (labels::multicluster::CLUSTER_SET, "cluster sets"),

@@ -24,6 +24,8 @@ pub(crate) struct ClusterDelta {
     pub(crate) labels: Vec<Arc<str>>,
     pub(crate) claims: Vec<Arc<str>>,
     pub(crate) taints: bool,
+    /// A profile that shares its member cluster with others came, went or changed: theirs may count now.
+    pub(crate) twins: bool,
     /// The cluster joined or left a set.
     pub(crate) membership: bool,
     pub(crate) cpu: bool,
@@ -148,11 +150,15 @@ impl Fleet {
     }
 
     fn delta(&self, id: ClusterId, old: Option<&Cluster>, new: Option<&Cluster>) -> ClusterDelta {
+        let is_twin =
+            |cluster: Option<&Cluster>| cluster.is_some_and(|cluster| cluster.member_id().is_some());
+        let twins = self.inventory == Inventory::ClusterProfiles && (is_twin(old) || is_twin(new));
         let (Some(old), Some(new)) = (old, new) else {
             return ClusterDelta {
                 cluster: Some(id),
                 presence: true,
                 any: true,
+                twins,
                 ..ClusterDelta::default()
             };
         };
@@ -160,6 +166,8 @@ impl Fleet {
         ClusterDelta {
             cluster: Some(id),
             presence: old.deleting != new.deleting,
+            twins: twins
+                && (old.deleting != new.deleting || old.labels != new.labels || old.created != new.created),
             any: old != new,
             labels: changed_keys(&old.labels, &new.labels),
             claims: changed_keys(&old.claims, &new.claims),

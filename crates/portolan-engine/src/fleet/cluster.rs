@@ -24,6 +24,8 @@ pub(crate) struct Cluster {
     pub(crate) cpu: Option<f64>,
     pub(crate) memory: Option<f64>,
     pub(crate) deleting: bool,
+    /// When a ClusterProfile was created: of two profiles of one member the older one counts.
+    pub(crate) created: Option<Timestamp>,
     /// The object as compact JSON, for CEL. Kept as text: a parsed tree would be four times as large, and verdicts
     /// are cached, so each change is parsed once.
     pub(crate) json: Box<str>,
@@ -81,6 +83,7 @@ impl Cluster {
             cpu: resource("cpu"),
             memory: resource("memory"),
             deleting: cluster.metadata.deletion_timestamp.is_some(),
+            created: None,
             json: compact_json(cluster),
         }
     }
@@ -110,12 +113,19 @@ impl Cluster {
             cpu: None,
             memory: None,
             deleting: profile.metadata.deletion_timestamp.is_some(),
+            created: profile.metadata.creation_timestamp.as_ref().map(|time| time.0),
             json: compact_json(profile),
         }
     }
 
     pub(crate) fn label(&self, key: &str) -> Option<&str> {
         lookup(&self.labels, key)
+    }
+
+    /// The member cluster that a profile stands for, where its inventory says.
+    pub(crate) fn member_id(&self) -> Option<&str> {
+        self.label(labels::multicluster::INVENTORY_MEMBER_ID)
+            .filter(|id| !id.is_empty())
     }
 
     pub(crate) fn claim(&self, key: &str) -> Option<&str> {

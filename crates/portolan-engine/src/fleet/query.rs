@@ -1,5 +1,8 @@
 //! What evaluation asks of the fleet.
 
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
 use portolan_api::labels;
 
 use super::bits::{ClusterId, Clusters};
@@ -52,16 +55,8 @@ impl Fleet {
                     .filter(eligible);
                 bound.any(|name| self.in_set(name, cluster))
             }
-            Inventory::ClusterProfiles => {
-                let set = || {
-                    self.cluster(cluster)
-                        .and_then(|c| c.label(labels::multicluster::CLUSTER_SET))
-                };
-                self.by_namespace
-                    .get(namespace)
-                    .is_some_and(|members| members.contains(cluster))
-                    && (wanted.is_empty() || set().is_some_and(|set| wanted.iter().any(|name| name == set)))
-            }
+            // Whether a profile counts depends on its twins too, so the whole inventory is looked at.
+            Inventory::ClusterProfiles => self.profile_candidates(namespace, wanted).1.contains(cluster),
         }
     }
 
@@ -106,6 +101,9 @@ impl Fleet {
                 &mut candidates,
             );
         }
+        for twin in self.twins(&candidates) {
+            candidates.remove(twin);
+        }
         let named = if wanted.is_empty() {
             vec![namespace.to_owned()]
         } else {
@@ -118,6 +116,25 @@ impl Fleet {
             },
             candidates,
         )
+    }
+
+    /// Profiles that stand for a member cluster which another profile of `candidates` stands for as well. Only the
+    /// oldest of them counts, and none when the oldest is not one but two.
+    fn twins(&self, candidates: &Clusters) -> Vec<ClusterId> {
+        let mut by_member: BTreeMap<&str, Vec<(Option<Timestamp>, ClusterId)>> = BTreeMap::new();
+        for id in candidates.iter() {
+            let Some(cluster) = self.cluster(id) else { continue };
+            if let Some(member) = cluster.member_id() {
+                by_member.entry(member).or_default().push((cluster.created, id));
+            }
+        }
+        let mut twins = Vec::new();
+        for mut profiles in by_member.into_values().filter(|profiles| profiles.len() > 1) {
+            profiles.sort_unstable();
+            let tied = profiles[0].0 == profiles[1].0;
+            twins.extend(profiles.iter().skip(usize::from(!tied)).map(|(_, id)| *id));
+        }
+        twins
     }
 
     pub(crate) fn narrow_labels(&self, selector: &Selector, set: &mut Clusters) {

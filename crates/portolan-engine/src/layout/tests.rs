@@ -1,1 +1,6 @@
-//! placeholder
+//! Objects as they are published.
+
+mod adopt;
+mod limit;
+mod objects;
+mod stick;

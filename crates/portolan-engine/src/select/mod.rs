@@ -29,6 +29,11 @@ impl Ranked {
         self.rank.total.0
     }
 
+    /// Position of the cluster in name order.
+    pub(crate) fn name_rank(&self) -> u32 {
+        self.rank.name
+    }
+
     /// Number of PreferNoSelect taints that count against the cluster.
     pub(crate) fn avoided(&self) -> u32 {
         self.rank.avoided

@@ -101,3 +101,37 @@ fn slices_refer_to_profiles_of_the_placements_namespace() {
         ("a", Some("apps"))
     );
 }
+
+#[test]
+fn of_profiles_that_share_a_member_only_the_oldest_counts_and_none_when_tied() {
+    let twin = |name: &str, created: &str| -> ClusterProfile {
+        let mut twin = profile("apps", name, "blue", Some("True"), json!([]));
+        twin.metadata.creation_timestamp = Some(object(json!(created)));
+        let labels = twin.metadata.labels.get_or_insert_default();
+        labels.insert(
+            "multicluster.x-k8s.io/inventory-member-id".into(),
+            "member-1".into(),
+        );
+        twin
+    };
+    let mut world = world(json!({"clusterSets": ["blue"]}));
+    world.engine.apply_profile(&twin("x", "2026-01-01T00:00:01Z"));
+    assert_eq!(world.selected(), ["a", "x"]);
+    assert_eq!(world.engine.evaluate_due(now()).len(), 1);
+    world.engine.apply_profile(&twin("w", "2026-01-01T00:00:00Z"));
+    assert_eq!(
+        world.engine.due().count(),
+        1,
+        "x no longer counts, though only w changed"
+    );
+    assert_eq!(world.selected(), ["a", "w"]);
+    let verdict = crate::explain::explain(&mut world.engine, &key(), now()).unwrap();
+    let x = verdict
+        .clusters
+        .iter()
+        .find(|verdict| verdict.cluster == "x")
+        .unwrap();
+    assert!(x.reason.contains("inventory-member-id=member-1"), "{}", x.reason);
+    world.engine.apply_profile(&twin("x", "2026-01-01T00:00:00Z"));
+    assert_eq!(world.selected(), ["a"]);
+}

@@ -20,11 +20,11 @@ use super::{
 };
 
 /// Mostly the same few clusters, so that edits meet. Names are not padded: `c10` sorts before `c2`.
-pub fn cluster_name() -> impl Strategy<Value = String> {
+pub(crate) fn cluster_name() -> impl Strategy<Value = String> {
     prop_oneof![3 => 0usize..10, 1 => 0usize..40].prop_map(|index| format!("c{index}"))
 }
 
-pub fn labels() -> impl Strategy<Value = BTreeMap<String, String>> {
+pub(crate) fn labels() -> impl Strategy<Value = BTreeMap<String, String>> {
     let plain = prop::collection::btree_map(word(&LABEL_KEYS), word(&VALUES), 0..4);
     let set = prop::option::weighted(0.8, word(&SET_NAMES));
     (plain, set).prop_map(|(mut labels, set)| {
@@ -33,13 +33,13 @@ pub fn labels() -> impl Strategy<Value = BTreeMap<String, String>> {
     })
 }
 
-pub fn claims() -> impl Strategy<Value = Vec<ManagedClusterClaim>> {
+pub(crate) fn claims() -> impl Strategy<Value = Vec<ManagedClusterClaim>> {
     let value = prop_oneof![word(&VALUES), word(&NUMBERS)];
     let claim = (word(&CLAIM_KEYS), value).prop_map(|(name, value)| ManagedClusterClaim { name, value });
     prop::collection::vec(claim, 0..4)
 }
 
-pub fn effect() -> impl Strategy<Value = TaintEffect> {
+pub(crate) fn effect() -> impl Strategy<Value = TaintEffect> {
     prop::sample::select(vec![
         TaintEffect::NoSelect,
         TaintEffect::NoSelectIfNew,
@@ -47,7 +47,7 @@ pub fn effect() -> impl Strategy<Value = TaintEffect> {
     ])
 }
 
-pub fn taints() -> impl Strategy<Value = Vec<Taint>> {
+pub(crate) fn taints() -> impl Strategy<Value = Vec<Taint>> {
     let taint = (
         word(&TAINT_KEYS),
         prop::option::of(word(&VALUES)),
@@ -64,7 +64,7 @@ pub fn taints() -> impl Strategy<Value = Vec<Taint>> {
 }
 
 /// Allocatable and capacity; either may be missing.
-pub fn resources() -> impl Strategy<Value = (BTreeMap<String, Quantity>, BTreeMap<String, Quantity>)> {
+pub(crate) fn resources() -> impl Strategy<Value = (BTreeMap<String, Quantity>, BTreeMap<String, Quantity>)> {
     let map = || {
         let amount = word(&[
             "1",
@@ -83,7 +83,7 @@ pub fn resources() -> impl Strategy<Value = (BTreeMap<String, Quantity>, BTreeMa
     (map(), map())
 }
 
-pub fn cluster() -> impl Strategy<Value = ManagedCluster> {
+pub(crate) fn cluster() -> impl Strategy<Value = ManagedCluster> {
     let parts = (
         cluster_name(),
         labels(),
@@ -114,7 +114,7 @@ pub fn cluster() -> impl Strategy<Value = ManagedCluster> {
     )
 }
 
-pub fn set() -> impl Strategy<Value = ManagedClusterSet> {
+pub(crate) fn set() -> impl Strategy<Value = ManagedClusterSet> {
     let exclusive = prop_oneof![Just(None), Just(Some("ExclusiveClusterSetLabel".to_owned()))].prop_map(
         |selector_type| ManagedClusterSelector {
             selector_type,
@@ -148,7 +148,7 @@ pub fn set() -> impl Strategy<Value = ManagedClusterSet> {
     })
 }
 
-pub fn binding() -> impl Strategy<Value = ManagedClusterSetBinding> {
+pub(crate) fn binding() -> impl Strategy<Value = ManagedClusterSetBinding> {
     (word(&NAMESPACES), word(&SET_NAMES)).prop_map(|(namespace, name)| ManagedClusterSetBinding {
         metadata: metadata(&namespace, &name),
         spec: ManagedClusterSetBindingSpec { cluster_set: name },
@@ -156,7 +156,7 @@ pub fn binding() -> impl Strategy<Value = ManagedClusterSetBinding> {
     })
 }
 
-pub fn score() -> impl Strategy<Value = AddOnPlacementScore> {
+pub(crate) fn score() -> impl Strategy<Value = AddOnPlacementScore> {
     let item =
         (word(&SCORE_NAMES), -100i32..=100).prop_map(|(name, value)| AddOnPlacementScoreItem { name, value });
     let status =

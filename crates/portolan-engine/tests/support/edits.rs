@@ -14,8 +14,8 @@ use proptest::prelude::*;
 use super::{LABEL_KEYS, NAMESPACES, RESOURCES, SET_NAMES, VALUES, clusters, metadata, placements, word};
 
 /// One change of one object, or of the time.
-#[derive(Clone, Debug)]
-pub enum Edit {
+#[derive(Clone)]
+pub(crate) enum Edit {
     Cluster(ManagedCluster),
     RemoveCluster(String),
     Label(String, String, Option<String>),
@@ -36,15 +36,51 @@ pub enum Edit {
     Advance(i64),
 }
 
+/// As JSON where there is an object: a failing case is read by people.
+impl std::fmt::Debug for Edit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        fn json(object: &impl serde::Serialize) -> String {
+            serde_json::to_string(object).unwrap_or_default()
+        }
+        match self {
+            Edit::Cluster(object) => write!(f, "Cluster {}", json(object)),
+            Edit::RemoveCluster(name) => write!(f, "RemoveCluster {name}"),
+            Edit::Label(cluster, key, value) => write!(f, "Label {cluster} {key}={value:?}"),
+            Edit::ClusterSetLabel(cluster, set) => write!(f, "ClusterSetLabel {cluster} {set:?}"),
+            Edit::Claims(cluster, claims) => write!(f, "Claims {cluster} {}", json(claims)),
+            Edit::Taints(cluster, taints) => write!(f, "Taints {cluster} {}", json(taints)),
+            Edit::Resources(cluster, allocatable, capacity) => {
+                write!(
+                    f,
+                    "Resources {cluster} {} of {}",
+                    json(allocatable),
+                    json(capacity)
+                )
+            }
+            Edit::Deleting(cluster, deleting) => write!(f, "Deleting {cluster} {deleting}"),
+            Edit::Set(object) => write!(f, "Set {}", json(object)),
+            Edit::RemoveSet(name) => write!(f, "RemoveSet {name}"),
+            Edit::Binding(object) => write!(f, "Binding {}", json(object)),
+            Edit::RemoveBinding(namespace, name) => write!(f, "RemoveBinding {namespace}/{name}"),
+            Edit::Score(object) => write!(f, "Score {}", json(object)),
+            Edit::RemoveScore(namespace, name) => write!(f, "RemoveScore {namespace}/{name}"),
+            Edit::Placement(object) => write!(f, "Placement {}", json(object)),
+            Edit::RemovePlacement(key) => write!(f, "RemovePlacement {key}"),
+            Edit::Observe(key, decisions) => write!(f, "Observe {key} {}", json(decisions)),
+            Edit::Advance(seconds) => write!(f, "Advance {seconds}"),
+        }
+    }
+}
+
 /// Some edits, then an evaluation whose writes are done, or not yet.
 #[derive(Clone, Debug)]
-pub struct Step {
-    pub edits: Vec<Edit>,
-    pub complete: bool,
+pub(crate) struct Step {
+    pub(crate) edits: Vec<Edit>,
+    pub(crate) complete: bool,
 }
 
 /// Objects that are there from the start.
-pub fn initial() -> impl Strategy<Value = Vec<Edit>> {
+pub(crate) fn initial() -> impl Strategy<Value = Vec<Edit>> {
     let all = (
         prop::collection::vec(clusters::set(), 2..5),
         prop::collection::vec(clusters::binding(), 2..8),
@@ -64,7 +100,7 @@ pub fn initial() -> impl Strategy<Value = Vec<Edit>> {
     })
 }
 
-pub fn step() -> impl Strategy<Value = Step> {
+pub(crate) fn step() -> impl Strategy<Value = Step> {
     let edits =
         prop_oneof![3 => prop::collection::vec(edit(), 1..2), 1 => prop::collection::vec(edit(), 2..4)];
     (edits, prop::bool::weighted(0.8)).prop_map(|(edits, complete)| Step { edits, complete })
@@ -115,7 +151,7 @@ fn observe() -> impl Strategy<Value = Edit> {
 }
 
 /// One OCM decision.
-pub fn decision(
+pub(crate) fn decision(
     namespace: &str,
     placement: &str,
     index: usize,

@@ -16,7 +16,7 @@ use super::{
 };
 
 /// Namespace and name of one of a few placements.
-pub fn key() -> impl Strategy<Value = (String, String)> {
+pub(crate) fn key() -> impl Strategy<Value = (String, String)> {
     (word(&NAMESPACES), word(&["p0", "p1", "p2"]))
 }
 
@@ -33,7 +33,7 @@ fn requirement(keys: &'static [&'static str]) -> impl Strategy<Value = LabelSele
     })
 }
 
-pub fn label_selector() -> impl Strategy<Value = LabelSelector> {
+pub(crate) fn label_selector() -> impl Strategy<Value = LabelSelector> {
     let labels = prop::collection::btree_map(word(&LABEL_KEYS), word(&VALUES), 0..2);
     (labels, prop::collection::vec(requirement(&LABEL_KEYS), 0..3)).prop_map(|(labels, expressions)| {
         LabelSelector {
@@ -205,7 +205,7 @@ fn group_strategy() -> impl Strategy<Value = GroupStrategy> {
         )
 }
 
-pub fn spec() -> impl Strategy<Value = PlacementSpec> {
+pub(crate) fn spec() -> impl Strategy<Value = PlacementSpec> {
     let sets = prop_oneof![2 => Just(Vec::new()), 1 => prop::collection::vec(word(&SET_NAMES), 1..3)];
     let number = prop_oneof![10 => Just(None), 20 => (0i32..9).prop_map(Some), 1 => Just(Some(-1))];
     let sort_by = prop::option::of(prop::sample::select(vec![SortBy::ClusterName, SortBy::Score]));
@@ -253,7 +253,7 @@ pub fn spec() -> impl Strategy<Value = PlacementSpec> {
         )
 }
 
-pub fn placement() -> impl Strategy<Value = Placement> {
+pub(crate) fn placement() -> impl Strategy<Value = Placement> {
     (key(), spec()).prop_map(|((namespace, name), spec)| Placement {
         metadata: metadata(&namespace, &name),
         spec,

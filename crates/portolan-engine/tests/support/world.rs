@@ -16,24 +16,24 @@ use portolan_engine::plain::{self, Hub, PlainOutcome, Usage};
 use super::edits::{self, Edit};
 
 /// Decisions by placement.
-pub type Decisions = BTreeMap<PlacementKey, Vec<PlacementDecision>>;
+pub(crate) type Decisions = BTreeMap<PlacementKey, Vec<PlacementDecision>>;
 
 #[derive(Debug)]
-pub struct World {
-    pub now: Timestamp,
-    pub clusters: BTreeMap<String, ManagedCluster>,
-    pub sets: BTreeMap<String, ManagedClusterSet>,
-    pub bindings: BTreeMap<(String, String), ManagedClusterSetBinding>,
-    pub scores: BTreeMap<(String, String), AddOnPlacementScore>,
-    pub placements: BTreeMap<PlacementKey, Placement>,
+pub(crate) struct World {
+    pub(crate) now: Timestamp,
+    pub(crate) clusters: BTreeMap<String, ManagedCluster>,
+    pub(crate) sets: BTreeMap<String, ManagedClusterSet>,
+    pub(crate) bindings: BTreeMap<(String, String), ManagedClusterSetBinding>,
+    pub(crate) scores: BTreeMap<(String, String), AddOnPlacementScore>,
+    pub(crate) placements: BTreeMap<PlacementKey, Placement>,
     /// What each placement decided last, as far as it is written.
-    pub prior: Decisions,
+    pub(crate) prior: Decisions,
     /// The same with what is being written: what Balance counts.
-    pub counted: Decisions,
+    pub(crate) counted: Decisions,
 }
 
 impl World {
-    pub fn new() -> World {
+    pub(crate) fn new() -> World {
         World {
             now: super::start(),
             clusters: BTreeMap::new(),
@@ -47,7 +47,7 @@ impl World {
     }
 
     /// Makes the edit here and tells the engine, the way a watch would.
-    pub fn apply(&mut self, edit: &Edit, engine: &mut Engine) {
+    pub(crate) fn apply(&mut self, edit: &Edit, engine: &mut Engine) {
         let change =
             |world: &mut World, engine: &mut Engine, name: &str, change: &dyn Fn(&mut ManagedCluster)| {
                 if let Some(cluster) = world.clusters.get_mut(name) {
@@ -137,13 +137,13 @@ impl World {
     }
 
     /// What is being written is written.
-    pub fn complete(&mut self, key: &PlacementKey) {
+    pub(crate) fn complete(&mut self, key: &PlacementKey) {
         let counted = self.counted.get(key).cloned().unwrap_or_default();
         self.prior.insert(key.clone(), counted);
     }
 
     /// Makes an outcome part of what Balance counts. One that keeps the last decision changes nothing.
-    pub fn fold(&mut self, key: &PlacementKey, outcome: &PlainOutcome) {
+    pub(crate) fn fold(&mut self, key: &PlacementKey, outcome: &PlainOutcome) {
         if outcome.status.keeps_last_decision() {
             return;
         }
@@ -155,11 +155,11 @@ impl World {
     }
 
     /// How often other placements use each cluster.
-    pub fn usage(&self, key: &PlacementKey) -> Usage {
+    pub(crate) fn usage(&self, key: &PlacementKey) -> Usage {
         plain::usage_without(self.counted.values().flatten(), &key.namespace, &key.name)
     }
 
-    pub fn plain(&self, key: &PlacementKey, own: &[PlacementDecision], usage: &Usage) -> PlainOutcome {
+    pub(crate) fn plain(&self, key: &PlacementKey, own: &[PlacementDecision], usage: &Usage) -> PlainOutcome {
         let hub = Hub::new(
             self.clusters.values(),
             self.sets.values(),
@@ -169,12 +169,12 @@ impl World {
         plain::evaluate(&hub, &self.placements[key], own, usage, self.now)
     }
 
-    pub fn own<'a>(decisions: &'a Decisions, key: &PlacementKey) -> &'a [PlacementDecision] {
+    pub(crate) fn own<'a>(decisions: &'a Decisions, key: &PlacementKey) -> &'a [PlacementDecision] {
         decisions.get(key).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// An engine that is given all objects in the order of `salt`, and has never seen any others.
-    pub fn fresh_engine(&self, salt: usize) -> Engine {
+    pub(crate) fn fresh_engine(&self, salt: usize) -> Engine {
         let mut engine = Engine::new(Inventory::ManagedClusters);
         let observed = self.counted.iter().filter(|(_, decisions)| !decisions.is_empty());
         let mut edits: Vec<Edit> = self.clusters.values().cloned().map(Edit::Cluster).collect();
@@ -192,7 +192,7 @@ impl World {
 }
 
 /// The items in an order that depends on nothing but `salt`.
-pub fn shuffled<T>(items: &[T], salt: usize) -> BTreeMap<(usize, usize), &T> {
+pub(crate) fn shuffled<T>(items: &[T], salt: usize) -> BTreeMap<(usize, usize), &T> {
     let place = |index: usize| {
         index
             .wrapping_add(1)

@@ -21,6 +21,8 @@ mod tree;
 
 use std::path::PathBuf;
 
+use crate::progress::Progress;
+
 pub(crate) use kind::{Reference, parse_reference};
 pub use manifests::Manifests;
 pub(crate) use manifests::Key;
@@ -29,13 +31,17 @@ pub use problem::{Notes, Place, Problem, Problems};
 /// Reads every path. `-` stands for standard input, a directory for the manifests in and below it.
 pub(crate) fn read(paths: &[PathBuf], notes: &mut Notes) -> Result<Manifests, Problems> {
     let mut reader = Reader { manifests: Manifests::default(), notes, problems: Problems::default() };
+    let sources = source::find(paths, &mut reader.problems);
+    let mut progress = Progress::new("files read", sources.len());
     let mut documents = 0;
-    for source in source::find(paths, &mut reader.problems) {
+    for source in sources {
         match source.read() {
             Ok(text) => documents += reader.read_text(source.name(), &text),
             Err(problem) => reader.problems.push(problem),
         }
+        progress.advance();
     }
+    drop(progress);
     if documents == 0 && reader.problems.is_empty() {
         let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
         reader.problems.push(Problem::of_source(

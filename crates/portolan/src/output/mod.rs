@@ -49,6 +49,5 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<String> {
 
 /// A value as YAML.
 pub(crate) fn yaml(value: &impl Serialize) -> anyhow::Result<String> {
-    // By way of JSON, so that both formats always say the same.
-    Ok(serde_saphyr::to_string(&serde_json::to_value(value)?)?)
+    Ok(serde_saphyr::to_string(value)?)
 }

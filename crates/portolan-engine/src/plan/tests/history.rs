@@ -209,25 +209,35 @@ impl History {
     }
 
     fn write(&mut self, write: &Write) {
-        let before = self.state();
+        let before = self.target(write);
         write.apply(&mut self.world.observed);
-        let after = self.state();
-        let events = after.objects().filter_map(|object| {
-            let old = before.objects().find(|old| old.key() == object.key());
-            match old {
-                None => Some(Event::Added(object)),
-                // An equal object that is written anyway is an event too.
-                Some(old) if old != object || touches(write, &object) => Some(Event::Modified(object)),
-                Some(_) => None,
-            }
-        });
-        let mut events: Vec<_> = events.collect();
-        let gone = before
-            .objects()
-            .filter(|old| after.objects().all(|object| object.key() != old.key()));
-        events.extend(gone.map(Event::Deleted));
-        assert_eq!(events.len(), 1, "a write changes one object: {write:?}");
-        self.recording.events.extend(events);
+        let event = match (before, self.target(write)) {
+            (None, Some(object)) => Event::Added(object),
+            (Some(_), Some(object)) => Event::Modified(object),
+            (Some(object), None) => Event::Deleted(object),
+            (None, None) => panic!("a write to nothing: {write:?}"),
+        };
+        self.recording.events.push(event);
+    }
+
+    /// The object that a write is for, as it is.
+    fn target(&self, write: &Write) -> Option<Object> {
+        let decision = |name: Option<&str>| {
+            let mut decisions = self.world.observed.decisions.iter();
+            decisions.find(|object| object.metadata.name.as_deref() == name).cloned().map(Object::from)
+        };
+        let slice = |name: Option<&str>| {
+            let mut slices = self.world.observed.slices.iter();
+            slices.find(|object| object.metadata.name.as_deref() == name).cloned().map(Object::from)
+        };
+        match write {
+            Write::CreateDecision(object) => decision(object.metadata.name.as_deref()),
+            Write::DecisionMetadata(metadata) => decision(metadata.name.as_deref()),
+            Write::DecisionStatus { object, .. } | Write::DeleteDecision(object) => decision(Some(&object.name)),
+            Write::CreateSlice(object) | Write::ReplaceSlice(object) => slice(object.metadata.name.as_deref()),
+            Write::DeleteSlice(object) => slice(Some(&object.name)),
+            Write::PlacementStatus(_) => Some(self.placement().into()),
+        }
     }
 
     fn placement(&self) -> Placement {
@@ -256,19 +266,6 @@ pub(super) fn kep() -> DecisionId {
 
 pub(super) fn ocm() -> DecisionId {
     DecisionId::ocm(NAMESPACE, "web")
-}
-
-fn touches(write: &Write, object: &Object) -> bool {
-    let name = object.metadata().name.clone().unwrap_or_default();
-    match (write, object) {
-        (Write::CreateSlice(slice) | Write::ReplaceSlice(slice), Object::Slice(_)) => {
-            slice.metadata.name.as_ref() == Some(&name)
-        }
-        (Write::DecisionMetadata(metadata), Object::Decision(_)) => metadata.name.as_ref() == Some(&name),
-        (Write::DecisionStatus { object, .. }, Object::Decision(_)) => object.name == name,
-        (Write::PlacementStatus(_), Object::Placement(_)) => true,
-        _ => false,
-    }
 }
 
 /// The same items in an order that only the seed decides.
