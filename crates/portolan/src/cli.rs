@@ -67,9 +67,20 @@ pub(crate) fn definition() -> clap::Command {
     <Cli as clap::CommandFactory>::command()
 }
 
+/// Manifests are walked recursively, and how much stack a process starts with is the shell's choice.
+const STACK_BYTES: usize = 64 << 20;
+
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let cli = Cli::parse();
+    match std::thread::Builder::new().stack_size(STACK_BYTES).spawn(|| run(cli)) {
+        Ok(worker) => worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        Err(error) => report(&anyhow::Error::new(error).context("cannot start a thread")),
+    }
+}
+
+fn run(cli: Cli) -> ExitCode {
+    let result = match cli.command {
         Command::Simulate(args) => simulate::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Crds(args) => crds::run(&args),

@@ -266,6 +266,12 @@ impl Engine {
     /// Evaluates every placement that is due at `now`, in order, folding each outcome into the counts before the
     /// next. The outcomes are in flight until `complete` is called for them.
     pub fn evaluate_due(&mut self, now: Timestamp) -> Vec<(PlacementKey, Outcome)> {
+        self.wake(now);
+        std::iter::from_fn(|| self.evaluate_next(now)).collect()
+    }
+
+    /// Makes the placements due whose timer has run out at `now`.
+    pub fn wake(&mut self, now: Timestamp) {
         while let Some((at, key)) = self.timers.first().cloned() {
             if at > now {
                 break;
@@ -273,15 +279,25 @@ impl Engine {
             self.timers.pop_first();
             self.due.insert(key);
         }
-        let mut outcomes = Vec::new();
-        for key in std::mem::take(&mut self.due) {
-            let Some(outcome) = self.evaluate(&key, now) else {
-                continue;
-            };
-            self.fold(&key, &outcome);
-            outcomes.push((key, outcome));
+    }
+
+    /// Makes a placement due though nothing changed.
+    pub fn reconsider(&mut self, key: &PlacementKey) {
+        if self.ids.contains_key(key) {
+            self.due.insert(key.clone());
         }
-        outcomes
+    }
+
+    /// Evaluates the first placement that is due and folds its outcome into the counts; timers aside. For callers
+    /// that must not hold the outcomes of a whole hub at once, as after a start.
+    pub fn evaluate_next(&mut self, now: Timestamp) -> Option<(PlacementKey, Outcome)> {
+        while let Some(key) = self.due.pop_first() {
+            if let Some(outcome) = self.evaluate(&key, now) {
+                self.fold(&key, &outcome);
+                return Some((key, outcome));
+            }
+        }
+        None
     }
 
     /// Makes an outcome part of the counts and remembers what later changes are compared with.

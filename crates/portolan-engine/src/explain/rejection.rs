@@ -23,7 +23,7 @@ pub(crate) struct Check {
 impl Check {
     pub(crate) fn sentence(&self) -> String {
         format!(
-            "{}: {} does not hold, observed {}",
+            "{} wants {}; observed {}",
             self.field, self.expression, self.observed
         )
     }
@@ -46,7 +46,7 @@ pub(crate) fn not_a_candidate(fleet: &Fleet, sets: &Eligibility, id: ClusterId) 
     if cluster.deleting {
         return vec![Check {
             field: "metadata.deletionTimestamp".into(),
-            expression: "the cluster is not being deleted".into(),
+            expression: "a cluster that is not being deleted".into(),
             observed: "a deletionTimestamp".into(),
         }];
     }
@@ -58,7 +58,7 @@ pub(crate) fn not_a_candidate(fleet: &Fleet, sets: &Eligibility, id: ClusterId) 
         let key = labels::multicluster::INVENTORY_MEMBER_ID;
         return vec![Check {
             field: format!("metadata.labels[{key}]"),
-            expression: "the profile is the oldest one of its member cluster".into(),
+            expression: "the oldest profile of a member cluster".into(),
             observed: format!(
                 "label {key}={} on an older or equally old profile too",
                 preview(member)
@@ -70,12 +70,12 @@ pub(crate) fn not_a_candidate(fleet: &Fleet, sets: &Eligibility, id: ClusterId) 
         Inventory::ClusterProfiles => (labels::multicluster::CLUSTER_SET, "cluster sets"),
     };
     let expression = match (sets.bound.as_slice(), sets.eligible.as_slice()) {
-        ([], _) => "the namespace has a ManagedClusterSetBinding to an existing set".to_owned(),
+        ([], _) => "a ManagedClusterSetBinding to an existing set in the namespace".to_owned(),
         (bound, []) => format!(
             "a set of the placement is among the bound ones [{}]",
             bound.join(", ")
         ),
-        (_, eligible) => format!("the cluster is in one of the {place} [{}]", eligible.join(", ")),
+        (_, eligible) => format!("a cluster of the {place} [{}]", eligible.join(", ")),
     };
     let observed = match sets.bound.is_empty() {
         true => "no such binding".to_owned(),
@@ -160,15 +160,15 @@ pub(crate) fn not_tolerated(
         };
         let why = match expired {
             Some(at) if at == Timestamp::MIN => {
-                "its toleration has expired: the taint has no timeAdded".to_owned()
+                "whose toleration has expired, as it has no timeAdded".to_owned()
             }
-            Some(at) => format!("its toleration expired at {at}"),
-            None => "no toleration matches it".to_owned(),
+            Some(at) => format!("whose toleration expired at {at}"),
+            None => "that no toleration matches".to_owned(),
         };
         checks.push(Check {
             field: "spec.tolerations".into(),
-            expression: format!("every taint is tolerated, {why}"),
-            observed: format!("taint {}", describe(taint)),
+            expression: "every taint to be tolerated".into(),
+            observed: format!("taint {} {why}", describe(taint)),
         });
     }
     checks

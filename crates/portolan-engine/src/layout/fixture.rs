@@ -134,15 +134,6 @@ impl World {
         plan
     }
 
-    pub(crate) fn decision(&self, number: usize) -> &cluster::PlacementDecision {
-        let name = format!("web-decision-{number}");
-        self.observed
-            .decisions
-            .iter()
-            .find(|object| object.metadata.name.as_deref() == Some(&name))
-            .unwrap()
-    }
-
     pub(crate) fn slice(&self, index: usize) -> &multicluster::PlacementDecision {
         let name = format!("web-decision-{index}");
         self.observed

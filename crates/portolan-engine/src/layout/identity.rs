@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use portolan_api::{
     cluster::{self, Placement},
+    labels::multicluster::MAX_SLICES,
     shorten,
 };
 
@@ -50,15 +51,21 @@ impl Identity {
         shorten::object_name(&format!("{}-decision-{number}", self.placement)).into_owned()
     }
 
-    /// The number that `name` has in the naming scheme, given what its label says about it.
+    /// The number that `name` has in the naming scheme, if it is of the scheme at all.
     ///
-    /// A shortened name ends in a hash, so the label is the only way back to its number.
-    pub(crate) fn number_of(&self, name: &str, label: Option<usize>) -> Option<usize> {
-        let suffix = name.rsplit('-').next().and_then(parse_number);
-        [suffix, label]
-            .into_iter()
-            .flatten()
-            .find(|number| self.object_name(*number) == name)
+    /// A name that had to be cut ends in a hash, and the way back is to try every number. `likely` is tried first; it
+    /// comes from a label and need not be right.
+    pub(crate) fn number_of(&self, name: &str, likely: Option<usize>) -> Option<usize> {
+        let never_cut = shorten::MAX_OBJECT_NAME - format!("-decision-{MAX_SLICES}").len();
+        if self.placement.len() > never_cut {
+            return likely
+                .into_iter()
+                .chain(0..=MAX_SLICES)
+                .find(|number| self.object_name(*number) == name);
+        }
+        name.strip_prefix(&self.placement)?
+            .strip_prefix("-decision-")
+            .and_then(parse_number)
     }
 
     /// The placement's name as a label value.

@@ -15,7 +15,7 @@ use super::{
     identity::label,
     ocm::{content_hash, group_labels},
     prior::{Prior, cluster_name},
-    slices::content,
+    slices::same_labels,
 };
 
 /// What `scoreRateLimit` is when the placement does not say, as in the CRD.
@@ -130,7 +130,7 @@ pub(super) fn only_scores_differ_in_slices(
     let same_objects = prior.is_at_rest()
         && prior.slices.len() == slices.len()
         && prior.slices.values().zip(slices).all(|(observed, slice)| {
-            content(observed.object).0 == content(slice).0
+            same_labels(observed.object, slice)
                 && observed.object.metadata.owner_references == slice.metadata.owner_references
         });
     let members = |slice: &multicluster::PlacementDecision| {

@@ -125,19 +125,29 @@ pub(crate) fn needs_to_grow(prior: &Prior<'_>, slices: &[PlacementDecision]) -> 
     clusters.any(|(index, cluster)| exposed(index, cluster))
 }
 
-/// What readers act on: everything but score, reason and the labels that describe the set as a whole.
-pub(super) fn content(slice: &PlacementDecision) -> (Vec<Option<&str>>, Vec<(Option<&str>, &str)>) {
-    let set = [labels::DECISION_REVISION, labels::DECISION_SLICE_COUNT];
-    let own = MANAGED_LABELS.iter().filter(|key| !set.contains(key));
-    let labels = own.map(|key| label(&slice.metadata, key)).collect();
-    let entries = slice
-        .decisions
-        .iter()
-        .map(|entry| match &entry.cluster_profile_ref {
-            Some(profile) => (profile.namespace.as_deref(), profile.name.as_str()),
-            None => (None, entry.cluster_name.as_deref().unwrap_or_default()),
-        });
-    (labels, entries.collect())
+/// Whether readers act on two slices alike: everything counts but score, reason and the labels of the set as a whole.
+fn same_content(left: &PlacementDecision, right: &PlacementDecision) -> bool {
+    same_labels(left, right)
+        && left
+            .decisions
+            .iter()
+            .map(profile)
+            .eq(right.decisions.iter().map(profile))
+}
+
+/// Whether two slices have the same labels of ours, without those of the set as a whole.
+pub(super) fn same_labels(left: &PlacementDecision, right: &PlacementDecision) -> bool {
+    let of_the_set = [labels::DECISION_REVISION, labels::DECISION_SLICE_COUNT];
+    let mut own = MANAGED_LABELS.iter().filter(|key| !of_the_set.contains(key));
+    own.all(|key| label(&left.metadata, key) == label(&right.metadata, key))
+}
+
+/// Namespace and name of the profile that an entry stands for.
+fn profile(entry: &ClusterDecision) -> (Option<&str>, &str) {
+    match &entry.cluster_profile_ref {
+        Some(profile) => (profile.namespace.as_deref(), &profile.name),
+        None => (None, entry.cluster_name.as_deref().unwrap_or_default()),
+    }
 }
 
 /// The revision under which `slices` are published.
@@ -152,7 +162,7 @@ fn revision(prior: &Prior<'_>, slices: &[PlacementDecision]) -> u64 {
         prior
             .slices
             .get(index)
-            .is_none_or(|observed| content(observed.object) != content(slice))
+            .is_none_or(|observed| !same_content(observed.object, slice))
     });
     let one_object = prior.is_at_rest() && prior.slices.len() == slices.len();
     match changed.count() {

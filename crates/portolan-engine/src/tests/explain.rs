@@ -56,7 +56,7 @@ fn a_rejected_cluster_names_the_expression_and_the_observed_value() {
     let b = verdict(&mut world, "b");
     assert_eq!(b.stage, Stage::TaintToleration);
     assert!(
-        b.reason.contains("no toleration matches it") && b.reason.contains("gpu=no:NoSelect"),
+        b.reason.contains("that no toleration matches") && b.reason.contains("gpu=no:NoSelect"),
         "{}",
         b.reason
     );

@@ -13,7 +13,7 @@ use super::problem::{Place, Problem};
 use super::tree::Budget;
 
 /// How deep values may be nested. Manifests need about ten levels; the walkers recurse.
-const MAX_DEPTH: usize = 100;
+const MAX_DEPTH: usize = 64;
 
 /// One document.
 #[derive(Debug)]
@@ -123,11 +123,21 @@ fn parse_chunk(chunk: &Chunk<'_>) -> Result<Value, YamlError> {
     let read = serde_saphyr::with_deserializer_from_str_with_options(chunk.text, options(), |reader| budget.read(reader));
     read.map_err(|error| {
         let line = error.location().map(|location| location.line()).filter(|line| *line > 0);
-        YamlError {
-            line: line.map(|line| line + chunk.lines_before),
-            message: error.without_snippet().to_string().lines().next().unwrap_or_default().to_owned(),
-        }
+        let message = error.without_snippet().to_string().lines().next().unwrap_or_default().to_owned();
+        YamlError { line: line.map(|line| line + chunk.lines_before), message: in_our_words(message) }
     })
+}
+
+/// The parser speaks of its own limits; a reader wants to know what is accepted.
+fn in_our_words(message: String) -> String {
+    if message.contains("Depth {") || message.contains("recursion limit") {
+        return format!("nested too deeply; accepted: at most {MAX_DEPTH} levels");
+    }
+    match message.rsplit_once(" at line ") {
+        // The position is given in front, counted from the top of the file.
+        Some((what, _)) => what.to_owned(),
+        None => message,
+    }
 }
 
 /// Events and nodes are as many as the text has room for, and texts are bounded where they are read; what aliases add

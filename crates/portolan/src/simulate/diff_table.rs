@@ -11,6 +11,7 @@ const LISTED: usize = 20;
 
 pub(super) fn render(difference: &Difference) -> String {
     let unchanged = match difference.unchanged {
+        0 if !difference.placements.is_empty() => String::new(),
         1 => "1 placement stays as it is\n".to_owned(),
         number => format!("{number} placements stay as they are\n"),
     };
@@ -32,7 +33,7 @@ fn summary(placements: &[PlacementDifference]) -> String {
             placement.namespace.as_str().into(),
             placement.name.as_str().into(),
             status_change(before, after),
-            change(before, after, |summary| summary.satisfied.to_string()).into(),
+            change(before, after, |summary| if summary.satisfied { "True" } else { "False" }.to_owned()).into(),
             change(before, after, |summary| summary.clusters.to_string()).into(),
             placement.added.len().into(),
             placement.removed.len().into(),

@@ -22,8 +22,16 @@ fn written_by_server(metadata: &mut ObjectMeta) {
 fn an_unchanged_object_is_returned_as_it_was_observed() {
     let mut world = World::new();
     world.settle(&all(1..=150));
-    world.observed.slices.iter_mut().for_each(|slice| written_by_server(&mut slice.metadata));
-    world.observed.decisions.iter_mut().for_each(|decision| written_by_server(&mut decision.metadata));
+    world
+        .observed
+        .slices
+        .iter_mut()
+        .for_each(|slice| written_by_server(&mut slice.metadata));
+    world
+        .observed
+        .decisions
+        .iter_mut()
+        .for_each(|decision| written_by_server(&mut decision.metadata));
     let layout = world.layout(&all(1..=150));
     assert_eq!(layout.decisions, world.observed.decisions);
     assert_eq!(layout.slices.unwrap(), world.observed.slices);
@@ -36,13 +44,19 @@ fn annotations_of_others_stay_and_their_labels_go_from_ocm_objects_only() {
     let mut world = World::new();
     world.settle(&all(1..=2));
     let mark = || ("example.com/mark".to_owned(), "1".to_owned());
-    for metadata in [&mut world.observed.decisions[0].metadata, &mut world.observed.slices[0].metadata] {
+    for metadata in [
+        &mut world.observed.decisions[0].metadata,
+        &mut world.observed.slices[0].metadata,
+    ] {
         metadata.labels.as_mut().unwrap().extend([mark()]);
         metadata.annotations.as_mut().unwrap().extend([mark()]);
     }
     let layout = world.layout(&all(1..=2));
     let has = |map: &Option<BTreeMap<String, String>>| map.as_ref().unwrap().contains_key("example.com/mark");
-    let (decision, slice) = (&layout.decisions[0].metadata, &layout.slices.as_ref().unwrap()[0].metadata);
+    let (decision, slice) = (
+        &layout.decisions[0].metadata,
+        &layout.slices.as_ref().unwrap()[0].metadata,
+    );
     assert!(has(&decision.annotations) && has(&slice.annotations));
     assert!(!has(&decision.labels) && has(&slice.labels));
 }
@@ -51,11 +65,23 @@ fn annotations_of_others_stay_and_their_labels_go_from_ocm_objects_only() {
 fn decisions_that_ocm_wrote_keep_their_clusters() {
     let mut world = World::new();
     world.settle(&all(1..=150));
-    world.observed.decisions.iter_mut().for_each(|decision| decision.metadata.annotations = None);
+    world
+        .observed
+        .decisions
+        .iter_mut()
+        .for_each(|decision| decision.metadata.annotations = None);
     let before: Vec<_> = world.observed.decisions.iter().map(decision_clusters).collect();
     let plan = world.run(&all(1..=150));
     assert_eq!(plan.writes().count(), 2);
-    assert_eq!(world.observed.decisions.iter().map(decision_clusters).collect::<Vec<_>>(), before);
+    assert_eq!(
+        world
+            .observed
+            .decisions
+            .iter()
+            .map(decision_clusters)
+            .collect::<Vec<_>>(),
+        before
+    );
 }
 
 #[test]
@@ -84,7 +110,10 @@ fn a_slice_of_an_earlier_placement_of_that_name_is_foreign_when_uids_are_known()
     world.placement.metadata.uid = None;
     assert!(world.layout(&all(1..=2)).slices.is_ok(), "one side lacks a uid");
     world.placement.metadata.uid = Some("new".to_owned());
-    assert!(matches!(world.layout(&all(1..=2)).slices, Err(SlicesRefused::DecisionKeyConflict { .. })));
+    assert!(matches!(
+        world.layout(&all(1..=2)).slices,
+        Err(SlicesRefused::DecisionKeyConflict { .. })
+    ));
 }
 
 #[test]
@@ -96,7 +125,12 @@ fn slices_of_other_decisions_and_namespaces_are_none_of_our_business() {
     elsewhere.scheduler_name = None;
     let mut other = world.slice(0).clone();
     other.metadata.name = Some("web-decision-1-decision-0".to_owned());
-    other.metadata.labels.as_mut().unwrap().insert("multicluster.x-k8s.io/decision-key".to_owned(), "b".to_owned());
+    other
+        .metadata
+        .labels
+        .as_mut()
+        .unwrap()
+        .insert("multicluster.x-k8s.io/decision-key".to_owned(), "b".to_owned());
     world.observed.slices.extend([elsewhere, other]);
     assert!(world.plan(&all(1..=2)).is_empty());
 }
@@ -119,7 +153,14 @@ fn entries_of_the_first_revision_are_read_and_rewritten() {
         entry.cluster_name = entry.cluster_profile_ref.take().map(|profile| profile.name);
     }
     let layout = world.layout(&all(1..=150));
-    assert!(layout.slices.unwrap().iter().flat_map(|slice| &slice.decisions).all(|entry| entry.cluster_name.is_none()));
+    assert!(
+        layout
+            .slices
+            .unwrap()
+            .iter()
+            .flat_map(|slice| &slice.decisions)
+            .all(|entry| entry.cluster_name.is_none())
+    );
     world.settle(&all(1..=150));
     assert_eq!(world.slices(), [names(1..=100), names(101..=150)]);
 }

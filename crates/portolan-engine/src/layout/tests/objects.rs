@@ -15,9 +15,15 @@ const KEY: &str = "multicluster.x-k8s.io/decision-key";
 
 #[test]
 fn an_ocm_decision_in_full() {
-    let mut world = World { grouped: true, ..World::new() };
+    let mut world = World {
+        grouped: true,
+        ..World::new()
+    };
     world.placement.metadata.uid = Some("u1".to_owned());
-    let canary = Group { name: "canary".to_owned(), clusters: vec![chosen(1, 80), chosen(2, 0)] };
+    let canary = Group {
+        name: "canary".to_owned(),
+        clusters: vec![chosen(1, 80), chosen(2, 0)],
+    };
     let layout = world.layout(&[canary, group("", 3..=3)]);
     assert_eq!(
         serde_json::to_value(&layout.decisions[0]).unwrap(),
@@ -60,10 +66,19 @@ fn an_ocm_decision_in_full() {
 
 #[test]
 fn a_slice_in_full() {
-    let mut world = World { grouped: true, ..World::new() };
-    let workload = BTreeMap::from([("multicluster.x-k8s.io/placement-key".to_owned(), "shop".to_owned())]);
+    let mut world = World {
+        grouped: true,
+        ..World::new()
+    };
+    let workload = BTreeMap::from([(
+        "multicluster.x-k8s.io/placement-key".to_owned(),
+        "shop".to_owned(),
+    )]);
     world.placement.metadata.labels = Some(workload);
-    let canary = Group { name: "canary".to_owned(), clusters: vec![chosen(1, 80), chosen(2, 0)] };
+    let canary = Group {
+        name: "canary".to_owned(),
+        clusters: vec![chosen(1, 80), chosen(2, 0)],
+    };
     let slices = world.layout(&[canary]).slices.unwrap();
     let reason = "selected by Placement apps/web in group canary";
     assert_eq!(
@@ -111,7 +126,10 @@ fn nothing_selected_is_one_empty_object_of_each_kind() {
     let slices = layout.slices.unwrap();
     assert_eq!(slices.len(), 1);
     assert!(slices[0].decisions.is_empty());
-    assert_eq!(label(&slices[0].metadata, "multicluster.x-k8s.io/decision-slice-count"), "1");
+    assert_eq!(
+        label(&slices[0].metadata, "multicluster.x-k8s.io/decision-slice-count"),
+        "1"
+    );
 }
 
 #[test]
@@ -123,15 +141,38 @@ fn long_names_are_cut_and_told_in_full() {
     let slices = layout.slices.clone().unwrap();
     let names = |metadata: &ObjectMeta| metadata.name.clone().unwrap();
     assert_ne!(names(&slices[0].metadata), names(&slices[1].metadata));
-    for metadata in slices.iter().map(|slice| &slice.metadata).chain(layout.decisions.iter().map(|one| &one.metadata)) {
+    for metadata in slices
+        .iter()
+        .map(|slice| &slice.metadata)
+        .chain(layout.decisions.iter().map(|one| &one.metadata))
+    {
         assert_eq!(names(metadata).len(), 253);
-        assert!(metadata.labels.as_ref().unwrap().values().all(|value| value.len() <= 63));
-        assert_eq!(metadata.annotations.as_ref().unwrap()["portolan.dev/placement-name"], long);
+        assert!(
+            metadata
+                .labels
+                .as_ref()
+                .unwrap()
+                .values()
+                .all(|value| value.len() <= 63)
+        );
+        assert_eq!(
+            metadata.annotations.as_ref().unwrap()["portolan.dev/placement-name"],
+            long
+        );
     }
     assert_eq!(label(&slices[0].metadata, KEY).len(), 63);
-    // A cut name is found again.
+    // A cut name is found again, even without the label that says its index.
     world.observed.slices = slices.clone();
     assert_eq!(world.layout(&all(0..=100)).slices.unwrap(), slices);
+    world.observed.slices[1]
+        .metadata
+        .labels
+        .as_mut()
+        .unwrap()
+        .remove("multicluster.x-k8s.io/decision-index");
+    world.settle(&all(0..=100));
+    assert_eq!(world.observed.slices.len(), 2);
+    assert!(world.plan(&all(0..=100)).is_empty());
 }
 
 #[test]
@@ -142,17 +183,30 @@ fn scores_are_left_out_when_the_policy_says_so() {
         (PublishScores::Sorted, true, true),
         (PublishScores::Never, true, false),
     ] {
-        let layout = World { publish, ordered, ..World::new() }.layout(&all(1..=1));
+        let layout = World {
+            publish,
+            ordered,
+            ..World::new()
+        }
+        .layout(&all(1..=1));
         let score = layout.decisions[0].status.as_ref().unwrap().decisions[0].score;
         assert_eq!(score != 0, published, "{publish:?} {ordered}");
-        assert_eq!(layout.slices.unwrap()[0].metadata.annotations.is_some(), published, "{publish:?} {ordered}");
+        assert_eq!(
+            layout.slices.unwrap()[0].metadata.annotations.is_some(),
+            published,
+            "{publish:?} {ordered}"
+        );
     }
 }
 
 #[test]
 fn more_slices_than_a_reader_must_accept_are_refused() {
     let groups: Vec<_> = (0..1001).map(|number| group("", [number])).collect();
-    let layout = World { grouped: true, ..World::new() }.layout(&groups);
+    let layout = World {
+        grouped: true,
+        ..World::new()
+    }
+    .layout(&groups);
     let refused = layout.slices.unwrap_err();
     assert_eq!(refused, SlicesRefused::TooManySlices { needed: 1001 });
     assert!(refused.to_string().contains("1001 slices, at most 1000"));

@@ -18,17 +18,32 @@ fn holes_fill_lowest_index_first_in_name_order() {
 
 #[test]
 fn a_slice_follows_its_clusters_when_groups_move() {
-    let mut world = World { grouped: true, ..World::new() };
+    let mut world = World {
+        grouped: true,
+        ..World::new()
+    };
     world.settle(&[group("blue", 10..=19), group("red", 20..=29)]);
-    world.settle(&[group("canary", 1..=3), group("blue", 10..=19), group("red", 20..=29)]);
+    world.settle(&[
+        group("canary", 1..=3),
+        group("blue", 10..=19),
+        group("red", 20..=29),
+    ]);
     assert_eq!(world.slices(), [names(10..=19), names(20..=29), names(1..=3)]);
-    let group = |index| label(&world.slice(index).metadata, "cluster.open-cluster-management.io/decision-group-index");
+    let group = |index| {
+        label(
+            &world.slice(index).metadata,
+            "cluster.open-cluster-management.io/decision-group-index",
+        )
+    };
     assert_eq!([0, 1, 2].map(group), ["1", "2", "0"]);
 }
 
 #[test]
 fn between_equal_claims_the_group_of_the_same_name_continues_the_slice() {
-    let mut world = World { grouped: true, ..World::new() };
+    let mut world = World {
+        grouped: true,
+        ..World::new()
+    };
     world.settle(&[group("blue", 1..=4), group("red", 5..=9)]);
     world.settle(&[group("red", 1..=2), group("blue", 3..=4)]);
     assert_eq!(world.slices()[0], names(3..=4));
@@ -46,7 +61,11 @@ fn a_cluster_found_twice_stays_in_the_lower_slice() {
 
 #[test]
 fn order_follows_rank_group_by_group() {
-    let mut world = World { ordered: true, grouped: true, ..World::new() };
+    let mut world = World {
+        ordered: true,
+        grouped: true,
+        ..World::new()
+    };
     world.settle(&[group("a", (0..=100).rev()), group("b", [7, 300, 5])]);
     let slices = world.slices();
     assert_eq!(slices, [names((1..=100).rev()), names([0]), names([7, 300, 5])]);

@@ -151,7 +151,7 @@ impl History {
 
     /// What the placement wants now.
     pub(super) fn groups(&self) -> Vec<Group> {
-        let named = |number: &usize| self.named.is_some_and(|every| number % every == 0);
+        let named = |number: &usize| self.named.is_some_and(|every| number.is_multiple_of(every));
         let (first, rest): (Vec<usize>, Vec<usize>) = self.selected.iter().copied().partition(named);
         let mut groups = self.cut("first", first);
         groups.extend(self.cut("", rest));
@@ -224,17 +224,27 @@ impl History {
     fn target(&self, write: &Write) -> Option<Object> {
         let decision = |name: Option<&str>| {
             let mut decisions = self.world.observed.decisions.iter();
-            decisions.find(|object| object.metadata.name.as_deref() == name).cloned().map(Object::from)
+            decisions
+                .find(|object| object.metadata.name.as_deref() == name)
+                .cloned()
+                .map(Object::from)
         };
         let slice = |name: Option<&str>| {
             let mut slices = self.world.observed.slices.iter();
-            slices.find(|object| object.metadata.name.as_deref() == name).cloned().map(Object::from)
+            slices
+                .find(|object| object.metadata.name.as_deref() == name)
+                .cloned()
+                .map(Object::from)
         };
         match write {
             Write::CreateDecision(object) => decision(object.metadata.name.as_deref()),
             Write::DecisionMetadata(metadata) => decision(metadata.name.as_deref()),
-            Write::DecisionStatus { object, .. } | Write::DeleteDecision(object) => decision(Some(&object.name)),
-            Write::CreateSlice(object) | Write::ReplaceSlice(object) => slice(object.metadata.name.as_deref()),
+            Write::DecisionStatus { object, .. } | Write::DeleteDecision(object) => {
+                decision(Some(&object.name))
+            }
+            Write::CreateSlice(object) | Write::ReplaceSlice(object) => {
+                slice(object.metadata.name.as_deref())
+            }
             Write::DeleteSlice(object) => slice(Some(&object.name)),
             Write::PlacementStatus(_) => Some(self.placement().into()),
         }

@@ -1,0 +1,124 @@
+//! `portolan bench`: how fast the engine is and how much memory it takes, on a generated fleet.
+//!
+//! Figures are ratios where they can be: the engine against the plain evaluator, and a full evaluation against one
+//! change, in the same process on the same objects. Machines are noisy; ratios less so. The floors that must hold are
+//! committed beside the code and compared by `--check`.
+
+mod change;
+mod engine;
+mod floors;
+mod full;
+mod memory;
+mod report;
+mod subject;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::{Subcommand, ValueEnum};
+
+use crate::output;
+use report::Report;
+
+/// Measure speed and memory on a generated fleet
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  portolan bench engine --check                      the committed floors hold on this machine
+  portolan bench engine --clusters 100000 --check    the same for a large fleet
+  portolan bench engine --clusters 2000 -o json      a quick look";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Engine(EngineArgs),
+}
+
+/// Evaluate a generated fleet with the engine and with the plain evaluator, and compare
+///
+/// The JSON has: clusters, placements, changes, seed; ratios.full.{label,claim,cel,topn,all} (time of the plain
+/// evaluator / time of the engine for placements of that kind); ratios.change (time of evaluating all placements / time of
+/// one label change with everything that follows from it); bytesPerCluster; nsPerPair; changeNs; rssMb;
+/// ocmObjectsRewritten and kepSlicesRewritten (per change); and how each was measured.
+#[derive(Clone, Debug, clap::Args)]
+struct EngineArgs {
+    /// Clusters in the fleet
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(20..=1_000_000))]
+    clusters: u32,
+
+    /// Placements to evaluate, of all kinds
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(20..=100_000))]
+    placements: u32,
+
+    /// Label changes to measure, one after the other
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    changes: u32,
+
+    /// Seed of the fleet: same seed, same objects
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Exit 1 when a committed floor does not hold, and say which
+    #[arg(long)]
+    check: bool,
+
+    /// How to print the figures
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Aligned columns for people
+    #[default]
+    Table,
+    /// JSON for programs
+    Json,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let Command::Engine(args) = &args.command;
+    let floor = match args.check {
+        true => Some(floors::of(args.clusters, args.placements)?),
+        false => None,
+    };
+    // What a floor compares with is measured first, while the heap is still small.
+    let smaller = floor.as_ref().and_then(|floor| floor.at_most_times.as_ref());
+    let smaller = match smaller {
+        Some(point) => {
+            Some(engine::measure(&EngineArgs { clusters: point.clusters, ..args.clone() })?)
+        }
+        None => None,
+    };
+    let report = engine::measure(args)?;
+    let failures = match &floor {
+        Some(floor) => floor.failures(&report, smaller.as_ref())?,
+        None => Vec::new(),
+    };
+    output::print(&match args.output {
+        Format::Json => output::json(&report)?,
+        Format::Table => report.table(),
+    })?;
+    for failure in &failures {
+        output::remark(&format!("floor: {failure}\n"));
+    }
+    Ok(ExitCode::from(u8::from(!failures.is_empty())))
+}
+
+/// What `work` takes, in nanoseconds, and what it gives.
+#[expect(clippy::disallowed_methods, reason = "a bench measures time")]
+fn timed<T>(work: impl FnOnce() -> T) -> (u64, T) {
+    let start = Instant::now();
+    let result = work();
+    (u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX), result)
+}
+
+fn median(mut values: Vec<u64>) -> u64 {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied().unwrap_or(0)
+}

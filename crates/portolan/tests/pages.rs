@@ -1,0 +1,82 @@
+//! Every command on the pages of `examples/` and `docs/` is run, and its answer compared with the page.
+//!
+//! `PORTOLAN_UPDATE_PAGES=1 cargo test -p portolan --test pages` writes the answers into the pages instead.
+
+#[expect(dead_code, reason = "pages run in the repository itself")]
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use support::portolan;
+
+const START: &str = "```console\n";
+const END: &str = "```";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn pages() -> Vec<PathBuf> {
+    let mut pages: Vec<PathBuf> = ["simulate.md", "cli.md"].map(|name| root().join("docs").join(name)).to_vec();
+    pages.extend(stories().into_iter().map(|story| story.join("README.md")));
+    pages
+}
+
+fn stories() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join("examples")).expect("there are examples");
+    let mut stories: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+    stories.sort();
+    assert!(stories.len() >= 8, "a story is missing: {stories:?}");
+    stories
+}
+
+/// The page with the answers that the commands on it give now.
+fn answered(page: &str) -> String {
+    let mut text = String::new();
+    let mut rest = page;
+    while let Some(start) = rest.find(START) {
+        let (before, block) = rest.split_at(start + START.len());
+        let end = block.find(END).expect("a block ends");
+        text.push_str(before);
+        let command = block.lines().next().expect("a block starts with a command");
+        text.push_str(&format!("{command}\n{}", answer(command)));
+        rest = &block[end..];
+    }
+    text + rest
+}
+
+/// Runs `$ portolan …`. A command that is to fail says so: `# exit 1`.
+fn answer(command: &str) -> String {
+    let (command, code) = match command.split_once("  # exit ") {
+        Some((command, code)) => (command, code.trim().parse().expect("an exit code is a number")),
+        None => (command, 0),
+    };
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let ["$", "portolan", args @ ..] = words.as_slice() else { panic!("not a command: {command}") };
+    let run = portolan(&root(), args, "");
+    assert_eq!(run.code, code, "{command}: {}", run.stderr);
+    if run.code == 2 { run.stderr } else { run.stdout }
+}
+
+#[test]
+fn every_page_shows_what_its_commands_answer() {
+    let update = std::env::var_os("PORTOLAN_UPDATE_PAGES").is_some();
+    for path in pages() {
+        let page = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let answered = answered(&page);
+        if update {
+            std::fs::write(&path, answered).expect("a page can be written");
+        } else {
+            assert_eq!(page, answered, "{} is out of date", path.display());
+        }
+    }
+}
+
+#[test]
+fn every_story_is_satisfied_from_its_directory_alone() {
+    for story in stories() {
+        let path = story.display().to_string();
+        let run = portolan(&root(), &["simulate", "-f", &path, "--check", "--now", "2026-01-01T12:00:00Z"], "");
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{path}");
+    }
+}
