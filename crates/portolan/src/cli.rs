@@ -9,7 +9,7 @@ use portolan_engine::placement::PlacementKey;
 
 use crate::input::Problems;
 use crate::world::Inventory;
-use crate::{clock, completions, crds, explain, output, simulate, version};
+use crate::{bench, clock, completions, crds, explain, output, simulate, version};
 
 /// Which clusters a workload goes to, why, why not, and what if
 #[derive(Debug, Parser)]
@@ -21,11 +21,16 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  portolan simulate -f manifests/                                        where does everything go?
-  portolan simulate -f manifests/ --remove managedcluster/west           what if a cluster goes away?
-  portolan explain -f manifests/ --placement ml/training                 why these clusters?
-  portolan explain -f manifests/ --placement ml/training --cluster west  why not this one?
-  portolan crds | kubectl apply -f -                                     install the API
+  # Where does everything go, and what if a cluster goes away?
+  portolan simulate -f manifests/
+  portolan simulate -f manifests/ --remove managedcluster/west
+
+  # Why these clusters, and why not that one?
+  portolan explain -f manifests/ --placement ml/training
+  portolan explain -f manifests/ --placement ml/training --cluster west
+
+  # Install the API
+  portolan crds | kubectl apply -f -
 
 Exit codes: 0 fine, 1 a placement is unsatisfied or misconfigured (with --check), 2 bad input.";
 
@@ -33,6 +38,7 @@ Exit codes: 0 fine, 1 a placement is unsatisfied or misconfigured (with --check)
 enum Command {
     Simulate(Box<simulate::Args>),
     Explain(explain::Args),
+    Bench(bench::Args),
     Crds(crds::Args),
     Completions(completions::Args),
     Version(version::Args),
@@ -57,7 +63,9 @@ pub(crate) struct InputArgs {
 /// Reads `NS/NAME`.
 pub(crate) fn parse_placement(text: &str) -> Result<PlacementKey, String> {
     match text.split('/').collect::<Vec<_>>().as_slice() {
-        [namespace, name] if !namespace.is_empty() && !name.is_empty() => Ok(PlacementKey::new(namespace, name)),
+        [namespace, name] if !namespace.is_empty() && !name.is_empty() => {
+            Ok(PlacementKey::new(namespace, name))
+        }
         _ => Err("accepted: NAMESPACE/NAME, such as default/web".to_owned()),
     }
 }
@@ -73,8 +81,13 @@ const STACK_BYTES: usize = 64 << 20;
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    match std::thread::Builder::new().stack_size(STACK_BYTES).spawn(|| run(cli)) {
-        Ok(worker) => worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+    match std::thread::Builder::new()
+        .stack_size(STACK_BYTES)
+        .spawn(|| run(cli))
+    {
+        Ok(worker) => worker
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
         Err(error) => report(&anyhow::Error::new(error).context("cannot start a thread")),
     }
 }
@@ -83,6 +96,7 @@ fn run(cli: Cli) -> ExitCode {
     let result = match cli.command {
         Command::Simulate(args) => simulate::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Crds(args) => crds::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Version(args) => version::run(&args),

@@ -29,7 +29,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         output::print(&documents)?;
         return Ok(ExitCode::SUCCESS);
     };
-    fs::create_dir_all(directory).with_context(|| format!("cannot create the directory {}", directory.display()))?;
+    fs::create_dir_all(directory)
+        .with_context(|| format!("cannot create the directory {}", directory.display()))?;
     let mut written = String::new();
     for (name, text) in files {
         let path = directory.join(name);

@@ -6,6 +6,7 @@
 //!
 //! It is a library so that tests and fuzz targets reach the reader; the binary calls [`main`] and nothing else.
 
+mod bench;
 mod cli;
 mod clock;
 mod completions;

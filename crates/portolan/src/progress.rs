@@ -19,7 +19,13 @@ pub(crate) struct Progress {
 impl Progress {
     pub(crate) fn new(what: &'static str, total: usize) -> Progress {
         let next = std::io::stderr().is_terminal().then(|| time() + INTERVAL);
-        Progress { what, total, done: 0, next, shown: false }
+        Progress {
+            what,
+            total,
+            done: 0,
+            next,
+            shown: false,
+        }
     }
 
     pub(crate) fn advance(&mut self) {
@@ -27,7 +33,13 @@ impl Progress {
         if let Some(next) = self.next.filter(|next| time() >= *next) {
             self.next = Some(next.max(time()) + INTERVAL);
             self.shown = true;
-            let _ = write!(std::io::stderr(), "\r{} of {} {}", self.done, self.total, self.what);
+            let _ = write!(
+                std::io::stderr(),
+                "\r{} of {} {}",
+                self.done,
+                self.total,
+                self.what
+            );
         }
     }
 }
@@ -40,7 +52,10 @@ impl Drop for Progress {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "measures how long a person has been waiting, decides nothing")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "measures how long a person has been waiting, decides nothing"
+)]
 fn time() -> Instant {
     Instant::now()
 }

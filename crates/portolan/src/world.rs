@@ -52,19 +52,40 @@ impl World {
     pub(crate) fn new(manifests: &Manifests, inventory: Inventory) -> World {
         let mut engine = Engine::new(inventory.resolve(manifests));
         manifests.cluster_sets().for_each(|set| engine.apply_set(set));
-        manifests.bindings().for_each(|binding| engine.apply_binding(binding));
-        manifests.clusters().for_each(|cluster| engine.apply_cluster(cluster));
-        manifests.profiles().for_each(|profile| engine.apply_profile(profile));
+        manifests
+            .bindings()
+            .for_each(|binding| engine.apply_binding(binding));
+        manifests
+            .clusters()
+            .for_each(|cluster| engine.apply_cluster(cluster));
+        manifests
+            .profiles()
+            .for_each(|profile| engine.apply_profile(profile));
         manifests.scores().for_each(|score| engine.apply_score(score));
-        manifests.placements().filter(|placement| is_ours(placement)).for_each(|placement| {
-            engine.apply_placement(placement);
-        });
-        let mut world = World { engine, decisions: BTreeMap::new(), slices: BTreeMap::new() };
+        manifests
+            .placements()
+            .filter(|placement| is_ours(placement))
+            .for_each(|placement| {
+                engine.apply_placement(placement);
+            });
+        let mut world = World {
+            engine,
+            decisions: BTreeMap::new(),
+            slices: BTreeMap::new(),
+        };
         for decision in manifests.decisions() {
-            world.decisions.entry(namespace(&decision.metadata)).or_default().push(decision.clone());
+            world
+                .decisions
+                .entry(namespace(&decision.metadata))
+                .or_default()
+                .push(decision.clone());
         }
         for slice in manifests.slices() {
-            world.slices.entry(namespace(&slice.metadata)).or_default().push(slice.clone());
+            world
+                .slices
+                .entry(namespace(&slice.metadata))
+                .or_default()
+                .push(slice.clone());
         }
         world.observe();
         world
@@ -76,7 +97,15 @@ impl World {
         let by_label: BTreeMap<(Arc<str>, String), PlacementKey> = self
             .engine
             .placements()
-            .map(|key| ((key.namespace.clone(), shorten::label_value(&key.name).into_owned()), key.clone()))
+            .map(|key| {
+                (
+                    (
+                        key.namespace.clone(),
+                        shorten::label_value(&key.name).into_owned(),
+                    ),
+                    key.clone(),
+                )
+            })
             .collect();
         for (namespace, decisions) in &self.decisions {
             let mut owners: BTreeMap<String, Vec<PlacementDecision>> = BTreeMap::new();
@@ -87,7 +116,10 @@ impl World {
             }
             for (owner, decisions) in owners {
                 let named = || PlacementKey::new(namespace, &owner);
-                let key = by_label.get(&(namespace.clone(), owner.clone())).cloned().unwrap_or_else(named);
+                let key = by_label
+                    .get(&(namespace.clone(), owner.clone()))
+                    .cloned()
+                    .unwrap_or_else(named);
                 self.engine.observe_decisions(&key, &decisions);
             }
         }
@@ -111,13 +143,16 @@ impl World {
             (_, 0) => format!("accepted: {}", names.join(", ")),
             _ => format!("accepted: {} and {more} more", names.join(", ")),
         };
-        Err(Problem::of_arguments(format!("--placement {wanted} is not in the input; {there}")))
+        Err(Problem::of_arguments(format!(
+            "--placement {wanted} is not in the input; {there}"
+        )))
     }
 
     /// What a placement has stored, and what of others stands on its names or under its key, in index order.
     pub(crate) fn stored(&self, key: &PlacementKey) -> Stored {
         let prefix = format!("{}-decision-", key.name);
-        let concerns = |metadata: &ObjectMeta| metadata.name.as_deref().unwrap_or_default().starts_with(&prefix);
+        let concerns =
+            |metadata: &ObjectMeta| metadata.name.as_deref().unwrap_or_default().starts_with(&prefix);
         let decisions = self.decisions.get(&key.namespace).into_iter().flatten();
         let mut decisions: Vec<_> = decisions
             .filter(|decision| owns_decision(key, decision) || concerns(&decision.metadata))
@@ -125,8 +160,10 @@ impl World {
             .collect();
         decisions.sort_by_key(|decision| number(&decision.metadata, None));
         let slices = self.slices.get(&key.namespace).into_iter().flatten();
-        let mut slices: Vec<_> =
-            slices.filter(|slice| has_key(key, slice) || concerns(&slice.metadata)).cloned().collect();
+        let mut slices: Vec<_> = slices
+            .filter(|slice| has_key(key, slice) || concerns(&slice.metadata))
+            .cloned()
+            .collect();
         slices.sort_by_key(|slice| number(&slice.metadata, Some(kep::DECISION_INDEX)));
         Stored { decisions, slices }
     }
@@ -148,7 +185,13 @@ fn has_key(key: &PlacementKey, slice: &multicluster::PlacementDecision) -> bool 
 
 /// OCM's own controllers keep away from a placement with the first annotation, and it is handed to us by the second.
 fn is_ours(placement: &Placement) -> bool {
-    let annotation = |key: &str| placement.metadata.annotations.as_ref().and_then(|all| all.get(key));
+    let annotation = |key: &str| {
+        placement
+            .metadata
+            .annotations
+            .as_ref()
+            .and_then(|all| all.get(key))
+    };
     let disabled = annotation(ocm::SCHEDULING_DISABLE).is_some_and(|value| value == "true");
     let handed_over = annotation(portolan::SCHEDULER).is_some_and(|value| value == SCHEDULER_NAME);
     (!disabled || handed_over) && placement.metadata.deletion_timestamp.is_none()
@@ -160,7 +203,10 @@ pub(crate) fn note_gaps(manifests: &Manifests, inventory: Inventory, notes: &mut
         let key = PlacementKey::of(placement);
         let why = match placement.metadata.deletion_timestamp {
             Some(_) => "it is being deleted".to_owned(),
-            None => format!("annotation {} hands it to another scheduler", ocm::SCHEDULING_DISABLE),
+            None => format!(
+                "annotation {} hands it to another scheduler",
+                ocm::SCHEDULING_DISABLE
+            ),
         };
         notes.remark(format!("left out: Placement {key}: {why}"));
     }
@@ -170,8 +216,13 @@ pub(crate) fn note_gaps(manifests: &Manifests, inventory: Inventory, notes: &mut
     if inventory.resolve(manifests) == fleet::Inventory::ManagedClusters {
         for binding in manifests.bindings() {
             let name = binding.metadata.name.as_deref().unwrap_or_default();
-            if !manifests.cluster_sets().any(|set| set.metadata.name.as_deref() == Some(name)) {
-                notes.remark(format!("ManagedClusterSet {name} is bound but not in the input: the binding has no effect"));
+            if !manifests
+                .cluster_sets()
+                .any(|set| set.metadata.name.as_deref() == Some(name))
+            {
+                notes.remark(format!(
+                    "ManagedClusterSet {name} is bound but not in the input: the binding has no effect"
+                ));
             }
         }
     }

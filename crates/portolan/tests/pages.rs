@@ -17,14 +17,19 @@ fn root() -> PathBuf {
 }
 
 fn pages() -> Vec<PathBuf> {
-    let mut pages: Vec<PathBuf> = ["simulate.md", "cli.md"].map(|name| root().join("docs").join(name)).to_vec();
+    let mut pages: Vec<PathBuf> = ["simulate.md", "cli.md"]
+        .map(|name| root().join("docs").join(name))
+        .to_vec();
     pages.extend(stories().into_iter().map(|story| story.join("README.md")));
     pages
 }
 
 fn stories() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root().join("examples")).expect("there are examples");
-    let mut stories: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+    let mut stories: Vec<PathBuf> = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
     stories.sort();
     assert!(stories.len() >= 8, "a story is missing: {stories:?}");
     stories
@@ -52,7 +57,9 @@ fn answer(command: &str) -> String {
         None => (command, 0),
     };
     let words: Vec<&str> = command.split_whitespace().collect();
-    let ["$", "portolan", args @ ..] = words.as_slice() else { panic!("not a command: {command}") };
+    let ["$", "portolan", args @ ..] = words.as_slice() else {
+        panic!("not a command: {command}")
+    };
     let run = portolan(&root(), args, "");
     assert_eq!(run.code, code, "{command}: {}", run.stderr);
     if run.code == 2 { run.stderr } else { run.stdout }
@@ -62,7 +69,8 @@ fn answer(command: &str) -> String {
 fn every_page_shows_what_its_commands_answer() {
     let update = std::env::var_os("PORTOLAN_UPDATE_PAGES").is_some();
     for path in pages() {
-        let page = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let page =
+            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let answered = answered(&page);
         if update {
             std::fs::write(&path, answered).expect("a page can be written");
@@ -76,7 +84,18 @@ fn every_page_shows_what_its_commands_answer() {
 fn every_story_is_satisfied_from_its_directory_alone() {
     for story in stories() {
         let path = story.display().to_string();
-        let run = portolan(&root(), &["simulate", "-f", &path, "--check", "--now", "2026-01-01T12:00:00Z"], "");
+        let run = portolan(
+            &root(),
+            &[
+                "simulate",
+                "-f",
+                &path,
+                "--check",
+                "--now",
+                "2026-01-01T12:00:00Z",
+            ],
+            "",
+        );
         assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{path}");
     }
 }

@@ -34,14 +34,15 @@ pub struct PlacementDecisionStatus {
 /// One selected cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-required" = ["clusterName", "reason"]))]
+#[schemars(extend("x-required" = ["clusterName"]))]
 pub struct ClusterDecision {
     /// Name of the ManagedCluster.
     pub cluster_name: String,
 
     /// Why the cluster was selected. May be empty.
+    // Always written, never required: the seed's example leaves it out, and a default of "" is refused by
+    // Kubernetes 1.20.
     #[serde(default)]
-    #[schemars(extend("x-default" = ""))]
     pub reason: String,
 
     /// Weighted total of the cluster's scores. Absent means 0.

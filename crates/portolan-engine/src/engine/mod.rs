@@ -9,7 +9,7 @@ mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use portolan_api::cluster::{
     AddOnPlacementScore, ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement,
     PlacementDecision,
@@ -174,14 +174,26 @@ impl Engine {
         }
     }
 
-    /// A Placement was added or changed. Only a change of its spec makes it due.
+    /// A Placement was added or changed. A change of its status alone does not make it due; its labels and
+    /// annotations are part of what is published.
     pub fn apply_placement(&mut self, placement: &Placement) {
         let key = PlacementKey::of(placement);
         if let Some(&id) = self.ids.get(&key) {
             let Some(state) = self.placements[id].as_mut() else {
                 return;
             };
-            if state.placement.spec == placement.spec {
+            let (old, new) = (&state.placement, placement);
+            if old.spec == new.spec {
+                let published = |p: &Placement| {
+                    (
+                        p.metadata.labels.clone(),
+                        p.metadata.annotations.clone(),
+                        p.metadata.uid.clone(),
+                    )
+                };
+                if published(old) != published(new) {
+                    self.due.insert(key);
+                }
                 state.placement = placement.clone();
                 return;
             }
@@ -293,7 +305,7 @@ impl Engine {
     pub fn evaluate_next(&mut self, now: Timestamp) -> Option<(PlacementKey, Outcome)> {
         while let Some(key) = self.due.pop_first() {
             if let Some(outcome) = self.evaluate(&key, now) {
-                self.fold(&key, &outcome);
+                self.fold(&key, &outcome, now);
                 return Some((key, outcome));
             }
         }
@@ -301,7 +313,7 @@ impl Engine {
     }
 
     /// Makes an outcome part of the counts and remembers what later changes are compared with.
-    fn fold(&mut self, key: &PlacementKey, outcome: &Outcome) {
+    fn fold(&mut self, key: &PlacementKey, outcome: &Outcome, now: Timestamp) {
         let Some(&id) = self.ids.get(key) else { return };
         let Some(state) = self.placements[id].as_mut() else {
             return;
@@ -309,7 +321,11 @@ impl Engine {
         if let Some(at) = state.requeue_at.take() {
             self.timers.remove(&(at, key.clone()));
         }
+        // A score still counts at the very moment its validity ends: the timer must lie after `now`, or it would
+        // fire again and again.
+        let after_now = now.checked_add(SignedDuration::from_nanos(1)).unwrap_or(now);
         state.remember(&mut self.fleet, outcome);
+        state.requeue_at = state.requeue_at.map(|at| at.max(after_now));
         if let Some(at) = state.requeue_at {
             self.timers.insert((at, key.clone()));
         }

@@ -122,17 +122,8 @@ pub fn layout(
         scores_due = limit.filter(|_| decisions.iter().ne(kept.iter().copied()));
         decisions = kept.into_iter().cloned().collect();
     }
-    let slices = Prior::read(&identity, observed_slices)
-        .map_err(|names| SlicesRefused::DecisionKeyConflict { names })
-        .and_then(|prior| {
-            let slices = slices::slices(&desired, &identity, &prior, publish)?;
-            if limit.is_none() || !scores::only_scores_differ_in_slices(&prior, &slices) {
-                return Ok(slices);
-            }
-            let kept = || prior.slices.values().map(|slice| slice.object);
-            scores_due = scores_due.or(limit.filter(|_| slices.iter().ne(kept())));
-            Ok(kept().cloned().collect())
-        });
+    let (slices, slices_due) = layout_slices(desired, observed_slices, policy);
+    let scores_due = scores_due.or(slices_due);
     Layout {
         writes_decision_status: decisions.iter().any(|object| {
             ocm::clusters(object) != ocm::counterpart(&observed, object).map_or(&[][..], ocm::clusters)
@@ -143,4 +134,33 @@ pub fn layout(
         scores_due,
         ordered: desired.ordered,
     }
+}
+
+/// Lays out the slices alone: those to be there in the end, and when the rate limit ends that holds back a refresh of
+/// their scores.
+pub fn layout_slices(
+    desired: Desired<'_>,
+    observed: &[multicluster::PlacementDecision],
+    policy: ScorePolicy,
+) -> (
+    Result<Vec<multicluster::PlacementDecision>, SlicesRefused>,
+    Option<Timestamp>,
+) {
+    let identity = Identity::of_placement(desired.placement);
+    let publish = policy.publishes(desired.ordered);
+    let prior = match Prior::read(&identity, observed) {
+        Ok(prior) => prior,
+        Err(names) => return (Err(SlicesRefused::DecisionKeyConflict { names }), None),
+    };
+    let slices = match slices::slices(&desired, &identity, &prior, publish) {
+        Ok(slices) => slices,
+        Err(refused) => return (Err(refused), None),
+    };
+    let limit = policy.limited_until(desired.placement);
+    if limit.is_none() || !scores::only_scores_differ_in_slices(&prior, &slices) {
+        return (Ok(slices), None);
+    }
+    let kept = || prior.slices.values().map(|slice| slice.object);
+    let due = limit.filter(|_| slices.iter().ne(kept()));
+    (Ok(kept().cloned().collect()), due)
 }

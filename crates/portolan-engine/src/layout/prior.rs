@@ -30,7 +30,7 @@ pub(crate) struct Slice<'a> {
 pub(crate) struct Prior<'a> {
     /// By the index that the object's name stands for.
     pub(crate) slices: BTreeMap<usize, Slice<'a>>,
-    /// Ours by owner or key, but under a name we would not give.
+    /// Ours by key, but under a name we would not give.
     pub(crate) strays: Vec<Slice<'a>>,
 }
 
@@ -127,14 +127,7 @@ pub(crate) fn cluster_name(entry: &ClusterDecision) -> Option<&str> {
     profile.or(entry.cluster_name.as_deref())
 }
 
-/// Whether an object claims to be part of our decision whatever its name: by its key, or by its owner.
+/// Whether an object claims to be part of our decision whatever its name.
 fn has_our_key(identity: &Identity, object: &PlacementDecision) -> bool {
-    let owned = object
-        .metadata
-        .owner_references
-        .iter()
-        .flatten()
-        .any(|owner| !identity.uid.is_empty() && owner.uid == identity.uid);
-    let keyed = label(&object.metadata, labels::DECISION_KEY) == Some(identity.label_value().as_str());
-    keyed || (owned && object.scheduler_name.as_deref() == Some(SCHEDULER_NAME))
+    label(&object.metadata, labels::DECISION_KEY) == Some(identity.label_value().as_str())
 }

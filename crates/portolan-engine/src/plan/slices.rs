@@ -5,7 +5,10 @@
 //! longer needed is deleted. Growing and finishing have a revision each. Slices behind the final ones are only written
 //! where extra slices need their names; until they are deleted they keep what they hold.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
+};
 
 use portolan_api::{
     labels::multicluster as labels,
@@ -23,16 +26,27 @@ use crate::{
 
 /// Phases that lead from `observed` to `last`, the final slices.
 pub(super) fn phases(observed: &[PlacementDecision], last: &[PlacementDecision]) -> Vec<Vec<Write>> {
-    // No final slice means that nothing was decided: an empty decision has one, empty, slice.
     let Some(identity) = last
         .first()
         .and_then(|slice| Identity::of_object(&slice.metadata))
     else {
+        // No final slice means that nothing was decided: an empty decision has one, empty, slice.
         return Vec::new();
     };
-    let Ok(prior) = Prior::read(&identity, observed) else {
+    // Layout has judged owners. What it took for ours is ours, even if uids are known here and were not there.
+    let Ok(prior) = Prior::read(
+        &Identity {
+            uid: String::new(),
+            ..identity.clone()
+        },
+        observed,
+    ) else {
         return Vec::new();
     };
+    let Some(last) = by_index(&identity, last) else {
+        return Vec::new();
+    };
+    let last = last.as_ref();
     let grown = if broken(Rule::NoGap) || !needs_to_grow(&prior, last) {
         Vec::new()
     } else {
@@ -72,6 +86,29 @@ pub(super) fn phases(observed: &[PlacementDecision], last: &[PlacementDecision])
     } else {
         vec![grow, finish, deletes]
     }
+}
+
+/// The slices in the order of their indexes. A set that is kept on doubt may have holes; nothing is done about it then.
+fn by_index<'a>(
+    identity: &Identity,
+    slices: &'a [PlacementDecision],
+) -> Option<Cow<'a, [PlacementDecision]>> {
+    let index = |slice: &PlacementDecision| {
+        let label = label(&slice.metadata, labels::DECISION_INDEX).and_then(parse_number);
+        identity.number_of(slice.metadata.name.as_deref().unwrap_or_default(), label)
+    };
+    let in_place = |slices: &[PlacementDecision]| {
+        slices
+            .iter()
+            .enumerate()
+            .all(|(place, slice)| index(slice) == Some(place))
+    };
+    if in_place(slices) {
+        return Some(Cow::Borrowed(slices));
+    }
+    let mut sorted = slices.to_vec();
+    sorted.sort_by_key(index);
+    in_place(&sorted).then_some(Cow::Owned(sorted))
 }
 
 fn write(exists: bool, slice: &PlacementDecision) -> Write {

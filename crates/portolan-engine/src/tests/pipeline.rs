@@ -227,3 +227,41 @@ fn only_the_placements_a_change_concerns_are_evaluated_again() {
     world.engine.remove_cluster("d");
     assert_eq!(due(&mut world), 1);
 }
+
+#[test]
+fn a_timer_that_has_come_fires_once() {
+    let policy = json!({"configurations": [
+        {"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": "gpu", "scoreName": "free"}}},
+    ]});
+    let mut world = World::new(&[cluster("a", &[])], json!({"prioritizerPolicy": policy}));
+    world
+        .engine
+        .apply_score(&object(json!({"metadata": {"name": "gpu", "namespace": "a"},
+        "status": {"scores": [{"name": "free", "value": 1}], "validUntil": "2026-01-01T12:00:00Z"}})));
+    assert_eq!(world.engine.evaluate_due(now()).len(), 1);
+    assert_eq!(
+        world.engine.evaluate_due(now()).len(),
+        0,
+        "the score still counts now"
+    );
+    let later = at("2026-01-01T12:00:00.000000001Z");
+    assert_eq!(world.engine.evaluate_due(later)[0].1.status.code, Code::Warning);
+    assert_eq!(world.engine.next_timer(), None);
+}
+
+#[test]
+fn a_status_update_does_not_make_a_placement_due_and_a_label_does() {
+    let mut world = World::new(&[cluster("a", &[])], json!({}));
+    assert_eq!(world.engine.evaluate_due(now()).len(), 1);
+    let mut changed = placement(json!({}));
+    changed.status = Some(object(json!({"numberOfSelectedClusters": 1})));
+    world.engine.apply_placement(&changed);
+    assert_eq!(world.engine.due().count(), 0);
+    changed
+        .metadata
+        .labels
+        .get_or_insert_default()
+        .insert("multicluster.x-k8s.io/placement-key".into(), "k".into());
+    world.engine.apply_placement(&changed);
+    assert_eq!(world.engine.due().count(), 1);
+}

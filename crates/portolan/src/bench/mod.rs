@@ -18,7 +18,6 @@ use std::time::Instant;
 use clap::{Subcommand, ValueEnum};
 
 use crate::output;
-use report::Report;
 
 /// Measure speed and memory on a generated fleet
 #[derive(Debug, clap::Args)]

@@ -106,10 +106,17 @@ fn explain_cluster(
     now: Timestamp,
 ) -> anyhow::Result<ClusterExplanation> {
     match explain::explain_cluster(&mut world.engine, key, cluster, now) {
-        Some((explanation, smallest_change)) => Ok(ClusterExplanation { explanation, smallest_change }),
+        Some((explanation, smallest_change)) => Ok(ClusterExplanation {
+            explanation,
+            smallest_change,
+        }),
         None => {
             let explanation = explain(world, key, now)?;
-            let names: Vec<&str> = explanation.clusters.iter().map(|verdict| verdict.cluster.as_str()).collect();
+            let names: Vec<&str> = explanation
+                .clusters
+                .iter()
+                .map(|verdict| verdict.cluster.as_str())
+                .collect();
             Err(Problems::from(no_such_cluster(cluster, &names)).into())
         }
     }
@@ -119,7 +126,11 @@ fn no_such_cluster(wanted: &str, names: &[&str]) -> Problem {
     let there = match (spelling::did_you_mean(wanted, names.iter().copied()), names) {
         (Some(meant), _) => format!("did you mean {meant}?"),
         (None, []) => "there is no cluster in it".to_owned(),
-        (None, names) if names.len() > 10 => format!("accepted: {} and {} more", names[..10].join(", "), names.len() - 10),
+        (None, names) if names.len() > 10 => format!(
+            "accepted: {} and {} more",
+            names[..10].join(", "),
+            names.len() - 10
+        ),
         (None, names) => format!("accepted: {}", names.join(", ")),
     };
     Problem::of_arguments(format!("--cluster {wanted} is not in the input; {there}"))

@@ -36,7 +36,9 @@ pub(super) fn object(
         errors = findings(&value, place, &subject, notes);
     }
     if !errors.is_empty() {
-        errors.iter().for_each(|error| problems.push(Problem::of_field(place, &subject, error)));
+        errors
+            .iter()
+            .for_each(|error| problems.push(Problem::of_field(place, &subject, error)));
         return None;
     }
     match typed(&key, value) {
@@ -50,25 +52,41 @@ pub(super) fn object(
 
 /// What spelling and definition find wrong. Fields that nobody knows are noted: an API server drops them.
 fn errors(kind: &Kind, value: &Value, place: &Place, subject: &str, notes: &mut Notes) -> Vec<FieldError> {
-    let (spelling, operators): (Vec<_>, Vec<_>) =
-        spelling::misspellings(&kind.kind, value).into_iter().partition(|error| !is_verdict_on_operator(error));
+    let (spelling, operators): (Vec<_>, Vec<_>) = spelling::misspellings(&kind.kind, value)
+        .into_iter()
+        .partition(|error| !is_verdict_on_operator(error));
     for error in operators {
-        notes.add(place, format!("{subject}: {} = {}: did you mean {}?", error.path, error.value, meant(&error)));
+        notes.add(
+            place,
+            format!(
+                "{subject}: {} = {}: did you mean {}?",
+                error.path,
+                error.value,
+                meant(&error)
+            ),
+        );
     }
     for unknown in kind.schema.unknown_fields(value) {
         if spelling.iter().any(|error| error.path == unknown.path) {
             continue;
         }
         let meant = spelling::did_you_mean(&unknown.name, unknown.siblings.iter().map(String::as_str));
-        let meant = meant.map(|name| format!(", did you mean {name}?")).unwrap_or_default();
+        let meant = meant
+            .map(|name| format!(", did you mean {name}?"))
+            .unwrap_or_default();
         notes.add(place, format!("{subject}: ignored: {}{meant}", unknown.path));
     }
     let structural = kind.validate(value).into_iter().filter(|error| {
-        !is_left_to_the_engine(value, error) && !follows_from(error, &spelling) && !is_missing_owner_uid(error)
+        !is_left_to_the_engine(value, error)
+            && !follows_from(error, &spelling)
+            && !is_missing_owner_uid(error)
     });
     let mut errors: Vec<FieldError> = structural.collect();
     if key_is_generated(value) {
-        errors.push(FieldError::missing("metadata.name", "a name; generateName is for servers"));
+        errors.push(FieldError::missing(
+            "metadata.name",
+            "a name; generateName is for servers",
+        ));
     }
     spelling.into_iter().chain(errors).collect()
 }
@@ -85,7 +103,9 @@ fn meant(error: &FieldError) -> &str {
 
 fn is_left_to_the_engine(value: &Value, error: &FieldError) -> bool {
     error.path == GROUP_SIZE
-        && value.pointer("/spec/decisionStrategy/groupStrategy/clustersPerDecisionGroup").is_some_and(Value::is_string)
+        && value
+            .pointer("/spec/decisionStrategy/groupStrategy/clustersPerDecisionGroup")
+            .is_some_and(Value::is_string)
 }
 
 /// Objects in files have owners that no server has given a uid yet. The decisions of a simulation are such objects.
@@ -96,7 +116,10 @@ fn is_missing_owner_uid(error: &FieldError) -> bool {
 /// Whether an error says nothing that a misspelling has not said: about the same field, or about a field that is
 /// missing beside one.
 fn follows_from(error: &FieldError, spelling: &[FieldError]) -> bool {
-    let parent = |path: &str| path.rfind('.').map_or(String::new(), |dot| path[..dot].to_owned());
+    let parent = |path: &str| {
+        path.rfind('.')
+            .map_or(String::new(), |dot| path[..dot].to_owned())
+    };
     spelling.iter().any(|wrong| {
         wrong.path == error.path || (error.value == "(missing)" && parent(&wrong.path) == parent(&error.path))
     })
@@ -115,8 +138,16 @@ fn findings(value: &Value, place: &Place, subject: &str, notes: &mut Notes) -> V
         if finding.severity == Severity::Error && finding.rule == Rule::Duration {
             errors.push(finding.error);
         } else {
-            let FieldError { path, value, problem, accepted } = finding.error;
-            notes.add(place, format!("{subject}: {path} = {value}: {problem}; better: {accepted}"));
+            let FieldError {
+                path,
+                value,
+                problem,
+                accepted,
+            } = finding.error;
+            notes.add(
+                place,
+                format!("{subject}: {path} = {value}: {problem}; better: {accepted}"),
+            );
         }
     }
     errors
@@ -143,6 +174,11 @@ fn read<T: DeserializeOwned>(value: Value) -> Result<Box<T>, FieldError> {
         let path = error.path().to_string();
         let pointer = format!("/{}", path.replace(['.', '['], "/").replace(']', ""));
         let found = value.pointer(&pointer).unwrap_or(&Value::Null);
-        FieldError::new(&path, found, error.inner().to_string(), "a value of the right type")
+        FieldError::new(
+            &path,
+            found,
+            error.inner().to_string(),
+            "a value of the right type",
+        )
     })
 }

@@ -44,7 +44,10 @@ fn parse_json(name: &str, text: &str) -> (Vec<Result<Document, Problem>>, bool) 
         match budget.read(&mut reader) {
             Ok(value) => documents.push(Ok(Document { place, value })),
             Err(error) => {
-                documents.push(Err(Problem::of_document(&place, format!("cannot be read as JSON: {error}"))));
+                documents.push(Err(Problem::of_document(
+                    &place,
+                    format!("cannot be read as JSON: {error}"),
+                )));
                 return (documents, false);
             }
         }
@@ -78,7 +81,10 @@ fn chunks(text: &str) -> Vec<Chunk<'_>> {
     for piece in text.split_inclusive('\n') {
         // What comes before the first marker is a document only if there is something in it.
         if is_marker(piece) && (start > 0 || has_content(&text[..at])) {
-            chunks.push(Chunk { text: &text[start..at], lines_before: first_line });
+            chunks.push(Chunk {
+                text: &text[start..at],
+                lines_before: first_line,
+            });
         }
         if is_marker(piece) {
             (start, first_line) = (at, line);
@@ -86,16 +92,21 @@ fn chunks(text: &str) -> Vec<Chunk<'_>> {
         at += piece.len();
         line += 1;
     }
-    chunks.push(Chunk { text: &text[start..], lines_before: first_line });
+    chunks.push(Chunk {
+        text: &text[start..],
+        lines_before: first_line,
+    });
     chunks
 }
 
 fn is_marker(line: &str) -> bool {
-    line.strip_prefix("---").is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
+    line.strip_prefix("---")
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
 }
 
 fn has_content(text: &str) -> bool {
-    text.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
+    text.lines()
+        .any(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
 }
 
 /// Why a chunk cannot be read.
@@ -120,11 +131,25 @@ fn parse_chunk(chunk: &Chunk<'_>) -> Result<Value, YamlError> {
         return Ok(Value::Null);
     }
     let budget = Budget::for_text(chunk.text.len());
-    let read = serde_saphyr::with_deserializer_from_str_with_options(chunk.text, options(), |reader| budget.read(reader));
+    let read = serde_saphyr::with_deserializer_from_str_with_options(chunk.text, options(), |reader| {
+        budget.read(reader)
+    });
     read.map_err(|error| {
-        let line = error.location().map(|location| location.line()).filter(|line| *line > 0);
-        let message = error.without_snippet().to_string().lines().next().unwrap_or_default().to_owned();
-        YamlError { line: line.map(|line| line + chunk.lines_before), message: in_our_words(message) }
+        let line = error
+            .location()
+            .map(|location| location.line())
+            .filter(|line| *line > 0);
+        let message = error
+            .without_snippet()
+            .to_string()
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        YamlError {
+            line: line.map(|line| line + chunk.lines_before),
+            message: in_our_words(message),
+        }
     })
 }
 
@@ -174,9 +199,15 @@ mod tests {
 
     #[test]
     fn documents_are_counted_the_way_a_reader_counts_them() {
-        assert_eq!(numbers("---\na: 1\n---\n---\nb: 2\n"), ["f: document 1 = {\"a\":1}", "f: document 3 = {\"b\":2}"]);
+        assert_eq!(
+            numbers("---\na: 1\n---\n---\nb: 2\n"),
+            ["f: document 1 = {\"a\":1}", "f: document 3 = {\"b\":2}"]
+        );
         assert_eq!(numbers("# licence\n---\na: 1\n"), ["f: document 1 = {\"a\":1}"]);
-        assert_eq!(numbers("a: 1\n--- # two\nb: 2\n"), ["f: document 1 = {\"a\":1}", "f: document 2 = {\"b\":2}"]);
+        assert_eq!(
+            numbers("a: 1\n--- # two\nb: 2\n"),
+            ["f: document 1 = {\"a\":1}", "f: document 2 = {\"b\":2}"]
+        );
     }
 
     #[test]
@@ -189,7 +220,10 @@ mod tests {
 
     #[test]
     fn json_values_may_follow_each_other() {
-        assert_eq!(numbers("{\"a\":1}\n{\"b\":2}"), ["f: document 1 = {\"a\":1}", "f: document 2 = {\"b\":2}"]);
+        assert_eq!(
+            numbers("{\"a\":1}\n{\"b\":2}"),
+            ["f: document 1 = {\"a\":1}", "f: document 2 = {\"b\":2}"]
+        );
     }
 
     #[test]
@@ -199,7 +233,10 @@ mod tests {
 
     #[test]
     fn words_that_yaml_1_1_takes_for_booleans_stay_text() {
-        assert_eq!(numbers("a: on\nb: no"), ["f: document 1 = {\"a\":\"on\",\"b\":\"no\"}"]);
+        assert_eq!(
+            numbers("a: on\nb: no"),
+            ["f: document 1 = {\"a\":\"on\",\"b\":\"no\"}"]
+        );
     }
 
     #[test]
@@ -217,7 +254,11 @@ mod tests {
             bomb.push_str(&format!("a{level}: &a{level} [{names}]\n"));
         }
         assert!(parse("f", &bomb)[0].is_err());
-        let text = format!("a: &a {}\nb: [{}]\n", "x".repeat(1 << 20), vec!["*a"; 2000].join(","));
+        let text = format!(
+            "a: &a {}\nb: [{}]\n",
+            "x".repeat(1 << 20),
+            vec!["*a"; 2000].join(",")
+        );
         assert!(parse("f", &text)[0].is_err());
     }
 

@@ -30,14 +30,18 @@ pub(super) fn take_lists_apart(
             Some(item) => match items(&mut value) {
                 Ok(items) => {
                     let items = items.into_iter().enumerate();
-                    let items = items.map(|(position, value)| (place.item(position), fill_in(value, item.as_ref())));
+                    let items =
+                        items.map(|(position, value)| (place.item(position), fill_in(value, item.as_ref())));
                     // The last one is taken first.
                     open.extend(items.collect::<Vec<_>>().into_iter().rev());
                 }
                 Err(error) => problems.push(Problem::of_field(&place, &kind, &error)),
             },
             None if is_ours(&api_version) => objects.push((place, value)),
-            None => notes.add(&place, format!("ignored: {kind} of {api_version} plays no part in a placement")),
+            None => notes.add(
+                &place,
+                format!("ignored: {kind} of {api_version} plays no part in a placement"),
+            ),
         }
     }
     objects
@@ -46,12 +50,25 @@ pub(super) fn take_lists_apart(
 /// `apiVersion` and `kind` of a value.
 fn envelope(value: &Value) -> Result<(String, String), FieldError> {
     if !value.is_object() {
-        return Err(FieldError::new("", value, "not an object", "an object with apiVersion, kind and metadata"));
+        return Err(FieldError::new(
+            "",
+            value,
+            "not an object",
+            "an object with apiVersion, kind and metadata",
+        ));
     }
     let text = |field: &str| match value.get(field) {
         Some(Value::String(text)) if !text.is_empty() => Ok(text.clone()),
-        None | Some(Value::Null) => Err(FieldError::missing(field, "a string, as in every Kubernetes manifest")),
-        Some(other) => Err(FieldError::new(field, other, "not a name", "a string that is not empty")),
+        None | Some(Value::Null) => Err(FieldError::missing(
+            field,
+            "a string, as in every Kubernetes manifest",
+        )),
+        Some(other) => Err(FieldError::new(
+            field,
+            other,
+            "not a name",
+            "a string that is not empty",
+        )),
     };
     Ok((text("apiVersion")?, text("kind")?))
 }
@@ -75,14 +92,21 @@ fn items(list: &mut Value) -> Result<Vec<Value>, FieldError> {
     match list.get_mut("items").map(Value::take) {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(items)) => Ok(items),
-        Some(other) => Err(FieldError::new("items", &other, "not a list", "a list of objects")),
+        Some(other) => Err(FieldError::new(
+            "items",
+            &other,
+            "not a list",
+            "a list of objects",
+        )),
     }
 }
 
 /// The items of a typed list may leave out what they are.
 fn fill_in(mut value: Value, envelope: Option<&(String, String)>) -> Value {
     if let (Some((api_version, kind)), Some(fields)) = (envelope, value.as_object_mut()) {
-        fields.entry("apiVersion").or_insert_with(|| api_version.as_str().into());
+        fields
+            .entry("apiVersion")
+            .or_insert_with(|| api_version.as_str().into());
         fields.entry("kind").or_insert_with(|| kind.as_str().into());
     }
     value
@@ -98,9 +122,15 @@ pub(super) fn known(value: &Value) -> Result<&'static Kind, FieldError> {
     let group = text("apiVersion").split('/').next().unwrap_or_default();
     let in_group = || structural::kinds().iter().filter(|kind| kind.group == group);
     if error.path != "kind" {
-        let versions: Vec<String> =
-            in_group().filter(|kind| kind.kind == text("kind")).map(Kind::api_version).collect();
-        let accepted = if versions.is_empty() { error.accepted.clone() } else { versions.join(", ") };
+        let versions: Vec<String> = in_group()
+            .filter(|kind| kind.kind == text("kind"))
+            .map(Kind::api_version)
+            .collect();
+        let accepted = if versions.is_empty() {
+            error.accepted.clone()
+        } else {
+            versions.join(", ")
+        };
         return Err(FieldError { accepted, ..error });
     }
     let mut names: Vec<&str> = in_group().map(|kind| kind.kind.as_str()).collect();
@@ -143,33 +173,64 @@ pub(crate) fn parse_reference(text: &str) -> Result<Reference, String> {
     let (kind, namespace, name) = match parts.as_slice() {
         [kind, name] => (*kind, "", *name),
         [kind, namespace, name] => (*kind, *namespace, *name),
-        _ => return Err(format!("{text:?} is not of the form KIND/NAME or KIND/NAMESPACE/NAME")),
+        _ => {
+            return Err(format!(
+                "{text:?} is not of the form KIND/NAME or KIND/NAMESPACE/NAME"
+            ));
+        }
     };
     if name.is_empty() {
-        return Err(format!("{text:?} has no name; accepted: KIND/NAME or KIND/NAMESPACE/NAME"));
+        return Err(format!(
+            "{text:?} has no name; accepted: KIND/NAME or KIND/NAMESPACE/NAME"
+        ));
     }
     let found = kinds_named(kind);
     let Some(first) = found.first() else {
-        let mut names: Vec<&str> = structural::kinds().iter().map(|kind| kind.kind.as_str()).collect();
+        let mut names: Vec<&str> = structural::kinds()
+            .iter()
+            .map(|kind| kind.kind.as_str())
+            .collect();
         names.sort_unstable();
         names.dedup();
-        return Err(format!("{kind:?} is not one of our kinds; accepted: {}", names.join(", ")));
+        return Err(format!(
+            "{kind:?} is not one of our kinds; accepted: {}",
+            names.join(", ")
+        ));
     };
     if !first.namespaced && !namespace.is_empty() {
-        return Err(format!("a {} lives outside of namespaces; accepted: {kind}/{name}", first.kind));
+        return Err(format!(
+            "a {} lives outside of namespaces; accepted: {kind}/{name}",
+            first.kind
+        ));
     }
-    let namespace = if first.namespaced && namespace.is_empty() { "default" } else { namespace };
-    let mut kinds: Vec<_> = found.iter().map(|kind| (kind.group.as_str(), kind.kind.as_str())).collect();
+    let namespace = if first.namespaced && namespace.is_empty() {
+        "default"
+    } else {
+        namespace
+    };
+    let mut kinds: Vec<_> = found
+        .iter()
+        .map(|kind| (kind.group.as_str(), kind.kind.as_str()))
+        .collect();
     kinds.dedup();
-    Ok(Reference { kinds, namespace: namespace.to_owned(), name: name.to_owned(), text: text.to_owned() })
+    Ok(Reference {
+        kinds,
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        text: text.to_owned(),
+    })
 }
 
 fn kinds_named(word: &str) -> Vec<&'static Kind> {
     let word = word.to_ascii_lowercase();
     let (name, group) = word.split_once('.').unwrap_or((&word, ""));
-    let name = SHORT_NAMES.iter().find(|(short, _)| *short == name).map_or(name, |(_, long)| long);
+    let name = SHORT_NAMES
+        .iter()
+        .find(|(short, _)| *short == name)
+        .map_or(name, |(_, long)| long);
     let fits = |kind: &&Kind| {
-        (kind.kind.eq_ignore_ascii_case(name) || kind.plural == name) && (group.is_empty() || kind.group == group)
+        (kind.kind.eq_ignore_ascii_case(name) || kind.plural == name)
+            && (group.is_empty() || kind.group == group)
     };
     structural::kinds().iter().filter(fits).collect()
 }
@@ -182,7 +243,10 @@ mod tests {
     fn apart(value: Value) -> (Vec<String>, String, String) {
         let (mut notes, mut problems) = (Notes::default(), Problems::default());
         let objects = take_lists_apart(Place::document("f", 1), value, &mut notes, &mut problems);
-        let names = objects.iter().map(|(place, value)| format!("{place}: {}", value["kind"])).collect();
+        let names = objects
+            .iter()
+            .map(|(place, value)| format!("{place}: {}", value["kind"]))
+            .collect();
         (names, notes.to_string(), problems.to_string())
     }
 
@@ -192,7 +256,10 @@ mod tests {
     fn items_of_a_typed_list_need_not_say_what_they_are() {
         let list = json!({ "apiVersion": format!("{CLUSTER}/v1"), "kind": "ManagedClusterList",
             "items": [{ "metadata": { "name": "a" } }, { "metadata": { "name": "b" } }] });
-        let expected = ["f: document 1, items[0]: \"ManagedCluster\"", "f: document 1, items[1]: \"ManagedCluster\""];
+        let expected = [
+            "f: document 1, items[0]: \"ManagedCluster\"",
+            "f: document 1, items[1]: \"ManagedCluster\"",
+        ];
         assert_eq!(apart(list).0, expected);
     }
 
@@ -205,7 +272,12 @@ mod tests {
 
     #[test]
     fn an_object_that_does_not_say_what_it_is_is_an_error() {
-        for value in [json!({ "kind": "Placement" }), json!({ "apiVersion": "v1" }), json!([1]), json!("text")] {
+        for value in [
+            json!({ "kind": "Placement" }),
+            json!({ "apiVersion": "v1" }),
+            json!([1]),
+            json!("text"),
+        ] {
             assert!(!apart(value).2.is_empty());
         }
     }
@@ -216,20 +288,37 @@ mod tests {
         assert!(known(&value).unwrap_err().accepted.starts_with("Placement,"));
         let value = json!({ "apiVersion": format!("{CLUSTER}/v1beta1"), "kind": "Zebra" });
         let accepted = known(&value).unwrap_err().accepted;
-        assert!(accepted.contains("ManagedCluster") && !accepted.contains("ManifestWork"), "{accepted}");
+        assert!(
+            accepted.contains("ManagedCluster") && !accepted.contains("ManifestWork"),
+            "{accepted}"
+        );
         let value = json!({ "apiVersion": format!("{CLUSTER}/v1"), "kind": "PlacementDecision" });
         assert_eq!(known(&value).unwrap_err().accepted, format!("{CLUSTER}/v1beta1"));
     }
 
     #[test]
     fn references_take_plural_short_and_grouped_kinds_in_any_case() {
-        for text in ["mcl/c1", "ManagedClusters/c1", "managedcluster/c1", "MANAGEDCLUSTER/c1"] {
+        for text in [
+            "mcl/c1",
+            "ManagedClusters/c1",
+            "managedcluster/c1",
+            "MANAGEDCLUSTER/c1",
+        ] {
             let reference = parse_reference(text).unwrap();
-            assert_eq!((reference.kinds, reference.name.as_str()), (vec![(CLUSTER, "ManagedCluster")], "c1"));
+            assert_eq!(
+                (reference.kinds, reference.name.as_str()),
+                (vec![(CLUSTER, "ManagedCluster")], "c1")
+            );
         }
         assert_eq!(parse_reference("placement/web").unwrap().namespace, "default");
         assert_eq!(parse_reference("placementdecision/ns/d").unwrap().kinds.len(), 2);
-        assert_eq!(parse_reference("placementdecisions.multicluster.x-k8s.io/ns/d").unwrap().kinds.len(), 1);
+        assert_eq!(
+            parse_reference("placementdecisions.multicluster.x-k8s.io/ns/d")
+                .unwrap()
+                .kinds
+                .len(),
+            1
+        );
         for text in ["c1", "mcl/", "zebra/x", "mcl/ns/c1", "a/b/c/d"] {
             assert!(parse_reference(text).is_err(), "{text}");
         }

@@ -5,7 +5,8 @@ use std::collections::btree_map::Entry as Slot;
 use std::fmt;
 
 use portolan_api::cluster::{
-    AddOnPlacementScore, ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement, PlacementDecision,
+    AddOnPlacementScore, ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement,
+    PlacementDecision,
 };
 use portolan_api::multicluster::{self, ClusterProfile};
 use portolan_api::structural::Kind;
@@ -25,8 +26,19 @@ pub(crate) struct Key {
 
 impl Key {
     pub(super) fn of(kind: &'static Kind, value: &Value) -> Key {
-        let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-        Key { group: &kind.group, kind: &kind.kind, namespace: text("/metadata/namespace"), name: text("/metadata/name") }
+        let text = |pointer: &str| {
+            value
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        Key {
+            group: &kind.group,
+            kind: &kind.kind,
+            namespace: text("/metadata/namespace"),
+            name: text("/metadata/name"),
+        }
     }
 }
 
@@ -124,7 +136,9 @@ impl Manifests {
 
     /// The keys of all objects of a kind.
     pub(crate) fn keys_of(&self, group: &str, kind: &str) -> impl Iterator<Item = &Key> {
-        self.objects.keys().filter(move |key| key.group == group && key.kind == kind)
+        self.objects
+            .keys()
+            .filter(move |key| key.group == group && key.kind == kind)
     }
 
     /// Number of objects.

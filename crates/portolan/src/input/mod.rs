@@ -24,13 +24,17 @@ use std::path::PathBuf;
 use crate::progress::Progress;
 
 pub(crate) use kind::{Reference, parse_reference};
-pub use manifests::Manifests;
 pub(crate) use manifests::Key;
+pub use manifests::Manifests;
 pub use problem::{Notes, Place, Problem, Problems};
 
 /// Reads every path. `-` stands for standard input, a directory for the manifests in and below it.
 pub(crate) fn read(paths: &[PathBuf], notes: &mut Notes) -> Result<Manifests, Problems> {
-    let mut reader = Reader { manifests: Manifests::default(), notes, problems: Problems::default() };
+    let mut reader = Reader {
+        manifests: Manifests::default(),
+        notes,
+        problems: Problems::default(),
+    };
     let sources = source::find(paths, &mut reader.problems);
     let mut progress = Progress::new("files read", sources.len());
     let mut documents = 0;
@@ -55,7 +59,11 @@ pub(crate) fn read(paths: &[PathBuf], notes: &mut Notes) -> Result<Manifests, Pr
 /// Reads manifests that are already in memory. `name` stands for the file in errors.
 pub fn read_bytes(name: &str, bytes: Vec<u8>) -> Result<Manifests, Problems> {
     let mut notes = Notes::default();
-    let mut reader = Reader { manifests: Manifests::default(), notes: &mut notes, problems: Problems::default() };
+    let mut reader = Reader {
+        manifests: Manifests::default(),
+        notes: &mut notes,
+        problems: Problems::default(),
+    };
     match source::decode(name, bytes) {
         Ok(text) => drop(reader.read_text(name, &text)),
         Err(problem) => reader.problems.push(problem),
@@ -86,7 +94,9 @@ impl Reader<'_> {
 
     fn read_value(&mut self, place: Place, value: serde_json::Value) {
         for (place, value) in kind::take_lists_apart(place, value, self.notes, &mut self.problems) {
-            let Some((key, object)) = check::object(&place, value, self.notes, &mut self.problems) else { continue };
+            let Some((key, object)) = check::object(&place, value, self.notes, &mut self.problems) else {
+                continue;
+            };
             if let Err(problem) = self.manifests.add(key, object, place) {
                 self.problems.push(problem);
             }
@@ -94,6 +104,10 @@ impl Reader<'_> {
     }
 
     fn finish(self) -> Result<Manifests, Problems> {
-        if self.problems.is_empty() { Ok(self.manifests) } else { Err(self.problems) }
+        if self.problems.is_empty() {
+            Ok(self.manifests)
+        } else {
+            Err(self.problems)
+        }
     }
 }

@@ -27,7 +27,9 @@ fn even_out(value: &mut Value) {
         Value::Number(number) => {
             let whole = number.as_f64().filter(|_| number.is_f64());
             // Beyond 2^53 a float does not say which integer is meant.
-            if let Some(whole) = whole.filter(|number| number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0) {
+            if let Some(whole) =
+                whole.filter(|number| number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0)
+            {
                 *value = (whole as i64).into();
             }
         }
@@ -37,7 +39,9 @@ fn even_out(value: &mut Value) {
 
 /// The definition refuses `key: ""` though it means the same as no key, which is what Go clients write.
 fn drop_empty_toleration_keys(object: &mut Value) {
-    let tolerations = object.pointer_mut("/spec/tolerations").and_then(Value::as_array_mut);
+    let tolerations = object
+        .pointer_mut("/spec/tolerations")
+        .and_then(Value::as_array_mut);
     let fields = |toleration: &mut Value| -> Option<()> {
         let fields: &mut Map<String, Value> = toleration.as_object_mut()?;
         if fields.get("key")?.as_str() == Some("") {

@@ -24,11 +24,18 @@ pub struct Place {
 
 impl Place {
     pub(super) fn document(source: &str, document: usize) -> Place {
-        Place { source: source.into(), document, prefix: String::new() }
+        Place {
+            source: source.into(),
+            document,
+            prefix: String::new(),
+        }
     }
 
     pub(super) fn item(&self, position: usize) -> Place {
-        Place { prefix: format!("{}items[{position}].", self.prefix), ..self.clone() }
+        Place {
+            prefix: format!("{}items[{position}].", self.prefix),
+            ..self.clone()
+        }
     }
 }
 
@@ -51,29 +58,44 @@ pub struct Problem {
 impl Problem {
     /// Something about a whole source, such as a file that cannot be read.
     pub(super) fn of_source(source: &str, what: impl fmt::Display) -> Problem {
-        Problem { text: format!("{source}: {}", bounded(&what.to_string())) }
+        Problem {
+            text: format!("{source}: {}", bounded(&what.to_string())),
+        }
     }
 
     /// Something about a document that could not be read at all.
     pub(super) fn of_document(place: &Place, what: impl fmt::Display) -> Problem {
-        Problem { text: format!("{place}: {}", bounded(&what.to_string())) }
+        Problem {
+            text: format!("{place}: {}", bounded(&what.to_string())),
+        }
     }
 
     /// Something about one field. `subject` names the object as far as it is known.
     pub(super) fn of_field(place: &Place, subject: &str, error: &FieldError) -> Problem {
         let mut error = error.clone();
-        let document = Place { prefix: String::new(), ..place.clone() };
+        let document = Place {
+            prefix: String::new(),
+            ..place.clone()
+        };
         error.path = format!("{}{}", place.prefix, error.path);
         if error.path.is_empty() {
             error.path = "the document".to_owned();
         }
-        let subject = if subject.is_empty() { String::new() } else { format!("{subject}: ") };
-        Problem { text: format!("{document}: {subject}{error}") }
+        let subject = if subject.is_empty() {
+            String::new()
+        } else {
+            format!("{subject}: ")
+        };
+        Problem {
+            text: format!("{document}: {subject}{error}"),
+        }
     }
 
     /// Something about the command line.
     pub(crate) fn of_arguments(what: impl fmt::Display) -> Problem {
-        Problem { text: bounded(&what.to_string()) }
+        Problem {
+            text: bounded(&what.to_string()),
+        }
     }
 }
 
@@ -106,7 +128,10 @@ impl Problems {
 
 impl From<Problem> for Problems {
     fn from(problem: Problem) -> Problems {
-        Problems { listed: vec![problem], more: 0 }
+        Problems {
+            listed: vec![problem],
+            more: 0,
+        }
     }
 }
 
@@ -143,14 +168,21 @@ impl Notes {
     }
 
     fn insert(&mut self, place: String, message: impl fmt::Display) {
-        self.notes.entry(bounded(&message.to_string())).or_insert((place, 0)).1 += 1;
+        self.notes
+            .entry(bounded(&message.to_string()))
+            .or_insert((place, 0))
+            .1 += 1;
     }
 }
 
 impl fmt::Display for Notes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (message, (place, count)) in self.notes.iter().take(LISTED_NOTES) {
-            let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
+            let place = if place.is_empty() {
+                String::new()
+            } else {
+                format!("{place}: ")
+            };
             match count {
                 1 => writeln!(f, "note: {place}{message}")?,
                 more => writeln!(f, "note: {place}{message} (and {} more like it)", more - 1)?,
@@ -190,7 +222,10 @@ mod tests {
         for document in 1..=3 {
             notes.add(&Place::document("a.yaml", document), "ignored");
         }
-        assert_eq!(notes.to_string(), "note: a.yaml: document 1: ignored (and 2 more like it)\n");
+        assert_eq!(
+            notes.to_string(),
+            "note: a.yaml: document 1: ignored (and 2 more like it)\n"
+        );
     }
 
     #[test]
@@ -198,6 +233,9 @@ mod tests {
         let place = Place::document("a.yaml", 2).item(3);
         let error = FieldError::missing("spec", "an object");
         let text = Problem::of_field(&place, "Placement ns/p", &error).to_string();
-        assert!(text.starts_with("a.yaml: document 2: Placement ns/p: cannot accept items[3].spec"), "{text}");
+        assert!(
+            text.starts_with("a.yaml: document 2: Placement ns/p: cannot accept items[3].spec"),
+            "{text}"
+        );
     }
 }

@@ -21,7 +21,11 @@ pub(super) enum Source {
 
 /// All sources of the given paths: directories in sorted order, recursively.
 pub(super) fn find(paths: &[PathBuf], problems: &mut Problems) -> Vec<Source> {
-    let mut walk = Walk { found: Vec::new(), open: HashSet::new(), problems };
+    let mut walk = Walk {
+        found: Vec::new(),
+        open: HashSet::new(),
+        problems,
+    };
     let mut stdin = false;
     for path in paths {
         if path.as_os_str() != "-" {
@@ -43,11 +47,16 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn path(&mut self, path: &Path) {
         match fs::metadata(path) {
-            Err(error) => self.problems.push(Problem::of_source(&path.display().to_string(), error)),
+            Err(error) => self
+                .problems
+                .push(Problem::of_source(&path.display().to_string(), error)),
             Ok(metadata) if metadata.is_dir() => self.directory(path),
             Ok(_) => {
                 let name = path.display().to_string();
-                self.found.push(Source::File { path: path.to_owned(), name });
+                self.found.push(Source::File {
+                    path: path.to_owned(),
+                    name,
+                });
             }
         }
     }
@@ -56,7 +65,9 @@ impl Walk<'_> {
         let (real, entries) = match (fs::canonicalize(path), list(path)) {
             (Ok(real), Ok(entries)) => (real, entries),
             (Err(error), _) | (_, Err(error)) => {
-                return self.problems.push(Problem::of_source(&path.display().to_string(), error));
+                return self
+                    .problems
+                    .push(Problem::of_source(&path.display().to_string(), error));
             }
         };
         if !self.open.insert(real.clone()) {
@@ -72,18 +83,22 @@ impl Walk<'_> {
 }
 
 fn list(path: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut entries: Vec<PathBuf> =
-        fs::read_dir(path)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    let mut entries: Vec<PathBuf> = fs::read_dir(path)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()?;
     entries.sort();
     Ok(entries)
 }
 
 fn is_hidden(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+    path.file_name()
+        .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
 fn has_known_extension(path: &Path) -> bool {
-    path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| EXTENSIONS.contains(&ending))
+    path.extension()
+        .and_then(|ending| ending.to_str())
+        .is_some_and(|ending| EXTENSIONS.contains(&ending))
 }
 
 impl Source {
@@ -102,7 +117,10 @@ impl Source {
         }
         .map_err(failed)?;
         if bytes.len() as u64 > MAX_BYTES {
-            return Err(Problem::of_source(self.name(), format!("too large; accepted: at most {MAX_BYTES} bytes")));
+            return Err(Problem::of_source(
+                self.name(),
+                format!("too large; accepted: at most {MAX_BYTES} bytes"),
+            ));
         }
         decode(self.name(), bytes)
     }
@@ -119,8 +137,15 @@ fn read_bounded(source: impl Read) -> std::io::Result<Vec<u8>> {
 pub(super) fn decode(name: &str, bytes: Vec<u8>) -> Result<String, Problem> {
     let mut text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-        Problem::of_source(name, format!("not UTF-8 text at byte {at} (line {line}); accepted: UTF-8"))
+        let line = error.as_bytes()[..at]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count()
+            + 1;
+        Problem::of_source(
+            name,
+            format!("not UTF-8 text at byte {at} (line {line}); accepted: UTF-8"),
+        )
     })?;
     if text.starts_with('\u{feff}') {
         text.drain(..'\u{feff}'.len_utf8());

@@ -27,7 +27,9 @@ impl Budget {
     pub(super) fn for_text(bytes: usize) -> Budget {
         // No value is written in less than a byte.
         let plain = bytes.saturating_mul(NODE + 1);
-        Budget { left: Cell::new(plain.saturating_add(plain.min(LARGE)).saturating_add(SMALL)) }
+        Budget {
+            left: Cell::new(plain.saturating_add(plain.min(LARGE)).saturating_add(SMALL)),
+        }
     }
 
     /// Builds a value from what a deserializer has to say.
@@ -41,7 +43,9 @@ impl Budget {
                 self.left.set(left);
                 Ok(())
             }
-            None => Err(E::custom("aliases make the document many times larger than it is written")),
+            None => Err(E::custom(
+                "aliases make the document many times larger than it is written",
+            )),
         }
     }
 }
@@ -89,7 +93,9 @@ impl<'de> Visitor<'de> for Tree<'_> {
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
         self.0.spend(0)?;
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number that is not finite"))
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("a number that is not finite"))
     }
 
     fn visit_str<E: de::Error>(self, value: &str) -> Result<Value, E> {

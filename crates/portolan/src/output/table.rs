@@ -45,12 +45,18 @@ pub(crate) struct Cell {
 
 impl Cell {
     pub(crate) fn toned(text: impl Into<String>, tone: Tone) -> Cell {
-        Cell { text: text.into(), tone }
+        Cell {
+            text: text.into(),
+            tone,
+        }
     }
 
     /// Text of the input may hold anything; a table has one line a row and no control characters.
     fn shown(&self) -> String {
-        self.text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+        self.text
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect()
     }
 }
 
@@ -70,7 +76,11 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new(header: &[&'static str]) -> Table {
-        Table { header: header.to_vec(), rows: Vec::new(), indent: 0 }
+        Table {
+            header: header.to_vec(),
+            rows: Vec::new(),
+            indent: 0,
+        }
     }
 
     pub(crate) fn indented(self, indent: usize) -> Table {
@@ -86,10 +96,17 @@ impl Table {
     }
 
     pub(crate) fn render(&self) -> String {
-        let header: Vec<Cell> = self.header.iter().map(|name| Cell::toned(*name, Tone::Faint)).collect();
+        let header: Vec<Cell> = self
+            .header
+            .iter()
+            .map(|name| Cell::toned(*name, Tone::Faint))
+            .collect();
         let lines: Vec<&Vec<Cell>> = std::iter::once(&header).chain(&self.rows).collect();
         let width = |column: usize| {
-            let widths = lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.text.chars().count());
+            let widths = lines
+                .iter()
+                .filter_map(|line| line.get(column))
+                .map(|cell| cell.text.chars().count());
             widths.max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..self.header.len()).map(width).collect();
@@ -127,6 +144,9 @@ mod tests {
     fn control_characters_of_the_input_do_not_reach_the_terminal() {
         let mut table = Table::new(&["NAME"]);
         table.row(["a\u{1b}[31mb\nc".into()]);
-        assert_eq!(anstream::adapter::strip_str(&table.render()).to_string(), "NAME\na [31mb c\n");
+        assert_eq!(
+            anstream::adapter::strip_str(&table.render()).to_string(),
+            "NAME\na [31mb c\n"
+        );
     }
 }

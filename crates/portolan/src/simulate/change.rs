@@ -14,13 +14,19 @@ pub(super) fn apply(
     if what_if.is_empty() && remove.is_empty() {
         return Ok(None);
     }
-    let added = if what_if.is_empty() { Manifests::default() } else { input::read(what_if, notes)? };
+    let added = if what_if.is_empty() {
+        Manifests::default()
+    } else {
+        input::read(what_if, notes)?
+    };
     let mut changed = manifests.clone();
     let mut problems = Problems::default();
     for reference in remove {
         match find(manifests, reference) {
             Ok(key) if added.contains(&key) => {
-                problems.push(Problem::of_arguments(format!("--remove {reference}: --what-if adds it; accepted: one of both")));
+                problems.push(Problem::of_arguments(format!(
+                    "--remove {reference}: --what-if adds it; accepted: one of both"
+                )));
             }
             Ok(key) => changed.remove(&key),
             Err(problem) => problems.push(problem),
@@ -35,8 +41,14 @@ pub(super) fn apply(
 
 /// The one object that a reference means.
 fn find(manifests: &Manifests, reference: &Reference) -> Result<Key, Problem> {
-    let of_kind = || reference.kinds.iter().flat_map(|(group, kind)| manifests.keys_of(group, kind));
-    let mut found = of_kind().filter(|key| key.namespace == reference.namespace && key.name == reference.name);
+    let of_kind = || {
+        reference
+            .kinds
+            .iter()
+            .flat_map(|(group, kind)| manifests.keys_of(group, kind))
+    };
+    let mut found =
+        of_kind().filter(|key| key.namespace == reference.namespace && key.name == reference.name);
     match (found.next(), found.next()) {
         (Some(key), None) => Ok(key.clone()),
         (Some(one), Some(other)) => Err(Problem::of_arguments(format!(
@@ -47,8 +59,14 @@ fn find(manifests: &Manifests, reference: &Reference) -> Result<Key, Problem> {
             let mut names: Vec<String> = of_kind().take(11).map(short).collect();
             let more = if names.len() > 10 { " and more" } else { "" };
             names.truncate(10);
-            let there = if names.is_empty() { "nothing of this kind is".to_owned() } else { names.join(", ") + more };
-            Err(Problem::of_arguments(format!("--remove {reference} is not in the input; there: {there}")))
+            let there = if names.is_empty() {
+                "nothing of this kind is".to_owned()
+            } else {
+                names.join(", ") + more
+            };
+            Err(Problem::of_arguments(format!(
+                "--remove {reference} is not in the input; there: {there}"
+            )))
         }
     }
 }
@@ -62,5 +80,11 @@ fn short(key: &Key) -> String {
 }
 
 fn grouped(key: &Key) -> String {
-    format!("{}.{}/{}/{}", key.kind.to_ascii_lowercase(), key.group, key.namespace, key.name)
+    format!(
+        "{}.{}/{}/{}",
+        key.kind.to_ascii_lowercase(),
+        key.group,
+        key.namespace,
+        key.name
+    )
 }

@@ -93,12 +93,17 @@ pub(crate) fn difference(before: &Report, after: &Report) -> Difference {
         }
     }
     let total = pairs.len();
-    let differences = pairs.into_iter().filter_map(|((namespace, name), [before, after])| {
-        let difference = compare(namespace, name, before, after);
-        (!is_same(before, after, &difference)).then_some(difference)
-    });
+    let differences = pairs
+        .into_iter()
+        .filter_map(|((namespace, name), [before, after])| {
+            let difference = compare(namespace, name, before, after);
+            (!is_same(before, after, &difference)).then_some(difference)
+        });
     let placements: Vec<_> = differences.collect();
-    Difference { unchanged: total - placements.len(), placements }
+    Difference {
+        unchanged: total - placements.len(),
+        placements,
+    }
 }
 
 fn is_same(
@@ -106,7 +111,9 @@ fn is_same(
     after: Option<&PlacementReport>,
     difference: &PlacementDifference,
 ) -> bool {
-    let (Some(before), Some(after)) = (before, after) else { return false };
+    let (Some(before), Some(after)) = (before, after) else {
+        return false;
+    };
     difference.before == difference.after
         && before.conditions == after.conditions
         && difference.added.is_empty()
@@ -123,11 +130,18 @@ fn compare(
 ) -> PlacementDifference {
     let (old, new) = (groups(before), groups(after));
     let missing = |from: &BTreeMap<String, Group>, other: &BTreeMap<String, Group>| {
-        from.keys().filter(|cluster| !other.contains_key(*cluster)).cloned().collect()
+        from.keys()
+            .filter(|cluster| !other.contains_key(*cluster))
+            .cloned()
+            .collect()
     };
     let moved = old.iter().filter_map(|(cluster, from)| {
         let to = new.get(cluster).filter(|to| *to != from)?;
-        Some(Move { cluster: cluster.clone(), from: from.clone(), to: to.clone() })
+        Some(Move {
+            cluster: cluster.clone(),
+            from: from.clone(),
+            to: to.clone(),
+        })
     });
     PlacementDifference {
         namespace: namespace.to_owned(),
@@ -145,7 +159,10 @@ fn summary(report: &PlacementReport, clusters: usize) -> Summary {
     Summary {
         status: report.status,
         message: report.message.clone(),
-        reason: report.satisfied().map(|condition| condition.reason.clone()).unwrap_or_default(),
+        reason: report
+            .satisfied()
+            .map(|condition| condition.reason.clone())
+            .unwrap_or_default(),
         satisfied: report.is_satisfied(),
         clusters,
     }
@@ -155,14 +172,25 @@ fn summary(report: &PlacementReport, clusters: usize) -> Summary {
 fn groups(report: Option<&PlacementReport>) -> BTreeMap<String, Group> {
     let mut groups = BTreeMap::new();
     for decision in report.iter().flat_map(|report| &report.placement_decisions) {
-        let label = |key: &str| decision.metadata.labels.as_ref().and_then(|labels| labels.get(key)).cloned();
+        let label = |key: &str| {
+            decision
+                .metadata
+                .labels
+                .as_ref()
+                .and_then(|labels| labels.get(key))
+                .cloned()
+        };
         let group = Group {
-            decision_group_index: label(ocm::DECISION_GROUP_INDEX).and_then(|index| index.parse().ok()).unwrap_or(0),
+            decision_group_index: label(ocm::DECISION_GROUP_INDEX)
+                .and_then(|index| index.parse().ok())
+                .unwrap_or(0),
             decision_group_name: label(ocm::DECISION_GROUP_NAME).unwrap_or_default(),
         };
         for entry in decision.status.iter().flat_map(|status| &status.decisions) {
             if !entry.cluster_name.is_empty() {
-                groups.entry(entry.cluster_name.clone()).or_insert_with(|| group.clone());
+                groups
+                    .entry(entry.cluster_name.clone())
+                    .or_insert_with(|| group.clone());
             }
         }
     }
@@ -179,26 +207,57 @@ fn object_changes(before: Option<&PlacementReport>, after: Option<&PlacementRepo
             Some(_) => {}
         }
     }
-    changes.extend(new.keys().filter(|id| !old.contains_key(*id)).map(|id| object_change(id, Change::Created)));
-    changes.sort_by(|a, b| (&a.api_version, number(&a.name), &a.name).cmp(&(&b.api_version, number(&b.name), &b.name)));
+    changes.extend(
+        new.keys()
+            .filter(|id| !old.contains_key(*id))
+            .map(|id| object_change(id, Change::Created)),
+    );
+    changes.sort_by(|a, b| {
+        (&a.api_version, number(&a.name), &a.name).cmp(&(&b.api_version, number(&b.name), &b.name))
+    });
     changes
 }
 
 type ObjectId = (String, String, String);
 
 fn object_change((api_version, kind, name): &ObjectId, change: Change) -> ObjectChange {
-    ObjectChange { api_version: api_version.clone(), kind: kind.clone(), name: name.clone(), change }
+    ObjectChange {
+        api_version: api_version.clone(),
+        kind: kind.clone(),
+        name: name.clone(),
+        change,
+    }
 }
 
 /// The objects of both kinds, as they are written.
 fn objects(report: Option<&PlacementReport>) -> BTreeMap<ObjectId, Value> {
-    let decisions = report.iter().flat_map(|report| &report.placement_decisions).map(serde_json::to_value);
-    let slices = report.iter().flat_map(|report| &report.slices).map(serde_json::to_value);
+    let decisions = report
+        .iter()
+        .flat_map(|report| &report.placement_decisions)
+        .map(serde_json::to_value);
+    let slices = report
+        .iter()
+        .flat_map(|report| &report.slices)
+        .map(serde_json::to_value);
     let text = |object: &Value, pointer: &str| {
-        object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
     };
-    let id = |object: &Value| (text(object, "/apiVersion"), text(object, "/kind"), text(object, "/metadata/name"));
-    decisions.chain(slices).filter_map(Result::ok).map(|object| (id(&object), object)).collect()
+    let id = |object: &Value| {
+        (
+            text(object, "/apiVersion"),
+            text(object, "/kind"),
+            text(object, "/metadata/name"),
+        )
+    };
+    decisions
+        .chain(slices)
+        .filter_map(Result::ok)
+        .map(|object| (id(&object), object))
+        .collect()
 }
 
 fn number(name: &str) -> Option<u64> {
@@ -215,13 +274,20 @@ mod tests {
     /// A placement whose groups hold the given clusters, one object a group.
     fn placement(name: &str, groups: &[&[&str]]) -> PlacementReport {
         let object = |(index, clusters): (usize, &&[&str])| -> PlacementDecision {
-            let decisions: Vec<Value> =
-                clusters.iter().map(|cluster| json!({ "clusterName": cluster, "reason": "" })).collect();
-            let labels = json!({ ocm::DECISION_GROUP_INDEX: index.to_string(), ocm::DECISION_GROUP_NAME: "" });
+            let decisions: Vec<Value> = clusters
+                .iter()
+                .map(|cluster| json!({ "clusterName": cluster, "reason": "" }))
+                .collect();
+            let labels =
+                json!({ ocm::DECISION_GROUP_INDEX: index.to_string(), ocm::DECISION_GROUP_NAME: "" });
             let metadata = json!({ "name": format!("{name}-decision-{}", index + 1), "labels": labels });
-            serde_json::from_value(json!({ "metadata": metadata, "status": { "decisions": decisions } })).unwrap()
+            serde_json::from_value(json!({ "metadata": metadata, "status": { "decisions": decisions } }))
+                .unwrap()
         };
-        let filter = |name| super::super::report::Filter { name, clusters: Vec::new() };
+        let filter = |name| super::super::report::Filter {
+            name,
+            clusters: Vec::new(),
+        };
         PlacementReport {
             namespace: "ns".into(),
             name: name.into(),
@@ -243,34 +309,85 @@ mod tests {
     }
 
     fn between(before: &[PlacementReport], after: &[PlacementReport]) -> Difference {
-        difference(&Report { placements: before.to_vec() }, &Report { placements: after.to_vec() })
+        difference(
+            &Report {
+                placements: before.to_vec(),
+            },
+            &Report {
+                placements: after.to_vec(),
+            },
+        )
     }
 
     #[test]
     fn equal_answers_have_an_empty_difference() {
         let same = [placement("a", &[&["c1"]]), placement("b", &[&[]])];
-        assert_eq!(between(&same, &same), Difference { placements: Vec::new(), unchanged: 2 });
+        assert_eq!(
+            between(&same, &same),
+            Difference {
+                placements: Vec::new(),
+                unchanged: 2
+            }
+        );
     }
 
     #[test]
     fn clusters_are_added_removed_and_moved_between_groups() {
-        let found = between(&[placement("a", &[&["c1", "c2"], &["c3"]])], &[placement("a", &[&["c2"], &["c1", "c4"]])]);
+        let found = between(
+            &[placement("a", &[&["c1", "c2"], &["c3"]])],
+            &[placement("a", &[&["c2"], &["c1", "c4"]])],
+        );
         let difference = &found.placements[0];
-        assert_eq!((&*difference.added, &*difference.removed), (&["c4".to_owned()][..], &["c3".to_owned()][..]));
-        let group = |index| Group { decision_group_index: index, ..Group::default() };
-        assert_eq!(difference.moved, [Move { cluster: "c1".into(), from: group(0), to: group(1) }]);
-        let changes: Vec<_> = difference.objects.iter().map(|object| (&*object.name, object.change)).collect();
-        assert_eq!(changes, [("a-decision-1", Change::Changed), ("a-decision-2", Change::Changed)]);
+        assert_eq!(
+            (&*difference.added, &*difference.removed),
+            (&["c4".to_owned()][..], &["c3".to_owned()][..])
+        );
+        let group = |index| Group {
+            decision_group_index: index,
+            ..Group::default()
+        };
+        assert_eq!(
+            difference.moved,
+            [Move {
+                cluster: "c1".into(),
+                from: group(0),
+                to: group(1)
+            }]
+        );
+        let changes: Vec<_> = difference
+            .objects
+            .iter()
+            .map(|object| (&*object.name, object.change))
+            .collect();
+        assert_eq!(
+            changes,
+            [
+                ("a-decision-1", Change::Changed),
+                ("a-decision-2", Change::Changed)
+            ]
+        );
     }
 
     #[test]
     fn objects_are_created_and_deleted_in_index_order() {
         let many: Vec<&[&str]> = vec![&[]; 11];
         let found = between(&[placement("a", &many[..2])], &[placement("a", &many)]);
-        let names: Vec<_> = found.placements[0].objects.iter().map(|object| &*object.name).collect();
-        assert_eq!((names[0], names[8], names.len()), ("a-decision-3", "a-decision-11", 9));
+        let names: Vec<_> = found.placements[0]
+            .objects
+            .iter()
+            .map(|object| &*object.name)
+            .collect();
+        assert_eq!(
+            (names[0], names[8], names.len()),
+            ("a-decision-3", "a-decision-11", 9)
+        );
         let back = between(&[placement("a", &many)], &[placement("a", &many[..2])]);
-        assert!(back.placements[0].objects.iter().all(|object| object.change == Change::Deleted));
+        assert!(
+            back.placements[0]
+                .objects
+                .iter()
+                .all(|object| object.change == Change::Deleted)
+        );
     }
 
     #[test]
@@ -278,15 +395,26 @@ mod tests {
         let found = between(&[], &[placement("a", &[&["c1"]])]);
         assert!(found.placements[0].before.is_none());
         assert_eq!(found.placements[0].added, ["c1"]);
-        assert!(between(&[placement("a", &[&[]])], &[]).placements[0].after.is_none());
+        assert!(
+            between(&[placement("a", &[&[]])], &[]).placements[0]
+                .after
+                .is_none()
+        );
     }
 
     #[test]
     fn a_change_of_conditions_alone_is_a_difference() {
         let mut after = placement("a", &[&["c1"]]);
         let text = |text: &str| text.to_owned();
-        after.conditions =
-            vec![Condition { type_: text("T"), status: text("True"), reason: text("R"), message: text("M") }];
-        assert_eq!(between(&[placement("a", &[&["c1"]])], &[after]).placements.len(), 1);
+        after.conditions = vec![Condition {
+            type_: text("T"),
+            status: text("True"),
+            reason: text("R"),
+            message: text("M"),
+        }];
+        assert_eq!(
+            between(&[placement("a", &[&["c1"]])], &[after]).placements.len(),
+            1
+        );
     }
 }

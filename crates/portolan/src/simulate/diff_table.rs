@@ -20,12 +20,25 @@ pub(super) fn render(difference: &Difference) -> String {
     }
     let mut text = summary(&difference.placements);
     text.push_str(&unchanged);
-    difference.placements.iter().for_each(|placement| text.push_str(&details(placement)));
+    difference
+        .placements
+        .iter()
+        .for_each(|placement| text.push_str(&details(placement)));
     text
 }
 
 fn summary(placements: &[PlacementDifference]) -> String {
-    let header = ["NAMESPACE", "PLACEMENT", "STATUS", "SATISFIED", "CLUSTERS", "ADDED", "REMOVED", "MOVED", "OBJECTS"];
+    let header = [
+        "NAMESPACE",
+        "PLACEMENT",
+        "STATUS",
+        "SATISFIED",
+        "CLUSTERS",
+        "ADDED",
+        "REMOVED",
+        "MOVED",
+        "OBJECTS",
+    ];
     let mut table = Table::new(&header);
     for placement in placements {
         let (before, after) = (placement.before.as_ref(), placement.after.as_ref());
@@ -33,7 +46,10 @@ fn summary(placements: &[PlacementDifference]) -> String {
             placement.namespace.as_str().into(),
             placement.name.as_str().into(),
             status_change(before, after),
-            change(before, after, |summary| if summary.satisfied { "True" } else { "False" }.to_owned()).into(),
+            change(before, after, |summary| {
+                if summary.satisfied { "True" } else { "False" }.to_owned()
+            })
+            .into(),
             change(before, after, |summary| summary.clusters.to_string()).into(),
             placement.added.len().into(),
             placement.removed.len().into(),
@@ -48,13 +64,19 @@ fn summary(placements: &[PlacementDifference]) -> String {
 fn change(before: Option<&Summary>, after: Option<&Summary>, field: impl Fn(&Summary) -> String) -> String {
     let side = |summary: Option<&Summary>| summary.map_or("none".to_owned(), &field);
     let (before, after) = (side(before), side(after));
-    if before == after { after } else { format!("{before} → {after}") }
+    if before == after {
+        after
+    } else {
+        format!("{before} → {after}")
+    }
 }
 
 fn status_change(before: Option<&Summary>, after: Option<&Summary>) -> Cell {
     let text = change(before, after, |summary| format!("{:?}", summary.status));
     match after.map(|summary| summary.status) {
-        Some(code @ (Code::Misconfigured | Code::Error | Code::Warning)) if before.map(|s| s.status) == Some(code) => {
+        Some(code @ (Code::Misconfigured | Code::Error | Code::Warning))
+            if before.map(|s| s.status) == Some(code) =>
+        {
             status(code)
         }
         Some(Code::Success) => Cell::toned(text, Tone::Good),
@@ -65,10 +87,25 @@ fn status_change(before: Option<&Summary>, after: Option<&Summary>) -> Cell {
 
 fn details(placement: &PlacementDifference) -> String {
     let mut lines = Vec::new();
-    lines.extend(placement.added.iter().map(|cluster| Tone::Good.paint(&format!("+ {cluster}"))));
-    lines.extend(placement.removed.iter().map(|cluster| Tone::Bad.paint(&format!("- {cluster}"))));
+    lines.extend(
+        placement
+            .added
+            .iter()
+            .map(|cluster| Tone::Good.paint(&format!("+ {cluster}"))),
+    );
+    lines.extend(
+        placement
+            .removed
+            .iter()
+            .map(|cluster| Tone::Bad.paint(&format!("- {cluster}"))),
+    );
     lines.extend(placement.moved.iter().map(|moved| {
-        let line = format!("~ {}: group {} → {}", moved.cluster, group(&moved.from), group(&moved.to));
+        let line = format!(
+            "~ {}: group {} → {}",
+            moved.cluster,
+            group(&moved.from),
+            group(&moved.to)
+        );
         Tone::Doubtful.paint(&line)
     }));
     let clusters = bounded(lines, "clusters");
@@ -81,9 +118,16 @@ fn details(placement: &PlacementDifference) -> String {
         format!("{verb} {} {} ({})", object.kind, object.name, object.api_version)
     });
     let objects = bounded(objects.collect(), "objects");
-    let message = placement.after.iter().map(|after| &after.message).filter(|message| !message.is_empty());
+    let message = placement
+        .after
+        .iter()
+        .map(|after| &after.message)
+        .filter(|message| !message.is_empty());
     let message: String = message.map(|message| format!("  {message}\n")).collect();
-    format!("\n{}/{}\n{message}{clusters}{objects}", placement.namespace, placement.name)
+    format!(
+        "\n{}/{}\n{message}{clusters}{objects}",
+        placement.namespace, placement.name
+    )
 }
 
 fn group(group: &Group) -> String {
@@ -95,7 +139,11 @@ fn group(group: &Group) -> String {
 
 fn bounded(lines: Vec<String>, what: &str) -> String {
     let more = lines.len().saturating_sub(LISTED);
-    let mut text: String = lines.iter().take(LISTED).map(|line| format!("  {line}\n")).collect();
+    let mut text: String = lines
+        .iter()
+        .take(LISTED)
+        .map(|line| format!("  {line}\n"))
+        .collect();
     if more > 0 {
         text.push_str(&format!("  … and {more} more {what}; -o json lists all\n"));
     }

@@ -22,10 +22,24 @@ pub(super) fn placement(
 }
 
 fn report(fleet: &Fleet, key: &PlacementKey, decision: Decision) -> PlacementReport {
-    let Decision { outcome, conditions, layout, requeue_at } = decision;
+    let Decision {
+        outcome,
+        conditions,
+        layout,
+        requeue_at,
+    } = decision;
     let name = |cluster: ClusterId| fleet.name(cluster).to_string();
-    let scored: Vec<(String, i64)> = outcome.scored().map(|(cluster, total)| (name(cluster), total)).collect();
-    let named = |scores: &[i64]| scored.iter().map(|(name, _)| name.clone()).zip(scores.iter().copied()).collect();
+    let scored: Vec<(String, i64)> = outcome
+        .scored()
+        .map(|(cluster, total)| (name(cluster), total))
+        .collect();
+    let named = |scores: &[i64]| {
+        scored
+            .iter()
+            .map(|(name, _)| name.clone())
+            .zip(scores.iter().copied())
+            .collect()
+    };
     let prioritizers = outcome.prioritizers.iter().map(|prioritizer| Prioritizer {
         name: prioritizer.name(),
         weight: prioritizer.weight,
@@ -46,8 +60,14 @@ fn report(fleet: &Fleet, key: &PlacementKey, decision: Decision) -> PlacementRep
         message: outcome.status.message.clone(),
         candidates: names(fleet, &outcome.candidates),
         filters: [
-            Filter { name: "Predicate", clusters: names(fleet, &outcome.matched) },
-            Filter { name: "TaintToleration", clusters: names(fleet, &outcome.survivors) },
+            Filter {
+                name: "Predicate",
+                clusters: names(fleet, &outcome.matched),
+            },
+            Filter {
+                name: "TaintToleration",
+                clusters: names(fleet, &outcome.survivors),
+            },
         ],
         prioritizers: prioritizers.collect(),
         selected: outcome.selected_by_rank().into_iter().map(name).collect(),
@@ -62,7 +82,10 @@ fn report(fleet: &Fleet, key: &PlacementKey, decision: Decision) -> PlacementRep
 }
 
 fn names(fleet: &Fleet, clusters: &Clusters) -> Vec<String> {
-    let mut names: Vec<String> = clusters.iter().map(|cluster| fleet.name(cluster).to_string()).collect();
+    let mut names: Vec<String> = clusters
+        .iter()
+        .map(|cluster| fleet.name(cluster).to_string())
+        .collect();
     names.sort_unstable();
     names
 }

@@ -99,7 +99,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut notes = Notes::default();
     let manifests = input::read(&args.input.file, &mut notes)?;
     let changed = change::apply(&manifests, &args.what_if, &args.remove, &mut notes)?;
-    world::note_gaps(changed.as_ref().unwrap_or(&manifests), args.input.inventory, &mut notes);
+    world::note_gaps(
+        changed.as_ref().unwrap_or(&manifests),
+        args.input.inventory,
+        &mut notes,
+    );
     let now = clock::now_or(args.input.now);
     let (text, after) = match changed {
         None => {
@@ -114,7 +118,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     output::remark(&notes.to_string());
     output::print(&text)?;
-    Ok(if args.check && !after.is_satisfied() { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    Ok(if args.check && !after.is_satisfied() {
+        ExitCode::from(1)
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 impl Args {
@@ -137,7 +145,9 @@ impl Args {
         let mut sides = [before, after].map(|manifests| World::new(manifests, self.input.inventory));
         if let Some(placement) = &self.placement {
             let [before, after] = &sides;
-            before.find(placement).or_else(|problem| after.find(placement).map_err(|_| problem))?;
+            before
+                .find(placement)
+                .or_else(|problem| after.find(placement).map_err(|_| problem))?;
         }
         let mut evaluate = |side: usize| {
             let mut keys = sides[side].placements();

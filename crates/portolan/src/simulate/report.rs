@@ -73,11 +73,16 @@ impl Report {
 impl PlacementReport {
     pub(crate) fn is_satisfied(&self) -> bool {
         let evaluated = matches!(self.status, Code::Success | Code::Warning);
-        evaluated && self.satisfied().is_some_and(|condition| condition.status == "True")
+        evaluated
+            && self
+                .satisfied()
+                .is_some_and(|condition| condition.status == "True")
     }
 
     /// The condition that says so.
     pub(crate) fn satisfied(&self) -> Option<&Condition> {
-        self.conditions.iter().find(|condition| condition.type_ == PLACEMENT_SATISFIED)
+        self.conditions
+            .iter()
+            .find(|condition| condition.type_ == PLACEMENT_SATISFIED)
     }
 }

@@ -18,7 +18,11 @@ pub(super) fn render(report: &Report) -> String {
         return "no placements\n".to_owned();
     }
     let mut text = summary(&report.placements);
-    for placement in report.placements.iter().filter(|placement| !placement.is_satisfied()) {
+    for placement in report
+        .placements
+        .iter()
+        .filter(|placement| !placement.is_satisfied())
+    {
         text.push_str(&complaint(placement));
     }
     if report.placements.len() <= DETAILED_PLACEMENTS {
@@ -30,20 +34,40 @@ pub(super) fn render(report: &Report) -> String {
 }
 
 fn summary(placements: &[PlacementReport]) -> String {
-    let header =
-        ["NAMESPACE", "PLACEMENT", "STATUS", "SATISFIED", "CANDIDATES", "MATCHED", "TOLERATED", "SELECTED", "GROUPS"];
+    let header = [
+        "NAMESPACE",
+        "PLACEMENT",
+        "STATUS",
+        "SATISFIED",
+        "CANDIDATES",
+        "MATCHED",
+        "TOLERATED",
+        "SELECTED",
+        "GROUPS",
+    ];
     let mut table = Table::new(&header);
     for placement in placements {
         let satisfied = placement.satisfied().map_or("-", |condition| &condition.status);
         let selected = match placement.unscheduled {
             0 => placement.selected.len().to_string(),
-            missing => format!("{} of {}", placement.selected.len(), placement.selected.len() + missing),
+            missing => format!(
+                "{} of {}",
+                placement.selected.len(),
+                placement.selected.len() + missing
+            ),
         };
         table.row([
             placement.namespace.as_str().into(),
             placement.name.as_str().into(),
             status(placement.status),
-            Cell::toned(satisfied, if satisfied == "True" { Tone::Good } else { Tone::Bad }),
+            Cell::toned(
+                satisfied,
+                if satisfied == "True" {
+                    Tone::Good
+                } else {
+                    Tone::Bad
+                },
+            ),
             placement.candidates.len().into(),
             placement.filters[0].clusters.len().into(),
             placement.filters[1].clusters.len().into(),
@@ -70,10 +94,18 @@ fn complaint(placement: &PlacementReport) -> String {
         plugin => format!("{plugin}: "),
     };
     let message = match placement.message.as_str() {
-        "" => placement.satisfied().map(|condition| condition.message.clone()).unwrap_or_default(),
+        "" => placement
+            .satisfied()
+            .map(|condition| condition.message.clone())
+            .unwrap_or_default(),
         message => format!("{plugin}{message}"),
     };
-    format!("\n{}/{}: {}\n", placement.namespace, placement.name, message.replace(char::is_control, " "))
+    format!(
+        "\n{}/{}: {}\n",
+        placement.namespace,
+        placement.name,
+        message.replace(char::is_control, " ")
+    )
 }
 
 /// The selected clusters in rank order, each with its group and score.
@@ -103,7 +135,12 @@ fn clusters(placement: &PlacementReport) -> String {
         0 => String::new(),
         more => format!("  … and {more} more; -o json lists all\n"),
     };
-    format!("\n{}/{}\n{}{more}", placement.namespace, placement.name, table.render())
+    format!(
+        "\n{}/{}\n{}{more}",
+        placement.namespace,
+        placement.name,
+        table.render()
+    )
 }
 
 /// Cluster to group, as `0` or `0 (canary)`.
@@ -112,7 +149,10 @@ fn groups(placement: &PlacementReport) -> BTreeMap<&str, String> {
     for decision in &placement.placement_decisions {
         let label = |key: &str| {
             let labels = decision.metadata.labels.as_ref();
-            labels.and_then(|labels| labels.get(key)).map(String::as_str).unwrap_or_default()
+            labels
+                .and_then(|labels| labels.get(key))
+                .map(String::as_str)
+                .unwrap_or_default()
         };
         let group = match label(ocm::DECISION_GROUP_NAME) {
             "" => label(ocm::DECISION_GROUP_INDEX).to_owned(),

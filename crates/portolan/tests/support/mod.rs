@@ -6,16 +6,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How a run of the binary ended.
 #[derive(Debug)]
-pub struct Run {
-    pub code: i32,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 /// Runs the binary in `directory`, with `stdin` as its standard input.
-pub fn portolan(directory: &Path, args: &[&str], stdin: &str) -> Run {
+pub(crate) fn portolan(directory: &Path, args: &[&str], stdin: &str) -> Run {
     let mut child = Command::new(env!("CARGO_BIN_EXE_portolan"))
         .args(args)
+        // Help is wrapped to it.
+        .env_remove("COLUMNS")
         .current_dir(directory)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -34,32 +36,42 @@ pub fn portolan(directory: &Path, args: &[&str], stdin: &str) -> Run {
         stdout: text(output.stdout),
         stderr: text(output.stderr),
     };
-    assert!(!run.stderr.contains("panicked"), "{args:?} panicked: {}", run.stderr);
-    assert!(run.code != 2 || run.stdout.is_empty(), "{args:?} failed and printed: {}", run.stdout);
+    assert!(
+        !run.stderr.contains("panicked"),
+        "{args:?} panicked: {}",
+        run.stderr
+    );
+    assert!(
+        run.code != 2 || run.stdout.is_empty(),
+        "{args:?} failed and printed: {}",
+        run.stdout
+    );
     run
 }
 
 /// A directory that is gone when the test ends.
 #[derive(Debug)]
-pub struct Scratch(PathBuf);
+pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    pub fn new() -> Scratch {
+    pub(crate) fn new() -> Scratch {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("cli-{}-{number}", std::process::id()));
+        let path =
+            PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("cli-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&path).expect("a scratch directory can be made");
         Scratch(path)
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
     /// Writes a file, with the directories on its way.
-    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.0.join(name);
-        std::fs::create_dir_all(path.parent().expect("a file is in a directory")).expect("a directory can be made");
+        std::fs::create_dir_all(path.parent().expect("a file is in a directory"))
+            .expect("a directory can be made");
         std::fs::write(path, content).expect("a file can be written");
     }
 }

@@ -1,7 +1,10 @@
 //! Plans for KEP slices.
 
+use portolan_api::cluster::UpdateStrategyType;
+
 use crate::layout::fixture::{World, all, chosen, cut, group, transcript};
 use crate::model::Group;
+use crate::plan::plan;
 
 /// KEP lines of a transcript.
 fn slices(world: &mut World, groups: &[Group]) -> Vec<Vec<String>> {
@@ -183,4 +186,36 @@ fn torn_labels_rewrite_the_whole_set_above_every_revision_seen() {
         "slice web-decision-1 r8 = c101..c150",
     ]];
     assert_eq!(slices(&mut world, &all(1..=150)), whole);
+}
+
+#[test]
+fn a_decision_that_is_kept_as_it_is_torn_or_not_is_not_written() {
+    let mut world = World::new();
+    world.settle(&all(1..=1150));
+    let mut layout = world.layout(&all(1..=1150));
+    let slices = layout.slices.as_mut().unwrap();
+    slices.sort_by(|left, right| left.metadata.name.cmp(&right.metadata.name));
+    assert!(
+        plan(&world.observed, &layout, UpdateStrategyType::All, None).is_empty(),
+        "in the order of names"
+    );
+    let torn = layout.slices.as_mut().unwrap();
+    torn.remove(3);
+    world.observed.slices.clone_from(torn);
+    assert!(
+        plan(&world.observed, &layout, UpdateStrategyType::All, None).is_empty(),
+        "with a hole"
+    );
+}
+
+#[test]
+fn uids_that_only_objects_know_stop_nothing() {
+    let mut world = World::new();
+    world.settle(&all(1..=201));
+    for (index, uid) in [(0, "old"), (1, "older"), (2, "oldest")] {
+        let owners = world.slice_mut(index).metadata.owner_references.as_mut().unwrap();
+        owners[0].uid = uid.to_owned();
+    }
+    world.settle(&all(1..=100));
+    assert_eq!(world.slices().len(), 1);
 }
