@@ -77,8 +77,8 @@ fn metadata_follows_the_rules_of_kubernetes() {
             "metadata.finalizers[0]",
         ),
         (
-            json!({ "name": "p", "ownerReferences": [{ "apiVersion": "v1", "kind": "X", "name": "x" }] }),
-            "metadata.ownerReferences[0].uid",
+            json!({ "name": "p", "ownerReferences": [{ "apiVersion": "v1", "kind": "X", "uid": "" }] }),
+            "metadata.ownerReferences[0].name",
         ),
         (json!("text"), "metadata"),
     ];

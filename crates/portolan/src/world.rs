@@ -2,7 +2,7 @@
 //!
 //! Both `simulate` and `explain` ask it. Nothing is evaluated here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use clap::ValueEnum;
@@ -214,16 +214,17 @@ pub(crate) fn note_gaps(manifests: &Manifests, inventory: Inventory, notes: &mut
         notes.remark("there is no Placement in the input");
     }
     if inventory.resolve(manifests) == fleet::Inventory::ManagedClusters {
-        for binding in manifests.bindings() {
-            let name = binding.metadata.name.as_deref().unwrap_or_default();
-            if !manifests
-                .cluster_sets()
-                .any(|set| set.metadata.name.as_deref() == Some(name))
-            {
-                notes.remark(format!(
-                    "ManagedClusterSet {name} is bound but not in the input: the binding has no effect"
-                ));
-            }
+        let sets: BTreeSet<&str> = manifests
+            .cluster_sets()
+            .filter_map(|set| set.metadata.name.as_deref())
+            .collect();
+        let bound = manifests
+            .bindings()
+            .filter_map(|binding| binding.metadata.name.as_deref());
+        for name in bound.filter(|name| !sets.contains(name)) {
+            notes.remark(format!(
+                "ManagedClusterSet {name} is bound but not in the input: the binding has no effect"
+            ));
         }
     }
 }

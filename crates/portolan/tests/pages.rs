@@ -27,7 +27,7 @@ fn pages() -> Vec<PathBuf> {
 fn stories() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root().join("examples")).expect("there are examples");
     let mut stories: Vec<PathBuf> = entries
-        .map(|entry| entry.unwrap().path())
+        .map(|entry| entry.expect("an example can be listed").path())
         .filter(|path| path.is_dir())
         .collect();
     stories.sort();

@@ -130,7 +130,7 @@ macro_rules! scenarios {
             let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
             let entries = std::fs::read_dir(directory).expect("there are scenarios");
             let found: std::collections::BTreeSet<String> =
-                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+                entries.map(|entry| entry.expect("a scenario can be listed").file_name().into_string().expect("its name is text")).collect();
             assert_eq!(found, [$($file.to_owned()),*].into_iter().collect());
         }
     };

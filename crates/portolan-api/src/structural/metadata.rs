@@ -174,7 +174,12 @@ fn owners(value: &Value, path: &Path<'_>, errors: &mut Errors) {
     };
     for (position, owner) in owners.iter().enumerate() {
         let path = path.index(position);
-        for name in ["apiVersion", "kind", "name", "uid"] {
+        // Only a server knows uids: a manifest of an owned object, such as the seed's own example, has none.
+        match owner.get("uid") {
+            None => {}
+            Some(uid) => text(uid, &path.field("uid"), |_| true, "a string", errors),
+        }
+        for name in ["apiVersion", "kind", "name"] {
             let path = path.field(name);
             match owner.get(name) {
                 None => errors.missing(&path, "a string that is not empty"),

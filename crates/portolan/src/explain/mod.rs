@@ -71,6 +71,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut notes = Notes::default();
     let manifests = input::read(&args.input.file, &mut notes)?;
     world::note_gaps(&manifests, args.input.inventory, &mut notes);
+    output::remark(&notes.to_string());
     let now = clock::now_or(args.input.now);
     let mut world = World::new(&manifests, args.input.inventory);
     let key = world.find(&args.placement).map_err(Problems::from)?;
@@ -90,7 +91,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
         }
     };
-    output::remark(&notes.to_string());
     output::print(&text)?;
     Ok(ExitCode::SUCCESS)
 }

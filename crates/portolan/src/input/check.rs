@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::manifests::{Key, Object};
-use super::problem::{Notes, Place, Problem, Problems};
+use super::problem::{Notes, Place, Problem, Problems, bounded};
 use super::{kind, normal};
 
 /// The one text that the definition limits and the engine judges: a bad one makes the placement `Misconfigured`.
@@ -177,7 +177,7 @@ fn read<T: DeserializeOwned>(value: Value) -> Result<Box<T>, FieldError> {
         FieldError::new(
             &path,
             found,
-            error.inner().to_string(),
+            bounded(&error.inner().to_string()),
             "a value of the right type",
         )
     })

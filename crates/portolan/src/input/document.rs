@@ -104,9 +104,11 @@ fn is_marker(line: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
 }
 
+/// Whether there is more than comments and directives.
 fn has_content(text: &str) -> bool {
     text.lines()
-        .any(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
+        .map(str::trim)
+        .any(|line| !line.is_empty() && !line.starts_with(['#', '%']))
 }
 
 /// Why a chunk cannot be read.
@@ -204,6 +206,10 @@ mod tests {
             ["f: document 1 = {\"a\":1}", "f: document 3 = {\"b\":2}"]
         );
         assert_eq!(numbers("# licence\n---\na: 1\n"), ["f: document 1 = {\"a\":1}"]);
+        assert_eq!(
+            numbers("%YAML 1.2\n---\na: 1\n...\n"),
+            ["f: document 1 = {\"a\":1}"]
+        );
         assert_eq!(
             numbers("a: 1\n--- # two\nb: 2\n"),
             ["f: document 1 = {\"a\":1}", "f: document 2 = {\"b\":2}"]

@@ -196,7 +196,7 @@ impl fmt::Display for Notes {
 }
 
 /// Cuts a text that may repeat input of any size.
-fn bounded(text: &str) -> String {
+pub(super) fn bounded(text: &str) -> String {
     match text.char_indices().nth(MAX_MESSAGE) {
         None => text.to_owned(),
         Some((cut, _)) => format!("{}…", &text[..cut]),

@@ -53,7 +53,7 @@ fn find(manifests: &Manifests, reference: &Reference) -> Result<Key, Problem> {
         (Some(key), None) => Ok(key.clone()),
         (Some(one), Some(other)) => Err(Problem::of_arguments(format!(
             "--remove {reference} may be of two kinds; accepted: {}",
-            [one, other].map(|key| grouped(key)).join(" or ")
+            [one, other].map(grouped).join(" or ")
         ))),
         _ => {
             let mut names: Vec<String> = of_kind().take(11).map(short).collect();

@@ -104,6 +104,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         args.input.inventory,
         &mut notes,
     );
+    output::remark(&notes.to_string());
     let now = clock::now_or(args.input.now);
     let (text, after) = match changed {
         None => {
@@ -116,7 +117,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             (args.render_difference(&difference)?, after)
         }
     };
-    output::remark(&notes.to_string());
     output::print(&text)?;
     Ok(if args.check && !after.is_satisfied() {
         ExitCode::from(1)
