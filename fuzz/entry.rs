@@ -16,7 +16,9 @@ pub(crate) fn manifests(data: &[u8]) {
 
 /// Label and claim selectors in predicates, groups and sets.
 pub(crate) fn selectors(data: &[u8]) {
-    let Ok(expression) = serde_json::from_slice::<Value>(data) else { return };
+    let Ok(expression) = serde_json::from_slice::<Value>(data) else {
+        return;
+    };
     let expressions = json!([expression]);
     evaluate(json!({
         "predicates": [{"requiredClusterSelector": {"labelSelector": {"matchExpressions": expressions}}}],
@@ -34,18 +36,29 @@ pub(crate) fn cel(data: &[u8]) {
             Some(vec![("a".into(), 1)])
         }
     }
-    let Ok(source) = std::str::from_utf8(data) else { return };
-    let Ok(program) = portolan_cel::Program::compile(source) else { return };
-    let cluster = json!({"metadata": {"name": "c", "labels": {"env": "prod"}}, "status": {"n": [1, 2.5, "x"]}});
+    let Ok(source) = std::str::from_utf8(data) else {
+        return;
+    };
+    let Ok(program) = portolan_cel::Program::compile(source) else {
+        return;
+    };
+    let cluster =
+        json!({"metadata": {"name": "c", "labels": {"env": "prod"}}, "status": {"n": [1, 2.5, "x"]}});
     let mut budget = portolan_cel::Budget::per_cluster();
     let _ = program.evaluate(&portolan_cel::Value::from_json(&cluster), &NoScores, &mut budget);
-    assert!(budget.spent() <= 2 * portolan_cel::Budget::PER_EXPRESSION, "the budget holds");
+    assert!(
+        budget.spent() <= 2 * portolan_cel::Budget::PER_EXPRESSION,
+        "the budget holds"
+    );
 }
 
 /// `clustersPerDecisionGroup`, as text and as a number.
 pub(crate) fn group_sizes(data: &[u8]) {
-    let Ok(size) = std::str::from_utf8(data) else { return };
-    let sized = |size: Value| json!({"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": size}}});
+    let Ok(size) = std::str::from_utf8(data) else {
+        return;
+    };
+    let sized =
+        |size: Value| json!({"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": size}}});
     evaluate(sized(json!(size)));
     if let Ok(number) = size.trim().parse::<i32>() {
         evaluate(sized(json!(number)));
@@ -54,7 +67,9 @@ pub(crate) fn group_sizes(data: &[u8]) {
 
 fn evaluate(spec: Value) {
     let object = json!({"metadata": {"name": "p", "namespace": "n"}, "spec": spec});
-    let Ok(placement) = serde_json::from_value(object) else { return };
+    let Ok(placement) = serde_json::from_value(object) else {
+        return;
+    };
     let mut engine = Engine::new(Inventory::ManagedClusters);
     let set = json!({"metadata": {"name": "s"},
         "spec": {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}});
@@ -66,7 +81,13 @@ fn evaluate(spec: Value) {
         engine.apply_cluster(&serde_json::from_value(cluster).expect("a fixed cluster"));
     }
     engine.apply_placement(&placement);
-    let outcome = engine.evaluate(&PlacementKey::new("n", "p"), jiff::Timestamp::UNIX_EPOCH).expect("it was applied");
+    let outcome = engine
+        .evaluate(&PlacementKey::new("n", "p"), jiff::Timestamp::UNIX_EPOCH)
+        .expect("it was applied");
     let grouped: usize = outcome.groups.iter().map(|group| group.clusters.len()).sum();
-    assert_eq!(grouped, outcome.selected.len(), "every selected cluster is in one group");
+    assert_eq!(
+        grouped,
+        outcome.selected.len(),
+        "every selected cluster is in one group"
+    );
 }

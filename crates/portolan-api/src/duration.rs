@@ -59,11 +59,13 @@ pub fn parse_simple(text: &str) -> Result<Duration, DurationError> {
     parse(text)
 }
 
-/// A deadline as in `progressDeadline` and `timeout`: digits and a unit, or `None` (or nothing) for no limit.
+/// A deadline as in `progressDeadline` and `timeout`: a Go duration that begins with digits and ends with a unit, or
+/// `None` (or nothing) for no limit. The definition's pattern is looser still, and OCM reads what passes it as Go does.
 pub fn parse_deadline(text: &str) -> Result<Option<Duration>, DurationError> {
     match text {
         "" | "None" => Ok(None),
-        text => parse_simple(text).map(Some),
+        text if text.starts_with(|c: char| c.is_ascii_digit()) && text != "0" => parse(text).map(Some),
+        _ => Err(DurationError::Syntax),
     }
 }
 
@@ -145,10 +147,12 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_has_one_number_and_one_unit_or_is_none() {
+    fn a_deadline_is_a_go_duration_or_none() {
         assert_eq!(parse_deadline("None"), Ok(None));
         assert_eq!(parse_deadline("360s"), Ok(Some(Duration::from_secs(360))));
-        for text in ["1h30m", "50min", "5|", "none", "1.5h"] {
+        assert_eq!(parse_deadline("1h30m"), Ok(Some(Duration::from_secs(5400))));
+        assert_eq!(parse_deadline("10ms"), Ok(Some(Duration::from_millis(10))));
+        for text in ["50min", "2d", "0", "5|", "none", "+5s"] {
             assert_eq!(parse_deadline(text), Err(DurationError::Syntax), "{text}");
         }
     }

@@ -1,7 +1,7 @@
 //! `cargo bench -p portolan-engine`: what the steps of an evaluation take, on a generated fleet.
 //!
 //! For a quick look while changing the engine, and for profilers. The figures that must hold, and the comparison with
-//! the plain evaluator, are those of `portolan bench engine --check`. `CLUSTERS` and `PLACEMENTS` set the size.
+//! the plain evaluator, are those of `portolan bench engine --check`. `CLUSTERS`, `PLACEMENTS` and `CHANGES` set the size.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -28,27 +28,44 @@ fn main() {
     report("first evaluation of everything", 1, || {
         while let Some((key, outcome)) = engine.evaluate_next(fleet.now()) {
             engine.complete(&key);
-            black_box(outcome);
+            drop(black_box(outcome));
         }
     });
     for kind in Kind::ALL {
         let placements = (0..fleet.placements).filter(|index| fleet.kind(*index) == kind);
-        let keys: Vec<PlacementKey> = placements.map(|index| PlacementKey::of(&fleet.placement(index))).collect();
-        report(&format!("evaluate one placement: {}", kind.name()), keys.len(), || {
-            keys.iter().for_each(|key| drop(black_box(engine.evaluate(key, fleet.now()))));
-        });
+        let keys: Vec<PlacementKey> = placements
+            .map(|index| PlacementKey::of(&fleet.placement(index)))
+            .collect();
+        report(
+            &format!("evaluate one placement: {}", kind.name()),
+            keys.len(),
+            || {
+                keys.iter()
+                    .for_each(|key| drop(black_box(engine.evaluate(key, fleet.now()))));
+            },
+        );
     }
-    changes(&mut engine, &fleet, if quick { 10 } else { 300 });
+    changes(
+        &mut engine,
+        &fleet,
+        number("CHANGES", if quick { 10 } else { 300 }),
+    );
 }
 
 fn number(variable: &str, default: usize) -> usize {
-    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+    std::env::var(variable)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(default)
 }
 
 fn load(fleet: &Generator) -> Engine {
     let mut engine = Engine::new(Inventory::ManagedClusters);
     fleet.sets().iter().for_each(|set| engine.apply_set(set));
-    fleet.bindings().iter().for_each(|binding| engine.apply_binding(binding));
+    fleet
+        .bindings()
+        .iter()
+        .for_each(|binding| engine.apply_binding(binding));
     (0..fleet.placements).for_each(|index| engine.apply_placement(&fleet.placement(index)));
     for index in 0..fleet.clusters {
         engine.apply_cluster(&fleet.cluster(index));
@@ -60,10 +77,21 @@ fn load(fleet: &Generator) -> Engine {
 /// One cluster after the other goes over to another team.
 fn changes(engine: &mut Engine, fleet: &Generator, changes: usize) {
     let mut stored: std::collections::HashMap<PlacementKey, Observed> = std::collections::HashMap::new();
-    for key in engine.placements().filter(|key| key.name.starts_with("label")).cloned().collect::<Vec<_>>() {
+    for key in engine
+        .placements()
+        .filter(|key| key.name.starts_with("label"))
+        .cloned()
+        .collect::<Vec<_>>()
+    {
         if let Some(outcome) = engine.evaluate(&key, fleet.now()) {
             let layout = slices(engine, fleet, &key, &outcome, &Observed::default());
-            stored.insert(key, Observed { slices: layout.slices.unwrap_or_default(), ..Observed::default() });
+            stored.insert(
+                key,
+                Observed {
+                    slices: layout.slices.unwrap_or_default(),
+                    ..Observed::default()
+                },
+            );
         }
     }
     let [mut apply, mut evaluate, mut lay_out, mut write] = [Duration::ZERO; 4];
@@ -77,20 +105,47 @@ fn changes(engine: &mut Engine, fleet: &Generator, changes: usize) {
             engine.complete(&key);
             let observed = stored.remove(&key).unwrap_or_default();
             let layout = add(&mut lay_out, || slices(engine, fleet, &key, &outcome, &observed));
-            let strategy = engine.placement(&key).map(decide::update_strategy).unwrap_or_default();
+            let strategy = engine
+                .placement(&key)
+                .map(decide::update_strategy)
+                .unwrap_or_default();
             let writes = add(&mut write, || plan(&observed, &layout, strategy, None));
-            black_box(writes);
-            stored.insert(key, Observed { slices: layout.slices.unwrap_or_default(), ..Observed::default() });
+            drop(black_box(writes));
+            stored.insert(
+                key,
+                Observed {
+                    slices: layout.slices.unwrap_or_default(),
+                    ..Observed::default()
+                },
+            );
         }
     }
-    println!("placements concerned by one change: {:.1}", concerned as f64 / changes as f64);
-    let steps = [("index", apply), ("evaluate", evaluate), ("lay out slices", lay_out), ("plan writes", write)];
+    println!(
+        "placements concerned by one change: {:.1}",
+        concerned as f64 / changes as f64
+    );
+    let steps = [
+        ("index", apply),
+        ("evaluate", evaluate),
+        ("lay out slices", lay_out),
+        ("plan writes", write),
+    ];
     for (step, took) in steps {
-        println!("{:<40} {:>12.1} µs", format!("one change: {step}"), took.as_secs_f64() * 1e6 / changes as f64);
+        println!(
+            "{:<40} {:>12.1} µs",
+            format!("one change: {step}"),
+            took.as_secs_f64() * 1e6 / changes as f64
+        );
     }
 }
 
-fn slices(engine: &Engine, fleet: &Generator, key: &PlacementKey, outcome: &Outcome, observed: &Observed) -> Layout {
+fn slices(
+    engine: &Engine,
+    fleet: &Generator,
+    key: &PlacementKey,
+    outcome: &Outcome,
+    observed: &Observed,
+) -> Layout {
     let placement = engine.placement(key).expect("the placement was evaluated");
     let groups = outcome.named_groups(engine.fleet());
     let desired = Desired {
@@ -100,7 +155,10 @@ fn slices(engine: &Engine, fleet: &Generator, key: &PlacementKey, outcome: &Outc
         ordered: false,
         profile_namespace: &key.namespace,
     };
-    let policy = ScorePolicy { publish: PublishScores::Never, now: fleet.now() };
+    let policy = ScorePolicy {
+        publish: PublishScores::Never,
+        now: fleet.now(),
+    };
     let (slices, scores_due) = layout_slices(desired, &observed.slices, policy);
     Layout {
         decisions: Vec::new(),
@@ -116,7 +174,10 @@ fn slices(engine: &Engine, fleet: &Generator, key: &PlacementKey, outcome: &Outc
 fn report<T>(what: &str, parts: usize, work: impl FnOnce() -> T) -> T {
     let mut took = Duration::ZERO;
     let result = add(&mut took, work);
-    println!("{what:<40} {:>12.1} µs", took.as_secs_f64() * 1e6 / parts.max(1) as f64);
+    println!(
+        "{what:<40} {:>12.1} µs",
+        took.as_secs_f64() * 1e6 / parts.max(1) as f64
+    );
     result
 }
 

@@ -105,7 +105,7 @@ fn satisfied(fleet: &Fleet, wanted: &[String], outcome: &Outcome) -> Condition {
     if sets.eligible.is_empty() {
         let message = format!(
             "None of ManagedClusterSets [{}] is bound to placement namespace",
-            wanted.join(",")
+            names(wanted)
         );
         return is(false, reasons::NO_INTERSECTION, message);
     }
@@ -114,13 +114,13 @@ fn satisfied(fleet: &Fleet, wanted: &[String], outcome: &Outcome) -> Condition {
             Inventory::ManagedClusters => {
                 format!(
                     "All ManagedClusterSets [{}] have no member ManagedCluster",
-                    sets.eligible.join(",")
+                    names(&sets.eligible)
                 )
             }
             Inventory::ClusterProfiles => {
                 format!(
                     "No ClusterProfile in the namespace is in any of [{}]",
-                    sets.eligible.join(",")
+                    names(&sets.eligible)
                 )
             }
         };
@@ -149,6 +149,10 @@ fn satisfied(fleet: &Fleet, wanted: &[String], outcome: &Outcome) -> Condition {
     }
     let message = format!("{} cluster decisions unscheduled", outcome.unscheduled);
     is(false, reasons::NOT_ALL_DECISIONS_SCHEDULED, message)
+}
+
+fn names(sets: &[String]) -> String {
+    crate::selector::list(sets.iter().map(String::as_str), ",")
 }
 
 fn misconfigured(outcome: &Outcome) -> Condition {

@@ -111,7 +111,8 @@ fn lay_out(
 /// OCM's own readers expect, and no slice.
 fn keep(placement: &Placement, outcome: &Outcome, stored: &Stored) -> Layout {
     let ordered = matches!(placement.spec.sort_by, Some(SortBy::Score));
-    if stored.decisions.is_empty() && outcome.status.code == Code::Misconfigured {
+    let born = stored.decisions.is_empty() && stored.slices.is_empty();
+    if born && outcome.status.code == Code::Misconfigured {
         let desired = Desired {
             placement,
             groups: &[Group::default()],

@@ -52,7 +52,7 @@ pub(crate) fn evaluate(fleet: &Fleet, question: &Question<'_>) -> Outcome {
     };
     let compiled = match question.compiled {
         Ok(compiled) => compiled,
-        Err(mistake) => return misconfigured(fleet, outcome, mistake),
+        Err(mistake) => return misconfigured(fleet, outcome, mistake, question),
     };
     if let Some(problem) = outcome
         .eligibility
@@ -97,10 +97,15 @@ pub(crate) fn evaluate(fleet: &Fleet, question: &Question<'_>) -> Outcome {
 }
 
 /// The last decision is kept: the outcome selects nothing and has no groups to write.
-fn misconfigured(fleet: &Fleet, mut outcome: Outcome, mistake: &Broken) -> Outcome {
+fn misconfigured(fleet: &Fleet, mut outcome: Outcome, mistake: &Broken, question: &Question<'_>) -> Outcome {
     outcome.status = mistake.status.clone();
     if let Some(predicates) = &mistake.predicates {
         outcome.matched = predicate::filter(fleet, predicates, &outcome.candidates);
+    }
+    if let Some(tolerations) = &mistake.tolerations {
+        let in_decision = question.prior.clusters();
+        outcome.survivors =
+            taint_toleration::filter(fleet, tolerations, &outcome.matched, &in_decision, question.now).0;
     }
     if broken(Rule::NeverDestroyOnDoubt) {
         outcome.status = Status::default();
@@ -141,6 +146,7 @@ fn score(
             prioritizer: weighted.prioritizer.clone(),
             weight: weighted.weight,
             scores: scored.scores,
+            missing: scored.missing,
         });
     }
     let (ranked, next) = select::ranks(fleet, &compiled.tolerations, &clusters, &totals, question.now);

@@ -9,6 +9,8 @@ pub struct Chosen {
     pub name: Arc<str>,
     /// Weighted total of all prioritizers.
     pub score: i64,
+    /// Number of untolerated PreferNoSelect taints: it ranks before the score.
+    pub avoided: u32,
 }
 
 /// One decision group. Its index is its position in the list that holds it.

@@ -48,9 +48,20 @@ pub struct PrioritizerScores {
     pub weight: i64,
     /// One score a survivor.
     pub scores: Vec<i64>,
+    /// Survivors the prioritizer had no data about. They count as 0.
+    pub(crate) missing: Clusters,
 }
 
 impl PrioritizerScores {
+    /// The scores that were really given, by cluster of `outcome`.
+    pub fn given<'a>(&'a self, outcome: &'a Outcome) -> impl Iterator<Item = (ClusterId, i64)> + 'a {
+        let scored = outcome
+            .scored()
+            .map(|(cluster, _)| cluster)
+            .zip(self.scores.iter().copied());
+        scored.filter(|(cluster, _)| !self.missing.contains(*cluster))
+    }
+
     /// Name of the prioritizer, such as `Balance` or `AddOn/<resource>/<score>`.
     pub fn name(&self) -> String {
         self.prioritizer.name()
@@ -99,6 +110,9 @@ impl Outcome {
         let chosen = |cluster: &ClusterId| Chosen {
             name: Arc::clone(fleet.name(*cluster)),
             score: self.total(*cluster).unwrap_or(0),
+            avoided: self
+                .position(*cluster)
+                .map_or(0, |position| self.ranked[position].avoided()),
         };
         let group = |group: &ClusterGroup| Group {
             name: group.name.to_string(),

@@ -6,25 +6,32 @@ use std::sync::Arc;
 use portolan_api::cluster::PlacementDecision;
 use portolan_api::labels::ocm::{DECISION_GROUP_INDEX, DECISION_GROUP_NAME};
 
+use crate::fleet::bits::Packed;
 use crate::fleet::{ClusterId, Clusters, Fleet};
 use crate::group::ClusterGroup;
 
 /// The last decision of one placement, as slots of the fleet. It holds those slots.
+///
+/// There is one for each placement and it may name the whole fleet, so it is kept small: what is the usual case, one
+/// entry a cluster and one group, takes no room.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Prior {
-    /// One entry a cluster, in id order.
-    entries: Vec<PriorEntry>,
+    clusters: Packed,
+    /// The group of each cluster, in id order. Empty when all stand in the first.
+    groups: Box<[u32]>,
+    /// Clusters with several entries, in id order, and how many they have.
+    repeated: Box<[(ClusterId, u32)]>,
     /// Names of the groups that have one.
     group_names: BTreeMap<u32, Arc<str>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PriorEntry {
-    pub(crate) cluster: ClusterId,
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    cluster: ClusterId,
     /// How many entries name the cluster: two while a surge is in flight.
-    pub(crate) count: u32,
+    count: u32,
     /// The group it stood in; the lowest when it stands in two.
-    pub(crate) group_index: u32,
+    group_index: u32,
 }
 
 impl Prior {
@@ -44,7 +51,7 @@ impl Prior {
                 // An unfilled slot of a decision has an empty name and stands for no cluster.
                 if !entry.cluster_name.is_empty() {
                     let cluster = fleet.hold_named(namespace, &entry.cluster_name);
-                    entries.push(PriorEntry {
+                    entries.push(Entry {
                         cluster,
                         count: 1,
                         group_index,
@@ -66,7 +73,7 @@ impl Prior {
             }
             for &cluster in &group.clusters {
                 fleet.hold(cluster);
-                entries.push(PriorEntry {
+                entries.push(Entry {
                     cluster,
                     count: 1,
                     group_index,
@@ -76,7 +83,7 @@ impl Prior {
         Prior::merge(fleet, entries, group_names)
     }
 
-    fn merge(fleet: &mut Fleet, mut entries: Vec<PriorEntry>, group_names: BTreeMap<u32, Arc<str>>) -> Prior {
+    fn merge(fleet: &mut Fleet, mut entries: Vec<Entry>, group_names: BTreeMap<u32, Arc<str>>) -> Prior {
         entries.sort_unstable_by_key(|entry| (entry.cluster, entry.group_index));
         entries.dedup_by(|later, first| {
             let same = later.cluster == first.cluster;
@@ -87,20 +94,32 @@ impl Prior {
             }
             same
         });
-        Prior { entries, group_names }
+        let repeated = entries.iter().filter(|entry| entry.count > 1);
+        let grouped = entries.iter().any(|entry| entry.group_index > 0);
+        Prior {
+            clusters: Packed::of(entries.iter().map(|entry| entry.cluster)),
+            groups: match grouped {
+                true => entries.iter().map(|entry| entry.group_index).collect(),
+                false => Box::default(),
+            },
+            repeated: repeated.map(|entry| (entry.cluster, entry.count)).collect(),
+            group_names,
+        }
     }
 
     /// Gives the slots back.
     pub(crate) fn drop_from(self, fleet: &mut Fleet) {
-        self.entries.iter().for_each(|entry| fleet.release(entry.cluster));
+        self.clusters.iter().for_each(|cluster| fleet.release(cluster));
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.clusters.is_empty()
     }
 
-    pub(crate) fn entries(&self) -> &[PriorEntry] {
-        &self.entries
+    /// Each cluster with the index of its group, in id order.
+    pub(crate) fn grouped(&self) -> impl Iterator<Item = (ClusterId, u32)> + '_ {
+        let groups = self.groups.iter().copied().chain(std::iter::repeat(0));
+        self.clusters.iter().zip(groups)
     }
 
     /// Name of a group; empty for the groups that have none.
@@ -110,10 +129,17 @@ impl Prior {
 
     /// Cluster and number of entries, in id order.
     pub(crate) fn counted(&self) -> impl Iterator<Item = (ClusterId, u32)> + '_ {
-        self.entries.iter().map(|entry| (entry.cluster, entry.count))
+        let mut repeated = self.repeated.iter().peekable();
+        self.clusters.iter().map(move |cluster| {
+            let several = repeated.next_if(|(other, _)| *other == cluster);
+            (cluster, several.map_or(1, |(_, count)| *count))
+        })
     }
 
     pub(crate) fn clusters(&self) -> Clusters {
-        self.entries.iter().map(|entry| entry.cluster).collect()
+        match &self.clusters {
+            Packed::Few(list) => list.iter().copied().collect(),
+            Packed::Many(set) => set.clone(),
+        }
     }
 }

@@ -115,7 +115,7 @@ impl Requirement {
 /// The expression as a person writes it on a command line.
 impl std::fmt::Display for Requirement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let values = self.values.join(", ");
+        let values = list(self.values.iter().map(|value| &**value), ", ");
         match (self.operator, self.values.as_slice()) {
             (Operator::In, [value]) => write!(f, "{} = {value}", self.key),
             (Operator::NotIn, [value]) => write!(f, "{} != {value}", self.key),
@@ -220,6 +220,17 @@ fn is_dns_subdomain(prefix: &str) -> bool {
                 .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-')
     };
     prefix.len() <= 253 && prefix.split('.').all(label)
+}
+
+/// Names in a message: all of them as long as a person would read them.
+pub(crate) fn list<'a>(names: impl ExactSizeIterator<Item = &'a str>, separator: &str) -> String {
+    const LISTED: usize = 100;
+    let more = names.len().saturating_sub(LISTED);
+    let mut listed: Vec<String> = names.take(LISTED).map(preview).collect();
+    if more > 0 {
+        listed.push(format!("… and {more} more"));
+    }
+    listed.join(separator)
 }
 
 /// A bad value may be megabytes long; a message shows its beginning.

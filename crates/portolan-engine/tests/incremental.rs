@@ -5,7 +5,11 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use portolan_api::cluster::{Placement, PlacementDecision, PlacementSpec};
+use portolan_api::cluster::{
+    ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, ManagedClusterSpec, Placement,
+    PlacementDecision, PlacementSpec, SortBy, Taint, TaintEffect, Toleration,
+};
+use portolan_api::labels::ocm;
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet::Inventory;
 use portolan_engine::placement::PlacementKey;
@@ -130,6 +134,76 @@ fn run(initial: &[Edit], steps: &[Step]) {
         checked.evaluate(step.complete);
         checked.compare_with_fresh_engine(salt);
     }
+}
+
+/// Whether any bound set exists is part of a placement's conditions, also of one that asks for another set.
+#[test]
+fn a_bound_set_going_away_concerns_placements_that_ask_for_another() {
+    let mut checked = Checked::new();
+    checked.apply(&Edit::Set(ManagedClusterSet::new("blue", Default::default())));
+    checked.apply(&Edit::Binding(ManagedClusterSetBinding {
+        metadata: support::metadata("one", "blue"),
+        ..Default::default()
+    }));
+    let spec = PlacementSpec {
+        cluster_sets: vec!["green".to_owned()],
+        ..Default::default()
+    };
+    checked.apply(&Edit::Placement(Placement {
+        metadata: support::metadata("one", "p0"),
+        spec,
+        status: None,
+    }));
+    checked.evaluate(true);
+    checked.apply(&Edit::RemoveSet("blue".to_owned()));
+    checked.evaluate(true);
+}
+
+/// PreferNoSelect orders the choice; a decision sorted by score is by score, then by name.
+#[test]
+fn equal_scores_are_sorted_by_name_whatever_the_taints() {
+    let mut checked = Checked::new();
+    checked.apply(&Edit::Set(ManagedClusterSet::new("blue", Default::default())));
+    checked.apply(&Edit::Binding(ManagedClusterSetBinding {
+        metadata: support::metadata("one", "blue"),
+        ..Default::default()
+    }));
+    for (name, effect) in [("a", TaintEffect::PreferNoSelect), ("b", TaintEffect::NoSelect)] {
+        let taint = Taint {
+            key: "k".to_owned(),
+            effect,
+            ..Default::default()
+        };
+        let spec = ManagedClusterSpec {
+            taints: vec![taint],
+            ..Default::default()
+        };
+        let mut cluster = ManagedCluster::new(name, spec);
+        cluster.metadata.labels = Some([(ocm::CLUSTER_SET.to_owned(), "blue".to_owned())].into());
+        checked.apply(&Edit::Cluster(cluster));
+    }
+    let tolerated = Toleration {
+        operator: Some("Exists".to_owned()),
+        effect: Some(TaintEffect::NoSelect),
+        ..Default::default()
+    };
+    let spec = PlacementSpec {
+        tolerations: vec![Toleration {
+            key: Some("k".to_owned()),
+            ..tolerated
+        }],
+        sort_by: Some(SortBy::Score),
+        ..Default::default()
+    };
+    checked.apply(&Edit::Placement(Placement {
+        metadata: support::metadata("one", "p0"),
+        spec,
+        status: None,
+    }));
+    checked.evaluate(true);
+    let decided = &checked.seen[&PlacementKey::new("one", "p0")].visible;
+    assert_eq!(decided.selected, ["b", "a"]);
+    assert_eq!(decided.groups[0].1, ["a", "b"]);
 }
 
 proptest! {

@@ -110,9 +110,9 @@ impl World {
         for (namespace, decisions) in &self.decisions {
             let mut owners: BTreeMap<String, Vec<PlacementDecision>> = BTreeMap::new();
             for decision in decisions {
-                if let Some(owner) = label(&decision.metadata, ocm::PLACEMENT) {
-                    owners.entry(owner.to_owned()).or_default().push(decision.clone());
-                }
+                // A decision without the label is nobody's prior and still counts.
+                let owner = label(&decision.metadata, ocm::PLACEMENT).unwrap_or_default();
+                owners.entry(owner.to_owned()).or_default().push(decision.clone());
             }
             for (owner, decisions) in owners {
                 let named = || PlacementKey::new(namespace, &owner);

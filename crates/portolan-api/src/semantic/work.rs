@@ -111,7 +111,7 @@ fn rollout(strategy: &Value, path: &str, findings: &mut Findings) {
         }
         for field in ["progressDeadline", "timeout"] {
             let parse = |text: &str| duration::parse_deadline(text).map(|_| ());
-            let accepted = format!("{}, or None", duration::SIMPLE_DURATION);
+            let accepted = format!("{}, or None", duration::DURATION);
             check_duration(settings, &path, field, parse, &accepted, findings);
         }
         let parse = |text: &str| duration::parse(text).map(|_| ());

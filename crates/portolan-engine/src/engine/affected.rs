@@ -6,14 +6,14 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::{Engine, PlacementId};
-use crate::fleet::{ClusterDelta, ClusterId};
+use crate::fleet::{Change, ClusterDelta, ClusterId};
 use crate::placement::{Dependencies, PlacementKey};
 
 /// Inverted index from what placements look at to the placements.
 #[derive(Debug, Default)]
 pub(crate) struct Watchers {
-    labels: HashMap<Arc<str>, BTreeSet<PlacementId>>,
-    claims: HashMap<Arc<str>, BTreeSet<PlacementId>>,
+    labels: HashMap<Arc<str>, KeyWatchers>,
+    claims: HashMap<Arc<str>, KeyWatchers>,
     score_resources: HashMap<Arc<str>, BTreeSet<PlacementId>>,
     cel: BTreeSet<PlacementId>,
     cel_scores: BTreeSet<PlacementId>,
@@ -21,21 +21,63 @@ pub(crate) struct Watchers {
     memory: BTreeSet<PlacementId>,
 }
 
+/// Placements that look at one key.
+#[derive(Debug, Default)]
+struct KeyWatchers {
+    /// Those to whom any change of it may matter.
+    any: BTreeSet<PlacementId>,
+    /// Those to whom it matters only whether a cluster has one of a few values.
+    values: HashMap<Arc<str>, BTreeSet<PlacementId>>,
+}
+
+impl KeyWatchers {
+    fn of(&self, change: &Change, ids: &mut BTreeSet<PlacementId>) {
+        ids.extend(&self.any);
+        for value in [&change.before, &change.after].into_iter().flatten() {
+            ids.extend(self.values.get(value).into_iter().flatten());
+        }
+    }
+
+    fn add(&mut self, value: Option<&Arc<str>>, id: PlacementId) {
+        match value {
+            Some(value) => self.values.entry(value.clone()).or_default().insert(id),
+            None => self.any.insert(id),
+        };
+    }
+
+    /// Removes the placement and tells whether nobody is left.
+    fn remove(&mut self, value: Option<&Arc<str>>, id: PlacementId) -> bool {
+        match value {
+            Some(value) => leave(&mut self.values, value, id),
+            None => drop(self.any.remove(&id)),
+        }
+        self.any.is_empty() && self.values.is_empty()
+    }
+}
+
+fn leave(map: &mut HashMap<Arc<str>, BTreeSet<PlacementId>>, key: &Arc<str>, id: PlacementId) {
+    if let Some(set) = map.get_mut(key) {
+        set.remove(&id);
+        if set.is_empty() {
+            map.remove(key);
+        }
+    }
+}
+
 impl Watchers {
     pub(crate) fn add(&mut self, id: PlacementId, dependencies: &Dependencies) {
-        let put = |map: &mut HashMap<Arc<str>, BTreeSet<PlacementId>>, key: &Arc<str>| {
-            map.entry(key.clone()).or_default().insert(id);
-        };
-        dependencies
-            .label_keys()
-            .for_each(|key| put(&mut self.labels, key));
-        dependencies
-            .claim_keys()
-            .for_each(|key| put(&mut self.claims, key));
-        dependencies
-            .score_resources
-            .iter()
-            .for_each(|key| put(&mut self.score_resources, key));
+        for (key, value) in dependencies.labels() {
+            self.labels.entry(key.clone()).or_default().add(value, id);
+        }
+        for (key, value) in dependencies.claims() {
+            self.claims.entry(key.clone()).or_default().add(value, id);
+        }
+        for resource in &dependencies.score_resources {
+            self.score_resources
+                .entry(resource.clone())
+                .or_default()
+                .insert(id);
+        }
         for (set, wanted) in self.flags(dependencies) {
             if wanted {
                 set.insert(id);
@@ -44,24 +86,23 @@ impl Watchers {
     }
 
     pub(crate) fn remove(&mut self, id: PlacementId, dependencies: &Dependencies) {
-        let take = |map: &mut HashMap<Arc<str>, BTreeSet<PlacementId>>, key: &Arc<str>| {
-            if let Some(set) = map.get_mut(key) {
-                set.remove(&id);
-                if set.is_empty() {
-                    map.remove(key);
-                }
+        let take = |map: &mut HashMap<Arc<str>, KeyWatchers>, key: &Arc<str>, value: Option<&Arc<str>>| {
+            if map
+                .get_mut(key)
+                .is_some_and(|watchers| watchers.remove(value, id))
+            {
+                map.remove(key);
             }
         };
         dependencies
-            .label_keys()
-            .for_each(|key| take(&mut self.labels, key));
+            .labels()
+            .for_each(|(key, value)| take(&mut self.labels, key, value));
         dependencies
-            .claim_keys()
-            .for_each(|key| take(&mut self.claims, key));
-        dependencies
-            .score_resources
-            .iter()
-            .for_each(|key| take(&mut self.score_resources, key));
+            .claims()
+            .for_each(|(key, value)| take(&mut self.claims, key, value));
+        for resource in &dependencies.score_resources {
+            leave(&mut self.score_resources, resource, id);
+        }
         for (set, wanted) in self.flags(dependencies) {
             if wanted {
                 set.remove(&id);
@@ -81,14 +122,13 @@ impl Watchers {
     /// Placements that look at anything the change touched, besides taints and membership.
     fn of(&self, delta: &ClusterDelta) -> BTreeSet<PlacementId> {
         let mut ids = BTreeSet::new();
-        let keys =
-            |map: &HashMap<Arc<str>, BTreeSet<PlacementId>>, keys: &[Arc<str>], ids: &mut BTreeSet<_>| {
-                keys.iter()
-                    .filter_map(|key| map.get(key))
-                    .for_each(|set| ids.extend(set));
-            };
-        keys(&self.labels, &delta.labels, &mut ids);
-        keys(&self.claims, &delta.claims, &mut ids);
+        for (map, changes) in [(&self.labels, &delta.labels), (&self.claims, &delta.claims)] {
+            for change in changes {
+                if let Some(watchers) = map.get(&change.key) {
+                    watchers.of(change, &mut ids);
+                }
+            }
+        }
         if delta.any {
             ids.extend(&self.cel);
         }
@@ -107,6 +147,10 @@ impl Engine {
         let Some(cluster) = delta.cluster.filter(|_| delta.any) else {
             return;
         };
+        // While a hub is being read, everything is due anyway.
+        if self.due.len() == self.ids.len() {
+            return;
+        }
         let everyone = delta.presence || delta.taints || delta.membership;
         let ids: Vec<PlacementId> = match everyone {
             true => (0..self.placements.len()).collect(),
@@ -127,7 +171,7 @@ impl Engine {
         };
         let before = state.matched.contains(cluster);
         let membership = delta.presence || delta.membership;
-        let after = match membership || state.dependencies.concern_match(delta) {
+        let after = match membership || state.dependencies.concern_match(delta, state.predicates()) {
             true => {
                 let namespace = state.placement.metadata.namespace.as_deref().unwrap_or_default();
                 let sets = &state.placement.spec.cluster_sets;
@@ -183,6 +227,9 @@ impl Engine {
     }
 
     pub(super) fn score_changed_for(&mut self, cluster: ClusterId, resource: &str) {
+        if self.due.len() == self.ids.len() {
+            return;
+        }
         let scoring: Vec<PlacementId> = self
             .watchers
             .score_resources

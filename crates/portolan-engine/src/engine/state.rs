@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use portolan_api::cluster::Placement;
 
 use crate::evaluate::Question;
-use crate::fleet::{Clusters, Fleet};
+use crate::fleet::Fleet;
+use crate::fleet::bits::Packed;
 use crate::outcome::Outcome;
 use crate::placement::{self, Broken, Compiled, Dependencies, Predicate};
 use crate::prior::Prior;
@@ -19,7 +20,7 @@ pub(crate) struct PlacementState {
     /// The outcome that is being written. It is in the counts already, the prior no longer.
     in_flight: Option<Prior>,
     /// The clusters that matched at the last evaluation.
-    pub(crate) matched: Clusters,
+    pub(crate) matched: Packed,
     /// Whether there was any candidate at the last evaluation: the conditions tell.
     pub(crate) had_candidates: bool,
     pub(crate) requeue_at: Option<Timestamp>,
@@ -47,7 +48,7 @@ impl PlacementState {
             compiled,
             prior,
             in_flight: None,
-            matched: Clusters::default(),
+            matched: Packed::default(),
             had_candidates: false,
             requeue_at: None,
         }
@@ -111,9 +112,9 @@ impl PlacementState {
 
     /// Folds an outcome into the counts. An outcome that keeps the last decision leaves everything as it is.
     pub(crate) fn remember(&mut self, fleet: &mut Fleet, outcome: &Outcome) {
-        self.matched.clone_from(&outcome.matched);
+        self.matched = Packed::from(&outcome.matched);
         if self.compiled.is_err() {
-            self.matched.clone_from(&outcome.candidates);
+            self.matched = Packed::from(&outcome.candidates);
         }
         self.had_candidates = !outcome.candidates.is_empty();
         self.requeue_at = outcome.requeue_at;

@@ -1,8 +1,13 @@
 //! The smallest change that would turn a verdict round. Every proposal is tried on the engine before it is made, so
 //! it cannot be wrong; where none works, there is none.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
-use portolan_api::cluster::{ManagedCluster, ManagedClusterClaim, Placement, Taint, TaintEffect};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use portolan_api::cluster::{
+    ManagedCluster, ManagedClusterClaim, Placement, Taint, TaintEffect, TopologyKeyType,
+};
 use serde::Serialize;
 
 use super::{Stage, Verdict};
@@ -134,7 +139,7 @@ pub(crate) fn smallest(
 
 fn object(engine: &Engine, cluster: &str) -> Option<ManagedCluster> {
     let id = engine.fleet().find("", cluster)?;
-    serde_json::from_str(&engine.fleet().cluster(id)?.json).ok()
+    serde_json::from_slice(&engine.fleet().cluster(id)?.document.json()).ok()
 }
 
 struct Trial<'a> {
@@ -156,7 +161,7 @@ impl Trial<'_> {
         let (mut object, mut placement) = (self.object.clone(), self.placement.clone());
         edits
             .iter()
-            .for_each(|edit| edit.apply(&mut object, &mut placement));
+            .for_each(|edit| edit.apply(&mut object, &mut placement, self.now));
         engine.apply_cluster(&object);
         engine.apply_placement(&placement);
         super::verdict(engine, self.key, self.cluster, self.now)
@@ -262,24 +267,75 @@ impl Trial<'_> {
                     .collect()
             }
             Stage::TaintToleration => {
-                let remove = |taint: &crate::fleet::cluster::Taint| Edit::RemoveTaint {
-                    key: taint.key.to_string(),
-                    value: taint.value.to_string(),
-                    effect: taint.effect,
-                };
                 // Which of the taints are tolerated is the filter's business: try them one by one.
                 let rejecting = cluster
                     .taints
                     .iter()
                     .filter(|t| t.effect != TaintEffect::PreferNoSelect);
-                rejecting.map(|taint| vec![remove(taint)]).collect()
+                rejecting.map(|taint| vec![remove_taint(taint)]).collect()
             }
             Stage::NumberOfClusters => match verdict.rank {
                 Some(rank) => vec![vec![Edit::SetNumberOfClusters { number: rank }]],
                 None => Vec::new(),
             },
-            Stage::SpreadPolicy | Stage::NotEvaluated | Stage::Selected => Vec::new(),
+            Stage::SpreadPolicy => self.other_domains(engine, verdict),
+            Stage::NotEvaluated | Stage::Selected => Vec::new(),
         }
+    }
+}
+
+/// As many domains of a spread constraint are tried as a person would read about.
+const MOST_DOMAINS: usize = 16;
+
+impl Trial<'_> {
+    /// Ways past a spread constraint: stand in another domain, or rank before the clusters of one's own.
+    fn other_domains(&self, engine: &Engine, verdict: &Verdict) -> Vec<Vec<Edit>> {
+        let (Some(state), Some(id)) = (engine.state(self.key), engine.fleet().find("", self.cluster)) else {
+            return Vec::new();
+        };
+        let (Ok(compiled), Some(cluster)) = (&state.compiled, engine.fleet().cluster(id)) else {
+            return Vec::new();
+        };
+        let mut ways = Vec::new();
+        for constraint in compiled
+            .constraints
+            .iter()
+            .filter(|constraint| constraint.required)
+        {
+            let fleet = engine.fleet();
+            let domains: BTreeSet<&str> = fleet
+                .iter()
+                .filter_map(|other| constraint.domain(fleet, other))
+                .collect();
+            let current = constraint.domain(engine.fleet(), id);
+            for domain in domains
+                .into_iter()
+                .filter(|domain| current != Some(*domain))
+                .take(MOST_DOMAINS)
+            {
+                let (key, value) = (constraint.key.to_string(), domain.to_owned());
+                ways.push(vec![match constraint.key_type {
+                    TopologyKeyType::Label => Edit::SetLabel { key, value },
+                    TopologyKeyType::Claim => Edit::SetClaim { key, value },
+                }]);
+            }
+        }
+        if verdict.prefer_no_select > 0 {
+            let avoided = cluster
+                .taints
+                .iter()
+                .filter(|taint| taint.effect == TaintEffect::PreferNoSelect);
+            ways.push(avoided.map(remove_taint).collect());
+        }
+        ways
+    }
+}
+
+fn remove_taint(taint: &crate::fleet::cluster::Taint) -> Edit {
+    Edit::RemoveTaint {
+        key: taint.key.to_string(),
+        value: taint.value.to_string(),
+        effect: taint.effect,
     }
 }
 
@@ -330,7 +386,7 @@ fn unmeet_claim(requirement: &Requirement) -> Option<Edit> {
 }
 
 impl Edit {
-    fn apply(&self, cluster: &mut ManagedCluster, placement: &mut Placement) {
+    fn apply(&self, cluster: &mut ManagedCluster, placement: &mut Placement, now: Timestamp) {
         let labels = cluster.metadata.labels.get_or_insert_default();
         match self {
             Edit::SetLabel { key, value } => {
@@ -362,6 +418,8 @@ impl Edit {
             Edit::AddTaint { key, effect } => cluster.spec.taints.push(Taint {
                 key: key.clone(),
                 effect: *effect,
+                // As the hub stamps it.
+                time_added: Some(Time(now)),
                 ..Taint::default()
             }),
             Edit::SetNumberOfClusters { number } => {

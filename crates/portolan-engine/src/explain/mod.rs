@@ -145,6 +145,16 @@ pub fn explain_outcome(
     outcome: &Outcome,
     now: Timestamp,
 ) -> Option<Explanation> {
+    explain_some(engine, key, outcome, now, |explainer| explainer.verdicts())
+}
+
+fn explain_some(
+    engine: &Engine,
+    key: &PlacementKey,
+    outcome: &Outcome,
+    now: Timestamp,
+    verdicts: impl FnOnce(&Explainer<'_>) -> Vec<Verdict>,
+) -> Option<Explanation> {
     let explainer = Explainer::new(engine, key, outcome, now)?;
     let Status {
         code,
@@ -159,7 +169,7 @@ pub fn explain_outcome(
         message,
         number_of_clusters: explainer.number_of_clusters(),
         cut_off: explainer.cut_off(),
-        clusters: explainer.verdicts(),
+        clusters: verdicts(&explainer),
     })
 }
 
@@ -171,8 +181,12 @@ pub fn explain_cluster(
     cluster: &str,
     now: Timestamp,
 ) -> Option<(Explanation, Option<Flip>)> {
-    let mut explanation = explain(engine, key, now)?;
-    explanation.clusters.retain(|verdict| verdict.cluster == cluster);
+    let outcome = engine.evaluate(key, now)?;
+    let id = engine.fleet().find(&key.namespace, cluster)?;
+    engine.fleet().cluster(id)?;
+    let explanation = explain_some(engine, key, &outcome, now, |explainer| {
+        vec![explainer.verdict(id)]
+    })?;
     let verdict = explanation.clusters.first()?;
     let flip = flip::smallest(engine, key, cluster, verdict.selected, now);
     Some((explanation, flip))

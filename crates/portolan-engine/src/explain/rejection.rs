@@ -10,7 +10,7 @@ use crate::fleet::cluster::{Cluster, Taint};
 use crate::fleet::{ClusterId, Eligibility, Fleet, Inventory, cel};
 use crate::placement::Predicate;
 use crate::select::spread::{Constraint, Skipped};
-use crate::selector::{Requirement, preview};
+use crate::selector::{Requirement, list, preview};
 
 /// An expression that did not hold, with the field it stands in.
 #[derive(Debug)]
@@ -73,9 +73,12 @@ pub(crate) fn not_a_candidate(fleet: &Fleet, sets: &Eligibility, id: ClusterId) 
         ([], _) => "a ManagedClusterSetBinding to an existing set in the namespace".to_owned(),
         (bound, []) => format!(
             "a set of the placement is among the bound ones [{}]",
-            bound.join(", ")
+            list(bound.iter().map(String::as_str), ", ")
         ),
-        (_, eligible) => format!("a cluster of the {place} [{}]", eligible.join(", ")),
+        (_, eligible) => format!(
+            "a cluster of the {place} [{}]",
+            list(eligible.iter().map(String::as_str), ", ")
+        ),
     };
     let observed = match sets.bound.is_empty() {
         true => "no such binding".to_owned(),
@@ -125,7 +128,12 @@ fn first_failure(
             return Some(check("claimSelector", "claim", requirement, observed));
         }
     }
-    let rejection = cel::run(&predicate.programs, &cluster.json, &fleet.scores_of(id)).err()?;
+    let rejection = cel::run(
+        &predicate.programs,
+        &cel::parse(&cluster.document),
+        &fleet.scores_of(id),
+    )
+    .err()?;
     Some(Check {
         field: format!("{path}.celSelector.celExpressions[{}]", rejection.expression),
         expression: preview(

@@ -64,6 +64,11 @@ impl Clusters {
         self.0.ones().map(ClusterId::from_index)
     }
 
+    /// Whether any cluster is in both sets.
+    pub(crate) fn overlaps(&self, other: &Clusters) -> bool {
+        !self.0.is_disjoint(&other.0)
+    }
+
     pub(crate) fn union_with(&mut self, other: &Clusters) {
         self.0.union_with(&other.0);
     }
@@ -88,6 +93,62 @@ impl FromIterator<ClusterId> for Clusters {
             set.insert(cluster);
         }
         set
+    }
+}
+
+/// A set that is kept and not changed: a list while that is smaller than a bit set. Equal sets compare equal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Packed {
+    Few(Box<[ClusterId]>),
+    Many(Clusters),
+}
+
+impl Default for Packed {
+    fn default() -> Packed {
+        Packed::Few(Box::default())
+    }
+}
+
+impl Packed {
+    /// The set of `ids`, which are in ascending order.
+    pub(crate) fn of(ids: impl ExactSizeIterator<Item = ClusterId> + DoubleEndedIterator + Clone) -> Packed {
+        let span = ids.clone().next_back().map_or(0, |last| last.index() + 1);
+        if ids.len() * 32 < span {
+            return Packed::Few(ids.collect());
+        }
+        let mut set = Clusters::with_capacity(span);
+        ids.for_each(|id| set.insert(id));
+        Packed::Many(set)
+    }
+
+    pub(crate) fn contains(&self, cluster: ClusterId) -> bool {
+        match self {
+            Packed::Few(list) => list.binary_search(&cluster).is_ok(),
+            Packed::Many(set) => set.contains(cluster),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Packed::Few(list) => list.is_empty(),
+            Packed::Many(set) => set.is_empty(),
+        }
+    }
+
+    /// The clusters in id order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ClusterId> + '_ {
+        let (few, many) = match self {
+            Packed::Few(list) => (Some(list.iter().copied()), None),
+            Packed::Many(set) => (None, Some(set.iter())),
+        };
+        few.into_iter().flatten().chain(many.into_iter().flatten())
+    }
+}
+
+impl From<&Clusters> for Packed {
+    fn from(set: &Clusters) -> Packed {
+        let ids: Vec<ClusterId> = set.iter().collect();
+        Packed::of(ids.into_iter())
     }
 }
 

@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 use portolan_cel::{Budget, EvalError, Program, Value};
 
 use super::bits::{ClusterId, Clusters};
+use super::document::Document;
 
 /// The expressions of one predicate: all must be true, and they share one budget. That is why verdicts are kept per
 /// list and not per expression.
@@ -14,7 +15,12 @@ pub(crate) type Expressions = Arc<[String]>;
 #[derive(Debug, Default)]
 pub(crate) struct CelVerdicts {
     units: HashMap<Expressions, Unit>,
+    /// The cluster that was evaluated last: after a change every expression looks at the same one.
+    parsed: Parsed,
 }
+
+/// A cluster's document, ready to be evaluated.
+pub(crate) type Parsed = Option<(ClusterId, Value)>;
 
 #[derive(Debug)]
 struct Unit {
@@ -57,6 +63,7 @@ impl CelVerdicts {
 
     /// Forgets what is known of a cluster that changed.
     pub(crate) fn forget_cluster(&mut self, cluster: ClusterId) {
+        self.parsed.take_if(|(known, _)| *known == cluster);
         self.units
             .values_mut()
             .for_each(|unit| unit.known.remove(cluster));
@@ -75,7 +82,7 @@ impl CelVerdicts {
         &mut self,
         expressions: &Expressions,
         wanted: &Clusters,
-        evaluate: impl Fn(&[Program], ClusterId) -> bool,
+        evaluate: impl Fn(&[Program], ClusterId, &mut Parsed) -> bool,
     ) {
         let Some(unit) = self.units.get_mut(expressions) else {
             return;
@@ -83,9 +90,24 @@ impl CelVerdicts {
         let mut missing = wanted.clone();
         missing.subtract(&unit.known);
         for cluster in missing.iter() {
-            unit.matched.set(cluster, evaluate(&unit.programs, cluster));
-            unit.known.insert(cluster);
+            unit.learn(cluster, evaluate(&unit.programs, cluster, &mut self.parsed));
         }
+    }
+
+    /// The verdict on one cluster, evaluated if there is none yet.
+    pub(crate) fn verdict(
+        &mut self,
+        expressions: &Expressions,
+        cluster: ClusterId,
+        evaluate: impl Fn(&[Program], ClusterId, &mut Parsed) -> bool,
+    ) -> bool {
+        let Some(unit) = self.units.get_mut(expressions) else {
+            return false;
+        };
+        if !unit.known.contains(cluster) {
+            unit.learn(cluster, evaluate(&unit.programs, cluster, &mut self.parsed));
+        }
+        unit.matched.contains(cluster)
     }
 
     /// Narrows `set` to the matching clusters. Every cluster of `set` must have a verdict.
@@ -97,17 +119,28 @@ impl CelVerdicts {
     }
 }
 
-/// Runs the expressions in order against one cluster's JSON; the first that does not hold decides.
+impl Unit {
+    fn learn(&mut self, cluster: ClusterId, matches: bool) {
+        self.matched.set(cluster, matches);
+        self.known.insert(cluster);
+    }
+}
+
+/// A cluster's document as expressions see it.
+pub(crate) fn parse(document: &Document) -> Value {
+    let json = serde_json::from_slice(&document.json()).unwrap_or(serde_json::Value::Null);
+    Value::from_json(&json)
+}
+
+/// Runs the expressions in order against one cluster; the first that does not hold decides.
 pub(crate) fn run(
     programs: &[Program],
-    cluster_json: &str,
+    cluster: &Value,
     scores: &dyn portolan_cel::Scores,
 ) -> Result<(), CelRejection> {
-    let json = serde_json::from_str(cluster_json).unwrap_or(serde_json::Value::Null);
-    let cluster = Value::from_json(&json);
     let mut budget = Budget::per_cluster();
     for (expression, program) in programs.iter().enumerate() {
-        match program.evaluate(&cluster, scores, &mut budget) {
+        match program.evaluate(cluster, scores, &mut budget) {
             Ok(true) => {}
             Ok(false) => {
                 return Err(CelRejection {

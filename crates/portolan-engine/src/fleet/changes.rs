@@ -5,14 +5,31 @@ use std::sync::Arc;
 use portolan_api::cluster::{AddOnPlacementScore, ManagedCluster, ManagedClusterSet, TaintEffect};
 use portolan_api::labels;
 use portolan_api::multicluster::ClusterProfile;
+use portolan_cel::Program;
 
 use super::bits::{ClusterId, Clusters};
-use super::cel::{self, CelVerdicts, Expressions};
+use super::cel::{self, CelVerdicts, Expressions, Parsed};
 use super::cluster::{self, Cluster};
 use super::scores::ScoreObject;
 use super::sets::{self, ClusterSet, Membership};
 use super::{Fleet, Inventory};
-use crate::selector::Selector;
+use crate::selector::{Requirement, Selector};
+
+/// A label or claim of a cluster that came, went or got another value.
+#[derive(Debug)]
+pub(crate) struct Change {
+    pub(crate) key: Arc<str>,
+    pub(crate) before: Option<Arc<str>>,
+    pub(crate) after: Option<Arc<str>>,
+}
+
+impl Change {
+    /// Whether the requirement is met before and not after, or the other way round.
+    pub(crate) fn flips(&self, requirement: &Requirement) -> bool {
+        self.key == requirement.key
+            && requirement.matches(self.before.as_deref()) != requirement.matches(self.after.as_deref())
+    }
+}
 
 /// What a change to one cluster touched, so that only placements that look at it are evaluated again.
 #[derive(Debug, Default)]
@@ -21,8 +38,8 @@ pub(crate) struct ClusterDelta {
     /// The cluster came, went, or started being deleted.
     pub(crate) presence: bool,
     pub(crate) any: bool,
-    pub(crate) labels: Vec<Arc<str>>,
-    pub(crate) claims: Vec<Arc<str>>,
+    pub(crate) labels: Vec<Change>,
+    pub(crate) claims: Vec<Change>,
     pub(crate) taints: bool,
     /// A profile that shares its member cluster with others came, went or changed: theirs may count now.
     pub(crate) twins: bool,
@@ -50,7 +67,7 @@ impl Fleet {
     }
 
     fn put_cluster(&mut self, new: Cluster) -> ClusterDelta {
-        let id = self.slots.reserve(&new.namespace, &new.name);
+        let id = self.slots.reserve_shared(&new.namespace, &new.name);
         let old = self.slots.take_cluster(id);
         let mut delta = self.delta(id, old.as_deref(), Some(&new));
         if old.is_none() {
@@ -71,7 +88,7 @@ impl Fleet {
                 || delta
                     .labels
                     .iter()
-                    .any(|key| **key == *labels::multicluster::CLUSTER_SET);
+                    .any(|change| *change.key == *labels::multicluster::CLUSTER_SET);
         }
         self.slots.put_cluster(id, new);
         delta
@@ -169,8 +186,8 @@ impl Fleet {
             twins: twins
                 && (old.deleting != new.deleting || old.labels != new.labels || old.created != new.created),
             any: old != new,
-            labels: changed_keys(&old.labels, &new.labels),
-            claims: changed_keys(&old.claims, &new.claims),
+            labels: changes(&old.labels, &new.labels),
+            claims: changes(&old.claims, &new.claims),
             taints: old.taints != new.taints,
             membership: false,
             cpu: resource(old.cpu, new.cpu),
@@ -360,34 +377,51 @@ impl Fleet {
     /// Makes sure that every cluster of `wanted` has a verdict of `expressions`.
     pub(crate) fn ensure_cel(&mut self, expressions: &Expressions, wanted: &Clusters) {
         let mut verdicts = std::mem::take(&mut self.cel);
-        verdicts.ensure(expressions, wanted, |programs, id| {
-            self.cluster(id)
-                .is_some_and(|cluster| cel::run(programs, &cluster.json, &self.scores_of(id)).is_ok())
+        verdicts.ensure(expressions, wanted, |programs, id, parsed| {
+            self.holds(programs, id, parsed)
         });
         self.cel = verdicts;
     }
+
+    /// Whether `expressions` hold for one cluster.
+    pub(crate) fn verdict(&mut self, expressions: &Expressions, cluster: ClusterId) -> bool {
+        let mut verdicts = std::mem::take(&mut self.cel);
+        let verdict = verdicts.verdict(expressions, cluster, |programs, id, parsed| {
+            self.holds(programs, id, parsed)
+        });
+        self.cel = verdicts;
+        verdict
+    }
+
+    fn holds(&self, programs: &[Program], id: ClusterId, parsed: &mut Parsed) -> bool {
+        let Some(cluster) = self.cluster(id) else {
+            return false;
+        };
+        let known = parsed.take_if(|(known, _)| *known == id);
+        let (_, value) = parsed.insert(known.unwrap_or_else(|| (id, cel::parse(&cluster.document))));
+        cel::run(programs, value, &self.scores_of(id)).is_ok()
+    }
 }
 
-fn changed_keys(old: &cluster::Pairs, new: &cluster::Pairs) -> Vec<Arc<str>> {
-    let (mut changed, mut a, mut b) = (Vec::new(), old.iter().peekable(), new.iter().peekable());
+fn changes(old: &cluster::Pairs, new: &cluster::Pairs) -> Vec<Change> {
+    let (mut changes, mut a, mut b) = (Vec::new(), old.iter().peekable(), new.iter().peekable());
     loop {
-        match (a.peek(), b.peek()) {
-            (Some(x), Some(y)) if x.0 == y.0 => {
-                if x.1 != y.1 {
-                    changed.push(x.0.clone());
-                }
-                a.next();
-                b.next();
-            }
-            (Some(x), other) if other.is_none_or(|y| x.0 < y.0) => {
-                changed.push(x.0.clone());
-                a.next();
-            }
-            (_, Some(y)) => {
-                changed.push(y.0.clone());
-                b.next();
-            }
-            _ => return changed,
+        let (old, new) = match (a.peek(), b.peek()) {
+            (Some(x), Some(y)) if x.0 == y.0 => (a.next(), b.next()),
+            (Some(x), other) if other.is_none_or(|y| x.0 < y.0) => (a.next(), None),
+            (_, Some(_)) => (None, b.next()),
+            _ => return changes,
+        };
+        let value = |pair: Option<&(Arc<str>, Arc<str>)>| pair.map(|(_, value)| value.clone());
+        let (before, after) = (value(old), value(new));
+        if before != after
+            && let Some((key, _)) = old.or(new)
+        {
+            changes.push(Change {
+                key: key.clone(),
+                before,
+                after,
+            });
         }
     }
 }

@@ -7,6 +7,7 @@ use portolan_api::cluster::{ManagedCluster, TaintEffect};
 use portolan_api::labels;
 use portolan_api::multicluster::ClusterProfile;
 
+use super::document::Document;
 use super::pool::Pool;
 use crate::quantity;
 
@@ -26,9 +27,8 @@ pub(crate) struct Cluster {
     pub(crate) deleting: bool,
     /// When a ClusterProfile was created: of two profiles of one member the older one counts.
     pub(crate) created: Option<Timestamp>,
-    /// The object as compact JSON, for CEL. Kept as text: a parsed tree would be four times as large, and verdicts
-    /// are cached, so each change is parsed once.
-    pub(crate) json: Box<str>,
+    /// The object as a whole, for CEL and explanations.
+    pub(crate) document: Document,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Cluster {
             memory: resource("memory"),
             deleting: cluster.metadata.deletion_timestamp.is_some(),
             created: None,
-            json: compact_json(cluster),
+            document: Document::of(cluster),
         }
     }
 
@@ -114,7 +114,7 @@ impl Cluster {
             memory: None,
             deleting: profile.metadata.deletion_timestamp.is_some(),
             created: profile.metadata.creation_timestamp.as_ref().map(|time| time.0),
-            json: compact_json(profile),
+            document: Document::of(profile),
         }
     }
 
@@ -169,13 +169,6 @@ fn pairs<'a>(items: impl Iterator<Item = (&'a str, &'a str)>, pool: &mut Pool) -
 fn lookup<'a>(pairs: &'a Pairs, key: &str) -> Option<&'a str> {
     let position = pairs.binary_search_by(|(k, _)| (**k).cmp(key)).ok()?;
     Some(&pairs[position].1)
-}
-
-/// Objects of our own types always serialise; should one not, CEL sees an empty object and says "no such key".
-fn compact_json(object: &impl serde::Serialize) -> Box<str> {
-    serde_json::to_string(object)
-        .unwrap_or_else(|_| "{}".to_owned())
-        .into_boxed_str()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub(crate) mod cel;
 mod changes;
 pub(crate) mod cluster;
 pub(crate) mod counts;
+mod document;
 mod keys;
 mod order;
 mod pool;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use portolan_api::labels;
 
 pub use bits::{ClusterId, Clusters};
-pub(crate) use changes::ClusterDelta;
+pub(crate) use changes::{Change, ClusterDelta};
 pub use sets::Eligibility;
 
 use crate::selector::Selector;

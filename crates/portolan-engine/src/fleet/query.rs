@@ -61,7 +61,23 @@ impl Fleet {
     }
 
     pub(crate) fn has_candidates(&self, namespace: &str, wanted: &[String]) -> bool {
-        !self.candidates(namespace, wanted).1.is_empty()
+        match self.inventory {
+            Inventory::ManagedClusters => {
+                let eligible = |name: &&String| wanted.is_empty() || wanted.contains(name);
+                let mut bound = self
+                    .sets
+                    .bindings
+                    .get(namespace)
+                    .into_iter()
+                    .flatten()
+                    .filter(eligible);
+                bound.any(|name| {
+                    let set = self.sets.sets.get(name);
+                    set.is_some_and(|set| set.members.overlaps(&self.available))
+                })
+            }
+            Inventory::ClusterProfiles => !self.candidates(namespace, wanted).1.is_empty(),
+        }
     }
 
     /// Whether one cluster matches any of the predicates; no predicate at all matches every cluster.
@@ -78,14 +94,9 @@ impl Fleet {
                 p.labels.matches(|key| cluster.label(key)) && p.claims.matches(|key| cluster.claim(key))
             })
             .collect();
-        passed.into_iter().any(|predicate| {
-            predicate.programs.is_empty() || {
-                let mut one: Clusters = std::iter::once(id).collect();
-                self.ensure_cel(&predicate.expressions, &one);
-                self.cel.narrow(&predicate.expressions, &mut one);
-                !one.is_empty()
-            }
-        })
+        passed
+            .into_iter()
+            .any(|predicate| predicate.programs.is_empty() || self.verdict(&predicate.expressions, id))
     }
 
     /// One namespace is one inventory; no binding is needed, and set names are values of the clusterset label.

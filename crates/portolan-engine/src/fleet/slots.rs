@@ -54,7 +54,18 @@ impl Slots {
         if let Some(id) = self.find(namespace, name) {
             return id;
         }
-        let key: Key = (namespace.into(), name.into());
+        self.add((namespace.into(), name.into()))
+    }
+
+    /// The same for a name that is shared with others already.
+    pub(crate) fn reserve_shared(&mut self, namespace: &Arc<str>, name: &Arc<str>) -> ClusterId {
+        if let Some(id) = self.find(namespace, name) {
+            return id;
+        }
+        self.add((namespace.clone(), name.clone()))
+    }
+
+    fn add(&mut self, key: Key) -> ClusterId {
         let slot = Slot {
             key: key.clone(),
             cluster: None,

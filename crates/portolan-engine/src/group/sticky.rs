@@ -20,10 +20,8 @@ pub(crate) fn cut(
     for (name, members) in parts {
         // Only groups of the same name count: a cluster that left its named group arrives in the rest.
         let group_of: BTreeMap<ClusterId, u32> = prior
-            .entries()
-            .iter()
-            .filter(|entry| prior.group_name(entry.group_index) == &**name)
-            .map(|entry| (entry.cluster, entry.group_index))
+            .grouped()
+            .filter(|(_, group)| prior.group_name(*group) == &**name)
             .collect();
         for clusters in cut_part(fleet, members, size.max(1), &group_of) {
             groups.push(ClusterGroup {
@@ -49,15 +47,15 @@ fn cut_part(
         }
     }
     let mut groups: Vec<Vec<ClusterId>> = kept.into_values().collect();
-    // When the size shrank, the highest names leave; they are placed like new clusters, after those that were there
-    // before them in name order.
+    // When the size shrank, the overflow leaves highest name first; it is placed like new clusters and before them.
+    let mut leaving = Vec::new();
     for group in &mut groups {
         if group.len() > size {
-            arriving.extend(group.split_off(size));
+            leaving.extend(group.split_off(size));
         }
     }
-    arriving.sort_unstable_by_key(|cluster| fleet.rank(*cluster));
-    for cluster in arriving {
+    leaving.sort_unstable_by_key(|cluster| std::cmp::Reverse(fleet.rank(*cluster)));
+    for cluster in leaving.into_iter().chain(arriving) {
         let last = groups
             .len()
             .checked_sub(1)

@@ -30,6 +30,7 @@ pub(crate) fn chosen(number: usize, score: i64) -> Chosen {
     Chosen {
         name: name(number).into(),
         score,
+        avoided: 0,
     }
 }
 

@@ -115,12 +115,13 @@ pub fn layout(
     let observed = ocm::observed(&identity, observed_decisions);
     let mut decisions = ocm::decisions(&desired, &identity, &observed, publish);
     if limit.is_some() && scores::only_scores_differ_in_decisions(&observed, &decisions) {
-        let kept: Vec<_> = decisions
+        let held = decisions
             .iter()
-            .filter_map(|object| ocm::counterpart(&observed, object))
-            .collect();
-        scores_due = limit.filter(|_| decisions.iter().ne(kept.iter().copied()));
-        decisions = kept.into_iter().cloned().collect();
+            .map(|object| scores::hold(object, ocm::counterpart(&observed, object)));
+        let held: Vec<_> = held.collect();
+        let status = |object: &cluster::PlacementDecision| object.status.clone();
+        scores_due = limit.filter(|_| decisions.iter().map(status).ne(held.iter().map(status)));
+        decisions = held;
     }
     let (slices, slices_due) = layout_slices(desired, observed_slices, policy);
     let scores_due = scores_due.or(slices_due);

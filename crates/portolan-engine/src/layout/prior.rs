@@ -2,8 +2,9 @@
 //!
 //! It only reads. A set that a crash left torn is described as it is; layout and plan decide what follows.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use hashbrown::HashMap;
 use portolan_api::{
     labels::{SCHEDULER_NAME, multicluster as labels},
     multicluster::{ClusterDecision, PlacementDecision},

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::{
     cluster::{self, Placement},
     labels::{ocm, portolan},
@@ -93,11 +94,7 @@ pub(super) fn only_scores_differ_in_decisions(
     let same_objects = observed.len() == decisions.len()
         && decisions.iter().all(|object| {
             let name = object.metadata.name.as_deref().unwrap_or_default();
-            observed.get(name).is_some_and(|observed| {
-                observed.metadata.labels == object.metadata.labels
-                    && observed.metadata.owner_references == object.metadata.owner_references
-                    && is_settled(observed)
-            })
+            observed.get(name).is_some_and(|observed| is_settled(observed))
         });
     let members = |object: &cluster::PlacementDecision| {
         let (group, name) = group_labels(&object.metadata);
@@ -113,13 +110,36 @@ pub(super) fn only_scores_differ_in_decisions(
             == multiset(decisions.iter().flat_map(members))
 }
 
-/// Whether labels and status of an OCM object belong together.
-fn is_settled(object: &cluster::PlacementDecision) -> bool {
-    let (index, _) = group_labels(&object.metadata);
+/// `object` with the entries that are there already: labels, owner and annotations are mended without waiting.
+pub(super) fn hold(
+    object: &cluster::PlacementDecision,
+    observed: Option<&cluster::PlacementDecision>,
+) -> cluster::PlacementDecision {
+    let Some(observed) = observed else {
+        return object.clone();
+    };
+    let mut held = cluster::PlacementDecision {
+        metadata: object.metadata.clone(),
+        status: observed.status.clone(),
+    };
+    let hash = hash_of(&held.metadata, observed);
+    let annotations = held.metadata.annotations.get_or_insert_default();
+    annotations.insert(portolan::CONTENT.to_owned(), hash);
+    held
+}
+
+fn hash_of(metadata: &ObjectMeta, object: &cluster::PlacementDecision) -> String {
+    let (index, _) = group_labels(metadata);
     let entries = object.status.iter().flat_map(|status| &status.decisions);
-    let hash = content_hash(index, entries.map(|entry| entry.cluster_name.as_str()));
+    content_hash(index, entries.map(|entry| entry.cluster_name.as_str()))
+}
+
+/// Whether labels and status of an OCM object belong together. Another writer's object does not say, and is taken as
+/// it is.
+fn is_settled(object: &cluster::PlacementDecision) -> bool {
     let annotations = object.metadata.annotations.as_ref();
-    annotations.and_then(|all| all.get(portolan::CONTENT)) == Some(&hash)
+    let stamped = annotations.and_then(|all| all.get(portolan::CONTENT));
+    stamped.is_none_or(|hash| *hash == hash_of(&object.metadata, object))
 }
 
 /// Whether slices differ in nothing but scores and the order of clusters inside a group.

@@ -2,8 +2,9 @@
 //!
 //! A revision names a set of slices that belong together. Score and reason are not content and never raise it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use hashbrown::HashMap;
 use portolan_api::{
     labels::{SCHEDULER_NAME, multicluster as labels, multicluster::MAX_SLICES, ocm, portolan},
     multicluster::{ClusterDecision, ClusterProfileReference, MAX_DECISIONS, PlacementDecision},
@@ -108,21 +109,28 @@ pub(crate) fn sibling(identity: &Identity, slice: &PlacementDecision, index: usi
 ///
 /// A slice behind the final ones is deleted after everything else, so whatever it holds is safe in there.
 pub(crate) fn needs_to_grow(prior: &Prior<'_>, slices: &[PlacementDecision]) -> bool {
-    let holders = prior.holders();
-    let exposed = |index: usize, cluster: &str| {
-        let held = holders.get(cluster).map(Vec::as_slice).unwrap_or_default();
-        !held.is_empty()
-            && held
-                .iter()
-                .all(|holder| *holder != index && *holder < slices.len())
+    // When one object alone changes, nothing can move from one to another.
+    let differs = |(index, slice): &(usize, &PlacementDecision)| {
+        let names = slice.decisions.iter().filter_map(cluster_name);
+        prior
+            .slices
+            .get(index)
+            .is_none_or(|before| names.ne(before.clusters.iter().copied()))
     };
-    let mut clusters = slices.iter().enumerate().flat_map(|(index, slice)| {
-        slice
-            .decisions
-            .iter()
-            .filter_map(move |entry| Some((index, cluster_name(entry)?)))
-    });
-    clusters.any(|(index, cluster)| exposed(index, cluster))
+    if slices.iter().enumerate().filter(differs).take(2).count() < 2 && prior.strays.is_empty() {
+        return false;
+    }
+    let places = places(slices);
+    // Clusters that are somewhere, and those of them that are safe: where they end up, or behind the final slices.
+    let mut held: HashMap<&str, bool> = HashMap::new();
+    for (holder, slice) in prior.all() {
+        for cluster in &slice.clusters {
+            if let Some((place, _)) = places.get(cluster) {
+                *held.entry(cluster).or_default() |= holder == *place || holder >= slices.len();
+            }
+        }
+    }
+    held.into_values().any(|safe| !safe)
 }
 
 /// Whether readers act on two slices alike: everything counts but score, reason and the labels of the set as a whole.

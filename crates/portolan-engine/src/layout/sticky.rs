@@ -5,9 +5,10 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet},
 };
 
+use hashbrown::HashMap;
 use portolan_api::multicluster::MAX_DECISIONS;
 
 use super::{
@@ -29,10 +30,12 @@ pub(super) struct Slot<'a> {
 pub(super) fn ordered(groups: &[Group]) -> Vec<Slot<'_>> {
     let mut slots = Vec::new();
     for (group, members) in groups.iter().enumerate() {
-        let chunks = members.clusters.chunks(MAX_DECISIONS);
-        slots.extend(chunks.map(|clusters| Slot {
+        let mut by_rank: Vec<&Chosen> = members.clusters.iter().collect();
+        // Already by score and name: only PreferNoSelect is left to be heard.
+        by_rank.sort_by_key(|cluster| cluster.avoided);
+        slots.extend(by_rank.chunks(MAX_DECISIONS).map(|clusters| Slot {
             group,
-            clusters: clusters.iter().collect(),
+            clusters: clusters.to_vec(),
         }));
     }
     or_one_empty(slots)
@@ -57,7 +60,7 @@ pub(super) fn sticky<'a>(groups: &'a [Group], prior: &Prior<'_>) -> Vec<Slot<'a>
     for (group, members) in groups.iter().enumerate() {
         // A group that needs fewer slices gives up its last ones; what they held fills holes below.
         kept[group].truncate(members.clusters.len().div_ceil(MAX_DECISIONS));
-        let (stay, more) = settle(group, members, &kept[group], prior);
+        let (stay, more) = settle(group, members, &kept[group], prior, &home);
         settled.extend(stay);
         fresh.extend(more);
     }
@@ -70,31 +73,25 @@ fn settle<'a>(
     members: &'a Group,
     kept: &[usize],
     prior: &Prior<'_>,
+    home: &HashMap<&str, Home>,
 ) -> (BTreeMap<usize, Slot<'a>>, Vec<Slot<'a>>) {
-    let by_name: HashMap<&str, &Chosen> = members
-        .clusters
-        .iter()
-        .map(|cluster| (&*cluster.name, cluster))
-        .collect();
-    let mut placed: HashSet<&str> = HashSet::new();
+    let mut placed = vec![false; members.clusters.len()];
     let mut slots = BTreeMap::new();
     for index in kept {
         // Lowest index first: that one wins for a cluster that a crash left in two slices.
         let stays = prior.slices[index]
             .clusters
             .iter()
-            .filter_map(|name| by_name.get(name).copied());
+            .filter_map(|name| home.get(name).filter(|home| home.group == group));
         let clusters: Vec<_> = stays
-            .filter(|cluster| placed.insert(&cluster.name))
+            .filter(|home| !std::mem::replace(&mut placed[home.position], true))
+            .map(|home| &members.clusters[home.position])
             .take(MAX_DECISIONS)
             .collect();
         slots.insert(*index, Slot { group, clusters });
     }
-    let mut arriving: Vec<_> = members
-        .clusters
-        .iter()
-        .filter(|cluster| !placed.contains(&*cluster.name))
-        .collect();
+    let arriving = members.clusters.iter().zip(placed).filter(|(_, placed)| !placed);
+    let mut arriving: Vec<_> = arriving.map(|(cluster, _)| cluster).collect();
     arriving.sort_by(|left, right| left.name.cmp(&right.name));
     let mut arriving = arriving.into_iter();
     for slot in slots.values_mut() {
@@ -123,22 +120,31 @@ fn close_ranks<'a>(mut settled: BTreeMap<usize, Slot<'a>>, fresh: Vec<Slot<'a>>)
     settled.into_values().collect()
 }
 
-/// The group that each cluster belongs to.
-fn home(groups: &[Group]) -> HashMap<&str, usize> {
-    let members = groups.iter().enumerate();
-    members
-        .flat_map(|(group, members)| members.clusters.iter().map(move |one| (&*one.name, group)))
-        .collect()
+/// The group that a cluster belongs to, and its position in it.
+struct Home {
+    group: usize,
+    position: usize,
 }
 
-fn heir(slice: &Slice<'_>, groups: &[Group], home: &HashMap<&str, usize>) -> Option<usize> {
+fn home(groups: &[Group]) -> HashMap<&str, Home> {
+    let mut homes = HashMap::with_capacity(groups.iter().map(|group| group.clusters.len()).sum());
+    for (group, members) in groups.iter().enumerate() {
+        for (position, cluster) in members.clusters.iter().enumerate() {
+            homes.insert(&*cluster.name, Home { group, position });
+        }
+    }
+    homes
+}
+
+fn heir(slice: &Slice<'_>, groups: &[Group], home: &HashMap<&str, Home>) -> Option<usize> {
     // A decision without groups has one, unnamed, at 0.
     let (index, name) = group_labels(&slice.object.metadata);
     let index = parse_number(index).unwrap_or(0);
     let same_name = |group: usize| groups[group].name == name;
     let mut votes: BTreeMap<usize, usize> = BTreeMap::new();
-    for group in slice.clusters.iter().filter_map(|cluster| home.get(cluster)) {
-        *votes.entry(*group).or_default() += 1;
+    let homes = slice.clusters.iter().filter_map(|cluster| home.get(cluster));
+    for group in homes.map(|home| home.group) {
+        *votes.entry(group).or_default() += 1;
     }
     let most = votes
         .into_iter()

@@ -1,23 +1,47 @@
 //! What a placement looks at, so that a change can be matched with the placements it concerns.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use portolan_api::cluster::TopologyKeyType;
 
 use super::{Compiled, Predicate};
-use crate::fleet::ClusterDelta;
+use crate::fleet::{Change, ClusterDelta};
 use crate::prioritize::Prioritizer;
+use crate::selector::{Operator, Selector};
+
+/// Keys that predicates ask about, with the values they list, or none where they ask for more than a listed value.
+type Asked = BTreeMap<Arc<str>, Option<BTreeSet<Arc<str>>>>;
+
+fn ask(asked: &mut Asked, selector: &Selector) {
+    for requirement in &selector.requirements {
+        let values = asked
+            .entry(requirement.key.clone())
+            .or_insert_with(|| Some(BTreeSet::new()));
+        match (requirement.operator, values.as_mut()) {
+            (Operator::In, Some(values)) => values.extend(requirement.values.iter().cloned()),
+            _ => *values = None,
+        }
+    }
+}
+
+fn asked(asked: &Asked) -> impl Iterator<Item = (&Arc<str>, Option<&Arc<str>>)> {
+    asked.iter().flat_map(|(key, values)| {
+        let anything = values.is_none().then_some(None);
+        let listed = values.iter().flatten().map(Some);
+        anything.into_iter().chain(listed).map(move |value| (key, value))
+    })
+}
 
 /// The inputs of one placement besides its sets, its own decision and the taints of the clusters it matches.
 #[derive(Debug, Default)]
 pub(crate) struct Dependencies {
-    /// Keys that decide whether a cluster matches.
-    pub(crate) predicate_labels: BTreeSet<Arc<str>>,
-    pub(crate) predicate_claims: BTreeSet<Arc<str>>,
+    /// What decides whether a cluster matches.
+    predicate_labels: Asked,
+    predicate_claims: Asked,
     /// Keys that matter for clusters that match: groups, spread, properties.
-    pub(crate) placed_labels: BTreeSet<Arc<str>>,
-    pub(crate) placed_claims: BTreeSet<Arc<str>>,
+    placed_labels: BTreeSet<Arc<str>>,
+    placed_claims: BTreeSet<Arc<str>>,
     pub(crate) cel: bool,
     pub(crate) cel_scores: bool,
     pub(crate) cpu: bool,
@@ -62,24 +86,22 @@ impl Dependencies {
     pub(crate) fn of_predicates(predicates: &[Predicate]) -> Dependencies {
         let mut dependencies = Dependencies::default();
         for predicate in predicates {
-            dependencies
-                .predicate_labels
-                .extend(predicate.labels.requirements.iter().map(|r| r.key.clone()));
-            dependencies
-                .predicate_claims
-                .extend(predicate.claims.requirements.iter().map(|r| r.key.clone()));
+            ask(&mut dependencies.predicate_labels, &predicate.labels);
+            ask(&mut dependencies.predicate_claims, &predicate.claims);
             dependencies.cel |= !predicate.programs.is_empty();
             dependencies.cel_scores |= predicate.programs.iter().any(portolan_cel::Program::uses_scores);
         }
         dependencies
     }
 
-    pub(crate) fn label_keys(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.predicate_labels.iter().chain(&self.placed_labels)
+    /// Label keys that are looked at, each with a value when it only matters whether a cluster has that one.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = (&Arc<str>, Option<&Arc<str>>)> {
+        asked(&self.predicate_labels).chain(self.placed_labels.iter().map(|key| (key, None)))
     }
 
-    pub(crate) fn claim_keys(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.predicate_claims.iter().chain(&self.placed_claims)
+    /// The same for claims.
+    pub(crate) fn claims(&self) -> impl Iterator<Item = (&Arc<str>, Option<&Arc<str>>)> {
+        asked(&self.predicate_claims).chain(self.placed_claims.iter().map(|key| (key, None)))
     }
 
     /// Whether a change to a cluster that matched before and after still matters.
@@ -88,15 +110,27 @@ impl Dependencies {
             || delta.taints
             || (delta.cpu && self.cpu)
             || (delta.memory && self.memory)
-            || delta.labels.iter().any(|key| self.placed_labels.contains(key))
-            || delta.claims.iter().any(|key| self.placed_claims.contains(key))
+            || delta
+                .labels
+                .iter()
+                .any(|change| self.placed_labels.contains(&change.key))
+            || delta
+                .claims
+                .iter()
+                .any(|change| self.placed_claims.contains(&change.key))
     }
 
-    /// Whether a change to a cluster can change whether it matches the predicates.
-    pub(crate) fn concern_match(&self, delta: &ClusterDelta) -> bool {
+    /// Whether a change to a cluster can change whether it matches the predicates: with CEL any can, otherwise one
+    /// that some requirement judges differently before and after.
+    pub(crate) fn concern_match(&self, delta: &ClusterDelta, predicates: &[Predicate]) -> bool {
+        let flips = |selector: &Selector, changes: &[Change]| {
+            let mut requirements = selector.requirements.iter();
+            requirements.any(|requirement| changes.iter().any(|change| change.flips(requirement)))
+        };
         delta.presence
             || (self.cel && delta.any)
-            || delta.labels.iter().any(|key| self.predicate_labels.contains(key))
-            || delta.claims.iter().any(|key| self.predicate_claims.contains(key))
+            || predicates.iter().any(|predicate| {
+                flips(&predicate.labels, &delta.labels) || flips(&predicate.claims, &delta.claims)
+            })
     }
 }

@@ -71,41 +71,39 @@ pub(crate) struct Compiled {
     pub(crate) sort_by_score: bool,
 }
 
-/// What is left of a placement that is misconfigured: its first mistake in the order of the pipeline, and the
-/// predicates if those were fine, so that an explanation can still show the first filter.
+/// What is left of a placement that is misconfigured: its first mistake in the order of the pipeline, and the stages
+/// before it, so that an explanation can still show what the filters would do.
 #[derive(Debug)]
 pub(crate) struct Broken {
     pub(crate) status: Status,
     pub(crate) predicates: Option<Vec<Predicate>>,
+    pub(crate) tolerations: Option<Vec<taint_toleration::Toleration>>,
 }
 
 pub(crate) fn compile(placement: &Placement) -> Result<Compiled, Broken> {
     let spec = &placement.spec;
-    let predicates = compile_predicates(placement).map_err(|status| Broken {
-        status,
-        predicates: None,
-    })?;
-    let rest = || -> Result<_, Status> {
-        let tolerations = taint_toleration::compile(&spec.tolerations)?;
-        let prioritizers = prioritize::resolve(spec.prioritizer_policy.as_ref())?;
-        let grouping = Grouping::compile(spec)?;
-        let number_of_clusters = match spec.number_of_clusters {
-            None => None,
-            Some(number) => Some(usize::try_from(number).map_err(|_| {
-                Status::misconfigured(
-                    "",
-                    format!("spec.numberOfClusters: {number} is negative; accepted: 0 or more"),
-                )
-            })?),
-        };
-        Ok((tolerations, prioritizers, grouping, number_of_clusters))
+    let predicates = match compile_predicates(placement) {
+        Ok(predicates) => predicates,
+        Err(status) => {
+            return Err(Broken {
+                status,
+                predicates: None,
+                tolerations: None,
+            });
+        }
     };
-    match rest() {
-        Err(status) => Err(Broken {
-            status,
-            predicates: Some(predicates),
-        }),
-        Ok((tolerations, prioritizers, grouping, number_of_clusters)) => Ok(Compiled {
+    let tolerations = match taint_toleration::compile(&spec.tolerations) {
+        Ok(tolerations) => tolerations,
+        Err(status) => {
+            return Err(Broken {
+                status,
+                predicates: Some(predicates),
+                tolerations: None,
+            });
+        }
+    };
+    match compile_rest(placement) {
+        Ok((prioritizers, grouping, number_of_clusters)) => Ok(Compiled {
             predicates,
             tolerations,
             prioritizers,
@@ -114,7 +112,29 @@ pub(crate) fn compile(placement: &Placement) -> Result<Compiled, Broken> {
             grouping,
             sort_by_score: matches!(spec.sort_by, Some(SortBy::Score)),
         }),
+        Err(status) => Err(Broken {
+            status,
+            predicates: Some(predicates),
+            tolerations: Some(tolerations),
+        }),
     }
+}
+
+/// What comes after the filters.
+fn compile_rest(placement: &Placement) -> Result<(Vec<Weighted>, Grouping, Option<usize>), Status> {
+    let spec = &placement.spec;
+    let prioritizers = prioritize::resolve(spec.prioritizer_policy.as_ref())?;
+    let grouping = Grouping::compile(spec)?;
+    let number_of_clusters = match spec.number_of_clusters {
+        None => None,
+        Some(number) => Some(usize::try_from(number).map_err(|_| {
+            Status::misconfigured(
+                "",
+                format!("spec.numberOfClusters: {number} is negative; accepted: 0 or more"),
+            )
+        })?),
+    };
+    Ok((prioritizers, grouping, number_of_clusters))
 }
 
 fn compile_predicates(placement: &Placement) -> Result<Vec<Predicate>, Status> {

@@ -54,6 +54,7 @@ impl PlainOutcome {
     pub fn visible(mut self) -> PlainOutcome {
         if self.status.keeps_last_decision() {
             self.matched.clear();
+            self.survivors.clear();
         }
         let error = self.status.code == crate::status::Code::Error;
         self.candidates.truncate(usize::from(!error));

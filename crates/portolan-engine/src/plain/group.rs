@@ -101,8 +101,8 @@ pub(super) fn divide(
     groups
 }
 
-/// Clusters stay in their old group of the same name. The highest names leave a group that is too large; they and the
-/// new ones fill the last group, then holes in earlier ones, then new groups, in name order.
+/// Clusters stay in their old group of the same name. The highest names leave a group that is too large; they, highest
+/// first, and then the new ones by name fill the last group, then holes in earlier ones, then new groups.
 fn keep(mut names: Vec<String>, group: &str, size: usize, own: &[PlacementDecision]) -> Vec<Vec<String>> {
     names.sort_unstable();
     let old = old_groups(own);
@@ -115,13 +115,15 @@ fn keep(mut names: Vec<String>, group: &str, size: usize, own: &[PlacementDecisi
         }
     }
     let mut groups: Vec<Vec<String>> = kept.into_values().collect();
+    let mut leaving = Vec::new();
     for group in &mut groups {
         while group.len() > size {
-            homeless.extend(group.pop());
+            leaving.extend(group.pop());
         }
     }
+    leaving.sort_unstable_by(|a, b| b.cmp(a));
     homeless.sort_unstable();
-    for name in homeless {
+    for name in leaving.into_iter().chain(homeless) {
         if let Some(last) = groups.last_mut().filter(|last| last.len() < size) {
             last.push(name);
         } else if let Some(hole) = groups.iter_mut().find(|group| group.len() < size) {

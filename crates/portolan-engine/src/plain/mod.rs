@@ -125,10 +125,12 @@ pub fn evaluate(
     let (candidates, invalid_set) = candidates(hub, &outcome.eligible);
     outcome.candidates = names(&candidates);
 
+    let in_decision: BTreeSet<&str> = own.iter().flat_map(entries).collect();
     let checked = filter::predicates(spec).and_then(|predicates| {
         let matched = filter::matching(hub, &predicates, &candidates);
         outcome.matched = names(&matched);
         filter::check_tolerations(&spec.tolerations)?;
+        outcome.survivors = names(&filter::tolerated(&matched, &spec.tolerations, &in_decision, now).0);
         let policy = score::policy(spec.prioritizer_policy.as_ref())?;
         let grouping = group::grouping(spec)?;
         match spec.number_of_clusters {
@@ -147,11 +149,11 @@ pub fn evaluate(
         return PlainOutcome {
             status: Status::error("", problem),
             matched: Vec::new(),
+            survivors: Vec::new(),
             ..outcome
         };
     }
 
-    let in_decision: BTreeSet<&str> = own.iter().flat_map(entries).collect();
     let (survivors, expiry) = filter::tolerated(&matched, &spec.tolerations, &in_decision, now);
     outcome.survivors = names(&survivors);
     outcome.requeue_at = expiry;

@@ -7,9 +7,10 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, VecDeque},
 };
 
+use hashbrown::{HashMap, HashSet};
 use portolan_api::{
     labels::multicluster as labels,
     multicluster::{ClusterDecision, MAX_DECISIONS, PlacementDecision},

@@ -53,6 +53,8 @@ pub(crate) struct Input<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Scored {
     pub(crate) scores: Vec<i64>,
+    /// Clusters without the data that the prioritizer scores by, where OCM gives no score at all instead of 0.
+    pub(crate) missing: Clusters,
     pub(crate) warning: Option<Status>,
     /// First moment at which a score that was used stops being valid.
     pub(crate) valid_until: Option<Timestamp>,

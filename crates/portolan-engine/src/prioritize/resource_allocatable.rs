@@ -9,8 +9,14 @@ pub(crate) fn score(input: &Input<'_>, column: &[f64]) -> Scored {
         .iter()
         .map(|cluster| column.get(cluster.index()).copied().unwrap_or(f64::NAN))
         .collect();
+    let unknown = input
+        .clusters
+        .iter()
+        .zip(&values)
+        .filter(|(_, value)| value.is_nan());
     Scored {
         scores: scale::scores(&values),
+        missing: unknown.map(|(cluster, _)| *cluster).collect(),
         ..Scored::default()
     }
 }

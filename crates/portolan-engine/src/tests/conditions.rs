@@ -152,3 +152,42 @@ fn a_placement_born_misconfigured_gets_one_empty_decision_and_no_slice() {
     );
     assert!(layout.slices.is_err());
 }
+
+#[test]
+fn a_misconfigured_placement_keeps_slices_that_have_no_ocm_decision_beside_them() {
+    let mut world = World::new(&[cluster("a", &[])], json!({}));
+    world.stored.slices = world.decide().layout.slices.unwrap();
+    world
+        .engine
+        .apply_placement(&placement(json!({"tolerations": [{"operator": "Equal"}]})));
+    assert_eq!(world.decide().layout.slices.unwrap(), world.stored.slices);
+}
+
+#[test]
+fn what_the_filters_did_is_shown_though_a_later_stage_is_misconfigured() {
+    let mut world = World::new(
+        &[cluster("a", &[])],
+        json!({"prioritizerPolicy": {"mode": "Magic"}}),
+    );
+    let outcome = world.outcome();
+    assert_eq!(
+        (
+            outcome.matched.len(),
+            outcome.survivors.len(),
+            outcome.selected.len()
+        ),
+        (1, 1, 0)
+    );
+}
+
+#[test]
+fn a_message_does_not_grow_with_the_input() {
+    let sets: Vec<String> = (0..100_000).map(|number| format!("set-{number}")).collect();
+    let mut world = World::new(&[cluster("a", &[])], json!({"clusterSets": sets}));
+    let message = satisfied(&mut world).2;
+    assert!(
+        message.len() < 32_768 && message.contains("… and 99900 more"),
+        "{}",
+        message.len()
+    );
+}

@@ -172,3 +172,34 @@ fn where_no_change_of_the_cluster_helps_none_is_proposed() {
     let mut world = World::new(&[cluster("a", &[])], spec);
     assert_eq!(flip(&mut world, "a"), None);
 }
+
+#[test]
+fn a_cluster_that_a_spread_constraint_keeps_out_is_told_where_it_would_fit() {
+    let spec = json!({"spreadPolicy": {"spreadConstraints": [
+        {"topologyKey": "zone", "topologyKeyType": "Label", "whenUnsatisfiable": "DoNotSchedule"},
+    ]}});
+    let clusters = [
+        cluster("a", &["zone=x"]),
+        cluster("b", &["zone=x"]),
+        cluster("c", &["zone=x"]),
+        cluster("d", &["zone=y"]),
+    ];
+    let mut world = World::new(&clusters, spec.clone());
+    assert_eq!(verdict(&mut world, "c").stage, Stage::SpreadPolicy);
+    assert_eq!(
+        flip(&mut world, "c").unwrap(),
+        ["set label zone=y on the cluster"]
+    );
+    let mut world = World::new(&[cluster("a", &["zone=x"]), cluster("b", &[])], spec);
+    assert_eq!(
+        flip(&mut world, "b").unwrap(),
+        ["set label zone=x on the cluster"]
+    );
+}
+
+#[test]
+fn a_taint_is_proposed_as_the_hub_would_stamp_it() {
+    let spec = json!({"tolerations": [{"operator": "Exists", "tolerationSeconds": 600}]});
+    let mut world = World::new(&[cluster("a", &[])], spec);
+    assert_eq!(flip(&mut world, "a").unwrap(), ["set spec.numberOfClusters to 0"]);
+}

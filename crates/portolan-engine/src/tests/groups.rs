@@ -100,6 +100,16 @@ fn when_a_sticky_group_shrinks_the_highest_names_leave_to_the_last_group() {
 }
 
 #[test]
+fn the_overflow_of_a_sticky_group_leaves_highest_name_first() {
+    let prior = vec![
+        decision(1, (0, ""), &["a", "b", "c", "d"]),
+        decision(2, (1, ""), &["e"]),
+    ];
+    let mut world = World::new(&fleet(&["a", "b", "c", "d", "e"], &[]), sticky(2)).with_prior(prior);
+    assert_eq!(world.groups(), [":a,b", ":d,e", ":c"]);
+}
+
+#[test]
 fn a_cluster_that_leaves_its_named_group_arrives_in_the_rest() {
     let spec =
         grouped(json!({"clustersPerDecisionGroup": 2, "assignment": "Sticky", "decisionGroups": canary()}));

@@ -265,3 +265,69 @@ fn a_status_update_does_not_make_a_placement_due_and_a_label_does() {
     world.engine.apply_placement(&changed);
     assert_eq!(world.engine.due().count(), 1);
 }
+
+#[test]
+fn a_cluster_without_resources_has_no_score_of_its_own_and_counts_as_zero() {
+    let sized = with_status(
+        cluster("a", &[]),
+        json!({"allocatable": {"cpu": "1"}, "capacity": {"cpu": "1"}}),
+    );
+    let mut world = World::new(
+        &[sized, cluster("b", &[])],
+        json!({"prioritizerPolicy": {"mode": "Exact", "configurations": [
+            {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "ResourceAllocatableCPU"}},
+        ]}}),
+    );
+    let outcome = world.outcome();
+    assert_eq!(outcome.prioritizers[0].given(&outcome).count(), 1);
+    assert_eq!(world.total("b"), 0);
+}
+
+#[test]
+fn scores_are_held_back_on_decisions_that_another_writer_made() {
+    let mut world =
+        World::new(&[cluster("a", &[])], json!({})).with_prior(vec![decision(1, (0, ""), &["a"])]);
+    let mut limited = placement(json!({"scoreRateLimit": "1h"}));
+    limited.status = Some(object(json!({"lastScoreUpdateTime": "2026-01-01T11:59:30Z"})));
+    world.engine.apply_placement(&limited);
+    let decision = world.decide();
+    assert_eq!(decision.requeue_at, Some(at("2026-01-01T12:59:30Z")));
+    let entries = &decision.layout.decisions[0].status.as_ref().unwrap().decisions;
+    assert_eq!(entries[0].score, 0, "the stored score stays");
+    assert!(
+        decision.layout.decisions[0].metadata.annotations.is_some(),
+        "metadata is mended at once"
+    );
+}
+
+#[test]
+fn ordered_slices_are_by_rank_and_ocm_objects_by_score() {
+    let sized = |name: &str, cpu: &str| {
+        with_status(
+            cluster(name, &[]),
+            json!({"allocatable": {"cpu": cpu}, "capacity": {"cpu": cpu}}),
+        )
+    };
+    let avoided = with_taints(
+        sized("a", "9"),
+        json!([{"key": "old", "effect": "PreferNoSelect"}]),
+    );
+    let mut world = World::new(
+        &[avoided, sized("b", "1")],
+        json!({"sortBy": "Score", "prioritizerPolicy": {"configurations": [
+            {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "ResourceAllocatableCPU"}},
+        ]}}),
+    );
+    let layout = world.decide().layout;
+    let slices = layout.slices.unwrap();
+    let names: Vec<&str> = slices[0]
+        .decisions
+        .iter()
+        .map(|entry| entry.cluster_profile_ref.as_ref().unwrap().name.as_str())
+        .collect();
+    assert_eq!(names, ["b", "a"]);
+    assert_eq!(
+        layout.decisions[0].status.as_ref().unwrap().decisions[0].cluster_name,
+        "a"
+    );
+}

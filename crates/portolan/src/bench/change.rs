@@ -1,4 +1,5 @@
-//! One label change with everything that follows: index, concerned placements, evaluation, layout, write plan.
+//! One label change with everything that follows: index, concerned placements, evaluation, layout and write plan of the
+//! slices. OCM objects are laid out and counted aside: a cluster that joins there moves all that come after it by name.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -18,47 +19,61 @@ const MOST_CONCERNED: usize = 10;
 
 /// What a change takes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ChangeFigures {
+pub(super) struct ChangeFigures {
     /// Median over the changes that count.
-    pub(crate) ns: u64,
+    pub(super) ns: u64,
     /// Changes that count.
-    pub(crate) counted: usize,
+    pub(super) counted: usize,
     /// Median number of placements that were evaluated.
-    pub(crate) concerned: u64,
+    pub(super) concerned: u64,
     /// Objects written per change.
-    pub(crate) kep_slices: f64,
-    pub(crate) ocm_objects: f64,
+    pub(super) kep_slices: f64,
+    pub(super) ocm_objects: f64,
 }
 
-/// The objects of each placement that a change may concern, as they would be stored.
-type Stored = HashMap<PlacementKey, Observed>;
+/// The objects of one placement as they would be stored, by kind.
+#[derive(Debug, Default)]
+struct Stored {
+    slices: Observed,
+    decisions: Observed,
+}
 
-pub(crate) fn measure(engine: &mut Engine, fleet: &Generator, changes: usize) -> ChangeFigures {
+pub(super) fn measure(engine: &mut Engine, fleet: &Generator, changes: usize) -> ChangeFigures {
     let mut stored = lay_out_all(engine, fleet);
+    let nothing = Observed::default();
     let (mut times, mut concerned) = (Vec::new(), Vec::new());
     let (mut kep_slices, mut ocm_objects) = (0, 0);
     for change in 0..changes {
         let cluster = fleet.moved(change);
-        let (took, written) = timed(|| {
+        let (took, planned) = timed(|| {
             engine.apply_cluster(&cluster);
             let outcomes = engine.evaluate_due(fleet.now());
             let plan = |(key, outcome)| {
-                let written = write(engine, fleet, stored.get(&key), &key, &outcome);
-                (key, written)
+                let observed = stored
+                    .get(&key)
+                    .map_or(&nothing, |stored: &Stored| &stored.slices);
+                let planned = plan_slices(engine, fleet, observed, &key, &outcome);
+                (key, outcome, planned)
             };
             outcomes.into_iter().map(plan).collect::<Vec<_>>()
         });
-        if (1..=MOST_CONCERNED).contains(&written.len()) {
+        let counts = (1..=MOST_CONCERNED).contains(&planned.len());
+        if counts {
             times.push(took);
-            concerned.push(written.len() as u64);
-            for (_, (_, plan)) in &written {
-                kep_slices += objects(plan, slice_name);
-                ocm_objects += objects(plan, decision_name);
-            }
+            concerned.push(planned.len() as u64);
         }
-        for (key, (layout, _)) in written {
+        for (key, outcome, (slices, slices_plan)) in planned {
             engine.complete(&key);
-            stored.insert(key, observed(layout));
+            let place = stored.entry(key.clone()).or_default();
+            let (decisions, decisions_plan) = plan_decisions(engine, fleet, &place.decisions, &key, &outcome);
+            if counts {
+                kep_slices += objects(&slices_plan, slice_name);
+                ocm_objects += objects(&decisions_plan, decision_name);
+            }
+            *place = Stored {
+                slices: observed(slices),
+                decisions: observed(decisions),
+            };
         }
     }
     let per_change = |objects: usize| objects as f64 / times.len().max(1) as f64;
@@ -72,44 +87,97 @@ pub(crate) fn measure(engine: &mut Engine, fleet: &Generator, changes: usize) ->
 }
 
 /// The objects of the placements that go by label or expression, which are those that a team can concern.
-fn lay_out_all(engine: &mut Engine, fleet: &Generator) -> Stored {
-    let mut stored = Stored::new();
-    for key in [Kind::Label, Kind::Cel].into_iter().flat_map(|kind| subject::of_kind(fleet, kind)) {
+fn lay_out_all(engine: &mut Engine, fleet: &Generator) -> HashMap<PlacementKey, Stored> {
+    let nothing = Observed::default();
+    let mut stored = HashMap::new();
+    for key in [Kind::Label, Kind::Cel]
+        .into_iter()
+        .flat_map(|kind| subject::of_kind(fleet, kind))
+    {
         if let Some(outcome) = engine.evaluate(&key, fleet.now()) {
-            let (layout, _) = write(engine, fleet, None, &key, &outcome);
-            stored.insert(key, observed(layout));
+            let (slices, _) = plan_slices(engine, fleet, &nothing, &key, &outcome);
+            let (decisions, _) = plan_decisions(engine, fleet, &nothing, &key, &outcome);
+            stored.insert(
+                key,
+                Stored {
+                    slices: observed(slices),
+                    decisions: observed(decisions),
+                },
+            );
         }
     }
     stored
 }
 
-fn write(
+fn plan_slices(
     engine: &Engine,
     fleet: &Generator,
-    stored: Option<&Observed>,
+    stored: &Observed,
     key: &PlacementKey,
     outcome: &Outcome,
 ) -> (Layout, Plan) {
-    let nothing = Observed::default();
-    let stored = stored.unwrap_or(&nothing);
-    let placement = engine.placement(key).expect("an evaluated placement is in the engine");
+    plan_for(engine, stored, key, outcome, |desired| {
+        let (slices, scores_due) = layout::layout_slices(desired, &stored.slices, policy(fleet));
+        Layout {
+            decisions: Vec::new(),
+            slices,
+            decision_groups: Vec::new(),
+            scores_due,
+            writes_decision_status: false,
+            ordered: desired.ordered,
+        }
+    })
+}
+
+fn plan_decisions(
+    engine: &Engine,
+    fleet: &Generator,
+    stored: &Observed,
+    key: &PlacementKey,
+    outcome: &Outcome,
+) -> (Layout, Plan) {
+    plan_for(engine, stored, key, outcome, |desired| Layout {
+        slices: Ok(Vec::new()),
+        ..layout::layout(desired, &stored.decisions, &[], policy(fleet))
+    })
+}
+
+fn plan_for(
+    engine: &Engine,
+    stored: &Observed,
+    key: &PlacementKey,
+    outcome: &Outcome,
+    lay_out: impl FnOnce(Desired<'_>) -> Layout,
+) -> (Layout, Plan) {
+    let placement = engine
+        .placement(key)
+        .expect("an evaluated placement is in the engine");
     let groups = outcome.named_groups(engine.fleet());
-    let desired = Desired {
+    let layout = lay_out(Desired {
         placement,
         groups: &groups,
         grouped: decide::has_groups(placement),
         ordered: placement.spec.sort_by == Some(SortBy::Score),
         profile_namespace: &key.namespace,
-    };
-    let policy = ScorePolicy { publish: PublishScores::Never, now: fleet.now() };
-    let layout = layout::layout(desired, &stored.decisions, &stored.slices, policy);
+    });
     let plan = plan::plan(stored, &layout, decide::update_strategy(placement), None);
     (layout, plan)
 }
 
+fn policy(fleet: &Generator) -> ScorePolicy {
+    ScorePolicy {
+        publish: PublishScores::Never,
+        now: fleet.now(),
+    }
+}
+
 /// The objects once the plan is carried out.
 fn observed(layout: Layout) -> Observed {
-    Observed { status: None, decisions: layout.decisions, slices: layout.slices.unwrap_or_default() }
+    Observed {
+        status: None,
+        decisions: layout.decisions,
+        slices: layout.slices.unwrap_or_default(),
+    }
 }
 
 /// How many objects the plan touches, however often.

@@ -9,8 +9,11 @@ use super::report::Report;
 use super::{EngineArgs, change, full, memory, subject};
 
 pub(super) fn measure(args: &EngineArgs) -> anyhow::Result<Report> {
-    let fleet =
-        Generator { seed: args.seed, clusters: args.clusters as usize, placements: args.placements as usize };
+    let fleet = Generator {
+        seed: args.seed,
+        clusters: args.clusters as usize,
+        placements: args.placements as usize,
+    };
 
     // The same without clusters first: what it leaves in the heap, the engine with clusters uses again.
     let mut empty = subject::load(&fleet, false);
@@ -28,7 +31,9 @@ pub(super) fn measure(args: &EngineArgs) -> anyhow::Result<Report> {
     for key in engine.placements().cloned().collect::<Vec<_>>() {
         engine.reconsider(&key);
     }
-    subject::settle(&mut engine, &fleet, |engine, key, outcome| decided.see(engine, key, outcome));
+    subject::settle(&mut engine, &fleet, |engine, key, outcome| {
+        decided.see(engine, key, outcome)
+    });
 
     let kinds = full::measure(&mut engine, &fleet, &decided)?;
     drop(decided);

@@ -40,9 +40,15 @@ pub(super) struct AtMostTimes {
 /// The floor for a size of fleet.
 pub(super) fn of(clusters: u32, placements: u32) -> anyhow::Result<Floor> {
     let floors: Floors = serde_json::from_str(FLOORS).context("bench/engine-floors.json")?;
-    let sizes: Vec<String> =
-        floors.points.iter().map(|floor| format!("{} × {}", floor.clusters, floor.placements)).collect();
-    let found = floors.points.into_iter().find(|floor| (floor.clusters, floor.placements) == (clusters, placements));
+    let sizes: Vec<String> = floors
+        .points
+        .iter()
+        .map(|floor| format!("{} × {}", floor.clusters, floor.placements))
+        .collect();
+    let found = floors
+        .points
+        .into_iter()
+        .find(|floor| (floor.clusters, floor.placements) == (clusters, placements));
     found.with_context(|| {
         format!(
             "--check: no floors for {clusters} clusters × {placements} placements; there are some for {}",
@@ -55,7 +61,9 @@ impl Floor {
     /// One line for each figure that is not what it must be.
     pub(super) fn failures(&self, report: &Report, smaller: Option<&Report>) -> anyhow::Result<Vec<String>> {
         let figure = |report: &Report, path: &str| {
-            report.figure(path).with_context(|| format!("bench/engine-floors.json: no figure {path}"))
+            report
+                .figure(path)
+                .with_context(|| format!("bench/engine-floors.json: no figure {path}"))
         };
         let mut failures = Vec::new();
         for (path, least) in &self.at_least {

@@ -20,21 +20,21 @@ const ROUNDS: usize = 7;
 
 /// What one kind of placement takes.
 #[derive(Clone, Debug)]
-pub(crate) struct KindFigures {
-    pub(crate) kind: Kind,
+pub(super) struct KindFigures {
+    pub(super) kind: Kind,
     /// Placements of the kind, all evaluated by the engine.
-    pub(crate) placements: usize,
+    pub(super) placements: usize,
     /// Engine, all placements of the kind.
-    pub(crate) engine_ns: u64,
+    pub(super) engine_ns: u64,
     /// Placements evaluated by the plain evaluator.
-    pub(crate) sampled: usize,
+    pub(super) sampled: usize,
     /// Engine and plain evaluator, the sampled placements.
-    pub(crate) engine_sampled_ns: u64,
-    pub(crate) plain_sampled_ns: u64,
+    pub(super) engine_sampled_ns: u64,
+    pub(super) plain_sampled_ns: u64,
 }
 
 impl KindFigures {
-    pub(crate) fn ratio(&self) -> f64 {
+    pub(super) fn ratio(&self) -> f64 {
         self.plain_sampled_ns as f64 / self.engine_sampled_ns.max(1) as f64
     }
 }
@@ -42,27 +42,37 @@ impl KindFigures {
 /// What the placements decided, in the form that the plain evaluator takes: counts for all of them, objects for those
 /// that are sampled.
 #[derive(Debug, Default)]
-pub(crate) struct Decided {
+pub(super) struct Decided {
     entries: HashMap<ClusterId, u64>,
     sampled: HashMap<PlacementKey, Vec<PlacementDecision>>,
 }
 
 impl Decided {
     /// Room for the objects of the sampled placements.
-    pub(crate) fn new(fleet: &Generator) -> Decided {
+    pub(super) fn new(fleet: &Generator) -> Decided {
         let keys = Kind::ALL.into_iter().flat_map(|kind| sample(fleet, kind));
-        Decided { entries: HashMap::new(), sampled: keys.map(|key| (key, Vec::new())).collect() }
+        Decided {
+            entries: HashMap::new(),
+            sampled: keys.map(|key| (key, Vec::new())).collect(),
+        }
     }
 
-    pub(crate) fn see(&mut self, engine: &Engine, key: &PlacementKey, outcome: &Outcome) {
+    pub(super) fn see(&mut self, engine: &Engine, key: &PlacementKey, outcome: &Outcome) {
         for cluster in outcome.selected.iter() {
             *self.entries.entry(cluster).or_default() += 1;
         }
         if let Some(decisions) = self.sampled.get_mut(key) {
             let groups = outcome.named_groups(engine.fleet());
-            let entry = |name: &str| ClusterDecision { cluster_name: name.to_owned(), ..ClusterDecision::default() };
+            let entry = |name: &str| ClusterDecision {
+                cluster_name: name.to_owned(),
+                ..ClusterDecision::default()
+            };
             decisions.extend(groups.iter().enumerate().map(|(index, group)| {
-                let entries = group.clusters.iter().map(|cluster| entry(&cluster.name)).collect();
+                let entries = group
+                    .clusters
+                    .iter()
+                    .map(|cluster| entry(&cluster.name))
+                    .collect();
                 decision(key, index, &group.name, entries)
             }));
         }
@@ -70,9 +80,16 @@ impl Decided {
 
     /// How often each cluster is named by placements other than this one.
     fn usage(&self, engine: &Engine, own: &[PlacementDecision]) -> Usage {
-        let mut usage: Usage =
-            self.entries.iter().map(|(cluster, count)| (engine.fleet().name(*cluster).to_string(), *count)).collect();
-        for entry in own.iter().flat_map(|decision| &decision.status).flat_map(|status| &status.decisions) {
+        let mut usage: Usage = self
+            .entries
+            .iter()
+            .map(|(cluster, count)| (engine.fleet().name(*cluster).to_string(), *count))
+            .collect();
+        for entry in own
+            .iter()
+            .flat_map(|decision| &decision.status)
+            .flat_map(|status| &status.decisions)
+        {
             if let Some(count) = usage.get_mut(&entry.cluster_name) {
                 *count -= 1;
             }
@@ -81,16 +98,28 @@ impl Decided {
     }
 }
 
-fn decision(key: &PlacementKey, group: usize, group_name: &str, decisions: Vec<ClusterDecision>) -> PlacementDecision {
+fn decision(
+    key: &PlacementKey,
+    group: usize,
+    group_name: &str,
+    decisions: Vec<ClusterDecision>,
+) -> PlacementDecision {
     let labels = [
         (ocm::PLACEMENT, key.name.to_string()),
         (ocm::DECISION_GROUP_INDEX, group.to_string()),
         (ocm::DECISION_GROUP_NAME, group_name.to_owned()),
     ];
-    let mut object =
-        PlacementDecision { status: Some(PlacementDecisionStatus { decisions }), ..PlacementDecision::default() };
+    let mut object = PlacementDecision {
+        status: Some(PlacementDecisionStatus { decisions }),
+        ..PlacementDecision::default()
+    };
     object.metadata.namespace = Some(key.namespace.to_string());
-    object.metadata.labels = Some(labels.into_iter().map(|(key, value)| (key.to_owned(), value)).collect());
+    object.metadata.labels = Some(
+        labels
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect(),
+    );
     object
 }
 
@@ -108,12 +137,19 @@ fn sample(fleet: &Generator, kind: Kind) -> Vec<PlacementKey> {
 }
 
 /// Evaluates every placement with the engine and the sampled ones with the plain evaluator; the two must agree.
-pub(crate) fn measure(engine: &mut Engine, fleet: &Generator, decided: &Decided) -> anyhow::Result<Vec<KindFigures>> {
+pub(super) fn measure(
+    engine: &mut Engine,
+    fleet: &Generator,
+    decided: &Decided,
+) -> anyhow::Result<Vec<KindFigures>> {
     let clusters: Vec<ManagedCluster> = (0..fleet.clusters).map(|index| fleet.cluster(index)).collect();
     let scores: Vec<AddOnPlacementScore> = (0..fleet.clusters).map(|index| fleet.score(index)).collect();
     let (sets, bindings) = (fleet.sets(), fleet.bindings());
     let hub = Hub::new(&clusters, &sets, &bindings, &scores);
-    Kind::ALL.into_iter().map(|kind| measure_kind(engine, fleet, decided, &hub, kind)).collect()
+    Kind::ALL
+        .into_iter()
+        .map(|kind| measure_kind(engine, fleet, decided, &hub, kind))
+        .collect()
 }
 
 fn measure_kind(
@@ -142,7 +178,10 @@ fn measure_kind(
 fn rounds(engine: &mut Engine, fleet: &Generator, keys: &[PlacementKey]) -> u64 {
     let mut round = || {
         let (took, selected) = timed(|| -> usize {
-            keys.iter().filter_map(|key| engine.evaluate(key, fleet.now())).map(|outcome| outcome.groups.len()).sum()
+            keys.iter()
+                .filter_map(|key| engine.evaluate(key, fleet.now()))
+                .map(|outcome| outcome.groups.len())
+                .sum()
         });
         std::hint::black_box(selected);
         took
@@ -161,10 +200,17 @@ fn compare(
     let own = decided.sampled.get(key).map(Vec::as_slice).unwrap_or_default();
     // What other placements use is given to the plain evaluator: counting it anew each time would only make it slower.
     let usage = decided.usage(engine, own);
-    let Some(outcome) = engine.evaluate(key, fleet.now()) else { anyhow::bail!("{key} is not in the engine") };
+    let Some(outcome) = engine.evaluate(key, fleet.now()) else {
+        anyhow::bail!("{key} is not in the engine")
+    };
     let given = PlainOutcome::of(&outcome, engine.fleet());
-    let Some(placement) = engine.placement(key) else { anyhow::bail!("{key} is not in the engine") };
+    let Some(placement) = engine.placement(key) else {
+        anyhow::bail!("{key} is not in the engine")
+    };
     let (took, right) = timed(|| plain::evaluate(hub, placement, own, &usage, fleet.now()));
-    anyhow::ensure!(given == right, "{key}: the engine and the plain evaluator do not agree");
+    anyhow::ensure!(
+        given == right,
+        "{key}: the engine and the plain evaluator do not agree"
+    );
     Ok(took)
 }

@@ -7,11 +7,12 @@
 use anyhow::Context;
 
 /// How the figures of this module come about, for the report.
-pub(crate) const METHOD: &str = "growth of the resident set (VmRSS in /proc/self/status)";
+pub(super) const METHOD: &str = "growth of the resident set (VmRSS in /proc/self/status)";
 
 /// Bytes of the process that are in memory.
-pub(crate) fn resident_bytes() -> anyhow::Result<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").context("cannot read the memory use of this process")?;
+pub(super) fn resident_bytes() -> anyhow::Result<u64> {
+    let status =
+        std::fs::read_to_string("/proc/self/status").context("cannot read the memory use of this process")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kilobytes = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
     Ok(kilobytes.context("no VmRSS in /proc/self/status")? * 1024)

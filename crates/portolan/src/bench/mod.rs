@@ -86,15 +86,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         true => Some(floors::of(args.clusters, args.placements)?),
         false => None,
     };
-    // What a floor compares with is measured first, while the heap is still small.
+    let mut report = engine::measure(args)?;
+    // What a floor compares with is measured afterwards: memory is measured as growth, in a heap that is still small.
     let smaller = floor.as_ref().and_then(|floor| floor.at_most_times.as_ref());
-    let smaller = match smaller {
-        Some(point) => {
-            Some(engine::measure(&EngineArgs { clusters: point.clusters, ..args.clone() })?)
-        }
-        None => None,
-    };
-    let report = engine::measure(args)?;
+    let smaller = smaller.map(|point| {
+        engine::measure(&EngineArgs {
+            clusters: point.clusters,
+            ..args.clone()
+        })
+    });
+    let smaller = smaller.transpose()?;
+    smaller.iter().for_each(|smaller| report.compare_with(smaller));
     let failures = match &floor {
         Some(floor) => floor.failures(&report, smaller.as_ref())?,
         None => Vec::new(),
@@ -114,7 +116,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn timed<T>(work: impl FnOnce() -> T) -> (u64, T) {
     let start = Instant::now();
     let result = work();
-    (u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX), result)
+    (
+        u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX),
+        result,
+    )
 }
 
 fn median(mut values: Vec<u64>) -> u64 {

@@ -38,6 +38,16 @@ pub(super) struct Report {
     /// By kind of placement.
     kinds: BTreeMap<&'static str, KindReport>,
     memory_measured_by: &'static str,
+    /// The smaller fleet that a floor compares with, measured in the same run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compared_with: Option<ComparedWith>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ComparedWith {
+    clusters: u32,
+    change_ns: u64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -78,7 +88,10 @@ impl Report {
             changes: args.changes,
             seed: args.seed,
             ratios: Ratios {
-                full: kinds.iter().map(|kind| (kind.kind.name(), rounded(kind.ratio()))).collect(),
+                full: kinds
+                    .iter()
+                    .map(|kind| (kind.kind.name(), rounded(kind.ratio())))
+                    .collect(),
                 change: rounded(full_ns as f64 / change.ns.max(1) as f64),
             },
             bytes_per_cluster,
@@ -90,15 +103,28 @@ impl Report {
             placements_per_change: change.concerned,
             changes_counted: change.counted,
             full_ns,
-            kinds: kinds.iter().map(|kind| (kind.kind.name(), kind_report(kind))).collect(),
+            kinds: kinds
+                .iter()
+                .map(|kind| (kind.kind.name(), kind_report(kind)))
+                .collect(),
             memory_measured_by: memory::METHOD,
+            compared_with: None,
         }
+    }
+
+    pub(super) fn compare_with(&mut self, smaller: &Report) {
+        self.compared_with = Some(ComparedWith {
+            clusters: smaller.clusters,
+            change_ns: smaller.change_ns,
+        });
     }
 
     /// The figure at a path such as `ratios.full.label`.
     pub(super) fn figure(&self, path: &str) -> Option<f64> {
         let json = serde_json::to_value(self).ok()?;
-        path.split('.').try_fold(&json, |value, key| value.get(key))?.as_f64()
+        path.split('.')
+            .try_fold(&json, |value, key| value.get(key))?
+            .as_f64()
     }
 
     pub(super) fn table(&self) -> String {
@@ -108,7 +134,10 @@ impl Report {
                 self.clusters, self.placements, self.changes, self.seed
             ),
             String::new(),
-            format!("{:<7} {:>11} {:>13} {:>13} {:>9}", "kind", "placements", "engine", "plain", "ratio"),
+            format!(
+                "{:<7} {:>11} {:>13} {:>13} {:>9}",
+                "kind", "placements", "engine", "plain", "ratio"
+            ),
         ];
         for (name, kind) in &self.kinds {
             lines.push(format!(
@@ -121,7 +150,11 @@ impl Report {
         }
         lines.extend([
             String::new(),
-            format!("all placements       {} ({} ns per pair)", time(self.full_ns), self.ns_per_pair),
+            format!(
+                "all placements       {} ({} ns per pair)",
+                time(self.full_ns),
+                self.ns_per_pair
+            ),
             format!(
                 "one label change     {} ({} times less; {} placements, {} KEP slices, {} OCM objects)",
                 time(self.change_ns),
@@ -130,9 +163,19 @@ impl Report {
                 self.kep_slices_rewritten,
                 self.ocm_objects_rewritten,
             ),
-            format!("memory               {} bytes per cluster, {} MB resident", self.bytes_per_cluster, self.rss_mb),
+            format!(
+                "memory               {} bytes per cluster, {} MB resident",
+                self.bytes_per_cluster, self.rss_mb
+            ),
             String::new(),
         ]);
+        if let Some(smaller) = &self.compared_with {
+            let change = time(smaller.change_ns);
+            lines.insert(
+                lines.len() - 1,
+                format!("at {} clusters    one label change {change}", smaller.clusters),
+            );
+        }
         lines.join("\n")
     }
 }

@@ -8,10 +8,13 @@ use portolan_engine::placement::PlacementKey;
 
 /// An engine with sets, bindings and placements, with or without the clusters and their scores. Objects are dropped as
 /// soon as the engine has seen them: what stays in memory is the engine's own.
-pub(crate) fn load(fleet: &Generator, with_clusters: bool) -> Engine {
+pub(super) fn load(fleet: &Generator, with_clusters: bool) -> Engine {
     let mut engine = Engine::new(Inventory::ManagedClusters);
     fleet.sets().iter().for_each(|set| engine.apply_set(set));
-    fleet.bindings().iter().for_each(|binding| engine.apply_binding(binding));
+    fleet
+        .bindings()
+        .iter()
+        .for_each(|binding| engine.apply_binding(binding));
     (0..fleet.placements).for_each(|index| engine.apply_placement(&fleet.placement(index)));
     if with_clusters {
         for index in 0..fleet.clusters {
@@ -23,7 +26,11 @@ pub(crate) fn load(fleet: &Generator, with_clusters: bool) -> Engine {
 }
 
 /// Evaluates everything that is due, one by one, and takes each outcome as written.
-pub(crate) fn settle(engine: &mut Engine, fleet: &Generator, mut see: impl FnMut(&Engine, &PlacementKey, &Outcome)) {
+pub(super) fn settle(
+    engine: &mut Engine,
+    fleet: &Generator,
+    mut see: impl FnMut(&Engine, &PlacementKey, &Outcome),
+) {
     let now = fleet.now();
     engine.wake(now);
     while let Some((key, outcome)) = engine.evaluate_next(now) {
@@ -33,7 +40,9 @@ pub(crate) fn settle(engine: &mut Engine, fleet: &Generator, mut see: impl FnMut
 }
 
 /// The placements of one kind, as the generator numbers them.
-pub(crate) fn of_kind(fleet: &Generator, kind: Kind) -> Vec<PlacementKey> {
+pub(super) fn of_kind(fleet: &Generator, kind: Kind) -> Vec<PlacementKey> {
     let indexes = (0..fleet.placements).filter(|index| fleet.kind(*index) == kind);
-    indexes.map(|index| PlacementKey::of(&fleet.placement(index))).collect()
+    indexes
+        .map(|index| PlacementKey::of(&fleet.placement(index)))
+        .collect()
 }

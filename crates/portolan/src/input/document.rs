@@ -181,6 +181,7 @@ fn options() -> serde_saphyr::Options {
             max_buffered_comment_events: 100_000,
         },
         duplicate_keys: DuplicateKeyPolicy::Error,
+        // A namespace may be called `n`. Where a field is a boolean, `yes` and `on` are read as kubectl reads them.
         strict_booleans: true,
         with_snippet: false,
         emit_comments: false,
@@ -240,8 +241,8 @@ mod tests {
     #[test]
     fn words_that_yaml_1_1_takes_for_booleans_stay_text() {
         assert_eq!(
-            numbers("a: on\nb: no"),
-            ["f: document 1 = {\"a\":\"on\",\"b\":\"no\"}"]
+            numbers("a: on\nb: n"),
+            ["f: document 1 = {\"a\":\"on\",\"b\":\"n\"}"]
         );
     }
 

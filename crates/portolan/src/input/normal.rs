@@ -17,11 +17,61 @@ pub(super) fn normalise(kind: &Kind, object: &mut Value) {
     drop_empty_toleration_keys(object);
 }
 
+/// Fields of our kinds that hold a time.
+const TIMES: [&str; 8] = [
+    "creationTimestamp",
+    "deletionTimestamp",
+    "lastObservedTime",
+    "lastScoreUpdateTime",
+    "lastTransitionTime",
+    "time",
+    "timeAdded",
+    "validUntil",
+];
+
+/// Fields of our kinds that hold a boolean.
+const BOOLEANS: [&str; 4] = ["blockOwnerDeletion", "controller", "force", "hubAcceptsClient"];
+
+/// To kubectl `yes` and `on` are booleans wherever they stand; here they are where nothing else can be meant.
+fn read_boolean(value: &mut Value) {
+    match value.as_str() {
+        Some("yes" | "Yes" | "YES" | "on" | "On" | "ON" | "y" | "Y") => *value = true.into(),
+        Some("no" | "No" | "NO" | "off" | "Off" | "OFF" | "n" | "N") => *value = false.into(),
+        _ => {}
+    }
+}
+
+/// "Never" is often written as the last second of 9999, a day after the last one that our calendar knows, and more
+/// than nine digits of a second are more than anybody counts: both are valid, and cut.
+fn clamp_time(value: &mut Value) {
+    let Some(text) = value.as_str().filter(|text| text.is_ascii()) else {
+        return;
+    };
+    if text.starts_with("9999-12-30") || text.starts_with("9999-12-31") {
+        *value = "9999-12-30T22:00:00Z".into();
+        return;
+    }
+    if let Some((whole, fraction)) = text.split_once('.') {
+        let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+        if digits > 9 {
+            *value = format!("{whole}.{}{}", &fraction[..9], &fraction[digits..]).into();
+        }
+    }
+}
+
 fn even_out(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.retain(|_, field| !field.is_null());
-            fields.values_mut().for_each(even_out);
+            for (name, field) in fields.iter_mut() {
+                even_out(field);
+                if TIMES.contains(&name.as_str()) {
+                    clamp_time(field);
+                }
+                if BOOLEANS.contains(&name.as_str()) {
+                    read_boolean(field);
+                }
+            }
         }
         Value::Array(items) => items.iter_mut().for_each(even_out),
         Value::Number(number) => {

@@ -195,8 +195,9 @@ impl fmt::Display for Notes {
     }
 }
 
-/// Cuts a text that may repeat input of any size.
+/// Cuts a text that may repeat input of any size, and takes from it what a terminal would obey.
 pub(super) fn bounded(text: &str) -> String {
+    let text = &text.replace(char::is_control, " ");
     match text.char_indices().nth(MAX_MESSAGE) {
         None => text.to_owned(),
         Some((cut, _)) => format!("{}…", &text[..cut]),

@@ -23,7 +23,7 @@ pub(super) enum Source {
 pub(super) fn find(paths: &[PathBuf], problems: &mut Problems) -> Vec<Source> {
     let mut walk = Walk {
         found: Vec::new(),
-        open: HashSet::new(),
+        seen: HashSet::new(),
         problems,
     };
     let mut stdin = false;
@@ -39,8 +39,8 @@ pub(super) fn find(paths: &[PathBuf], problems: &mut Problems) -> Vec<Source> {
 
 struct Walk<'a> {
     found: Vec<Source>,
-    /// Directories on the way down, so that a link to a parent does not go round in circles.
-    open: HashSet<PathBuf>,
+    /// Directories already read, so that links neither go round in circles nor bring files twice.
+    seen: HashSet<PathBuf>,
     problems: &'a mut Problems,
 }
 
@@ -70,15 +70,15 @@ impl Walk<'_> {
                     .push(Problem::of_source(&path.display().to_string(), error));
             }
         };
-        if !self.open.insert(real.clone()) {
+        if !self.seen.insert(real) {
             return;
         }
         for entry in entries.iter().filter(|entry| !is_hidden(entry)) {
-            if entry.is_dir() || has_known_extension(entry) {
+            // Only what is named on the command line may be a pipe: one found on the way would block for good.
+            if entry.is_dir() || (has_known_extension(entry) && !is_special(entry)) {
                 self.path(entry);
             }
         }
-        self.open.remove(&real);
     }
 }
 
@@ -93,6 +93,11 @@ fn list(path: &Path) -> std::io::Result<Vec<PathBuf>> {
 fn is_hidden(path: &Path) -> bool {
     path.file_name()
         .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+}
+
+/// A pipe, a socket or a device. A link to nowhere is none of these: opening it says what is wrong.
+fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file())
 }
 
 fn has_known_extension(path: &Path) -> bool {

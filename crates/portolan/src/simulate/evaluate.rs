@@ -1,7 +1,7 @@
 //! One placement, from the engine's decision to the answer.
 
 use jiff::Timestamp;
-use portolan_engine::decide::{self, Decision};
+use portolan_engine::decide::{self, Decision, Stored};
 use portolan_engine::fleet::{ClusterId, Clusters, Fleet};
 use portolan_engine::layout::PublishScores;
 use portolan_engine::placement::PlacementKey;
@@ -18,10 +18,10 @@ pub(super) fn placement(
 ) -> Option<PlacementReport> {
     let stored = world.stored(key);
     let decision = decide::decide(&mut world.engine, key, &stored, publish, now)?;
-    Some(report(world.engine.fleet(), key, decision))
+    Some(report(world.engine.fleet(), key, decision, stored))
 }
 
-fn report(fleet: &Fleet, key: &PlacementKey, decision: Decision) -> PlacementReport {
+fn report(fleet: &Fleet, key: &PlacementKey, decision: Decision, stored: Stored) -> PlacementReport {
     let Decision {
         outcome,
         conditions,
@@ -33,25 +33,19 @@ fn report(fleet: &Fleet, key: &PlacementKey, decision: Decision) -> PlacementRep
         .scored()
         .map(|(cluster, total)| (name(cluster), total))
         .collect();
-    let named = |scores: &[i64]| {
-        scored
-            .iter()
-            .map(|(name, _)| name.clone())
-            .zip(scores.iter().copied())
-            .collect()
-    };
     let prioritizers = outcome.prioritizers.iter().map(|prioritizer| Prioritizer {
         name: prioritizer.name(),
         weight: prioritizer.weight,
-        scores: named(&prioritizer.scores),
+        scores: prioritizer
+            .given(&outcome)
+            .map(|(cluster, score)| (name(cluster), score))
+            .collect(),
     });
-    let keeps = outcome.status.keeps_last_decision();
-    let (mut decisions, mut slices) = (layout.decisions, layout.slices.unwrap_or_default());
-    if keeps {
-        // What stands on the placement's names but belongs to others is no part of its decision.
-        decisions.retain(|decision| world::owns_decision(key, decision));
-        slices.retain(|slice| world::owns_slice(key, slice));
-    }
+    // Slices that are refused are not written: what is there stays.
+    let (mut decisions, mut slices) = (layout.decisions, layout.slices.unwrap_or(stored.slices));
+    // What stands on the placement's names but belongs to others is no part of its decision.
+    decisions.retain(|decision| world::owns_decision(key, decision));
+    slices.retain(|slice| world::owns_slice(key, slice));
     PlacementReport {
         namespace: key.namespace.to_string(),
         name: key.name.to_string(),

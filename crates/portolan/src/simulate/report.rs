@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use portolan_api::cluster::{DecisionGroupStatus, PlacementDecision};
-use portolan_api::labels::conditions::PLACEMENT_SATISFIED;
+use portolan_api::labels::conditions::{DECISION_KEY_CONFLICT, PLACEMENT_MISCONFIGURED, PLACEMENT_SATISFIED};
 use portolan_api::multicluster;
-use portolan_engine::conditions::Condition;
+use portolan_engine::conditions::{Condition, TOO_MANY_SLICES};
 use portolan_engine::status::Code;
 use serde::Serialize;
 
@@ -74,9 +74,25 @@ impl PlacementReport {
     pub(crate) fn is_satisfied(&self) -> bool {
         let evaluated = matches!(self.status, Code::Success | Code::Warning);
         evaluated
+            && !self.is_refused()
             && self
                 .satisfied()
                 .is_some_and(|condition| condition.status == "True")
+    }
+
+    /// Whether the standard slices are not written.
+    fn is_refused(&self) -> bool {
+        self.conditions
+            .iter()
+            .any(|condition| [DECISION_KEY_CONFLICT, TOO_MANY_SLICES].contains(&condition.type_.as_str()))
+    }
+
+    /// Conditions that are there only when there is something to say.
+    pub(crate) fn remarks(&self) -> impl Iterator<Item = &Condition> {
+        let always = [PLACEMENT_SATISFIED, PLACEMENT_MISCONFIGURED];
+        self.conditions
+            .iter()
+            .filter(move |condition| !always.contains(&condition.type_.as_str()))
     }
 
     /// The condition that says so.

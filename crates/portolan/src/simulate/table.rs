@@ -18,11 +18,7 @@ pub(super) fn render(report: &Report) -> String {
         return "no placements\n".to_owned();
     }
     let mut text = summary(&report.placements);
-    for placement in report
-        .placements
-        .iter()
-        .filter(|placement| !placement.is_satisfied())
-    {
+    for placement in &report.placements {
         text.push_str(&complaint(placement));
     }
     if report.placements.len() <= DETAILED_PLACEMENTS {
@@ -87,25 +83,28 @@ pub(super) fn status(code: Code) -> Cell {
     Cell::toned(format!("{code:?}"), tone)
 }
 
-/// Why a placement did not get what it asked for.
+/// Why a placement did not get what it asked for, and what else its conditions say.
 fn complaint(placement: &PlacementReport) -> String {
     let plugin = match placement.plugin.as_str() {
         "" => String::new(),
         plugin => format!("{plugin}: "),
     };
-    let message = match placement.message.as_str() {
-        "" => placement
-            .satisfied()
-            .map(|condition| condition.message.clone())
-            .unwrap_or_default(),
-        message => format!("{plugin}{message}"),
-    };
-    format!(
-        "\n{}/{}: {}\n",
-        placement.namespace,
-        placement.name,
-        message.replace(char::is_control, " ")
-    )
+    let mut messages = Vec::new();
+    match placement.satisfied() {
+        _ if !placement.message.is_empty() => messages.push(format!("{plugin}{}", placement.message)),
+        Some(condition) if condition.status != "True" => messages.push(condition.message.clone()),
+        _ => {}
+    }
+    messages.extend(
+        placement
+            .remarks()
+            .map(|condition| format!("{}: {}", condition.type_, condition.message)),
+    );
+    let lines = messages.iter().map(|message| {
+        let message = message.replace(char::is_control, " ");
+        format!("\n{}/{}: {message}\n", placement.namespace, placement.name)
+    });
+    lines.collect()
 }
 
 /// The selected clusters in rank order, each with its group and score.
