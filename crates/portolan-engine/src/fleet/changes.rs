@@ -10,44 +10,11 @@ use portolan_cel::Program;
 use super::bits::{ClusterId, Clusters};
 use super::cel::{self, CelVerdicts, Expressions, Parsed};
 use super::cluster::{self, Cluster};
+use super::delta::{ClusterDelta, changes};
 use super::scores::ScoreObject;
 use super::sets::{self, ClusterSet, Membership};
 use super::{Fleet, Inventory};
-use crate::selector::{Requirement, Selector};
-
-/// A label or claim of a cluster that came, went or got another value.
-#[derive(Debug)]
-pub(crate) struct Change {
-    pub(crate) key: Arc<str>,
-    pub(crate) before: Option<Arc<str>>,
-    pub(crate) after: Option<Arc<str>>,
-}
-
-impl Change {
-    /// Whether the requirement is met before and not after, or the other way round.
-    pub(crate) fn flips(&self, requirement: &Requirement) -> bool {
-        self.key == requirement.key
-            && requirement.matches(self.before.as_deref()) != requirement.matches(self.after.as_deref())
-    }
-}
-
-/// What a change to one cluster touched, so that only placements that look at it are evaluated again.
-#[derive(Debug, Default)]
-pub(crate) struct ClusterDelta {
-    pub(crate) cluster: Option<ClusterId>,
-    /// The cluster came, went, or started being deleted.
-    pub(crate) presence: bool,
-    pub(crate) any: bool,
-    pub(crate) labels: Vec<Change>,
-    pub(crate) claims: Vec<Change>,
-    pub(crate) taints: bool,
-    /// A profile that shares its member cluster with others came, went or changed: theirs may count now.
-    pub(crate) twins: bool,
-    /// The cluster joined or left a set.
-    pub(crate) membership: bool,
-    pub(crate) cpu: bool,
-    pub(crate) memory: bool,
-}
+use crate::selector::Selector;
 
 impl Fleet {
     pub(crate) fn apply_managed(&mut self, object: &ManagedCluster) -> ClusterDelta {
@@ -400,29 +367,6 @@ impl Fleet {
         let known = parsed.take_if(|(known, _)| *known == id);
         let (_, value) = parsed.insert(known.unwrap_or_else(|| (id, cel::parse(&cluster.document))));
         cel::run(programs, value, &self.scores_of(id)).is_ok()
-    }
-}
-
-fn changes(old: &cluster::Pairs, new: &cluster::Pairs) -> Vec<Change> {
-    let (mut changes, mut a, mut b) = (Vec::new(), old.iter().peekable(), new.iter().peekable());
-    loop {
-        let (old, new) = match (a.peek(), b.peek()) {
-            (Some(x), Some(y)) if x.0 == y.0 => (a.next(), b.next()),
-            (Some(x), other) if other.is_none_or(|y| x.0 < y.0) => (a.next(), None),
-            (_, Some(_)) => (None, b.next()),
-            _ => return changes,
-        };
-        let value = |pair: Option<&(Arc<str>, Arc<str>)>| pair.map(|(_, value)| value.clone());
-        let (before, after) = (value(old), value(new));
-        if before != after
-            && let Some((key, _)) = old.or(new)
-        {
-            changes.push(Change {
-                key: key.clone(),
-                before,
-                after,
-            });
-        }
     }
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod cel;
 mod changes;
 pub(crate) mod cluster;
 pub(crate) mod counts;
+mod delta;
 mod document;
 mod keys;
 mod order;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 use portolan_api::labels;
 
 pub use bits::{ClusterId, Clusters};
-pub(crate) use changes::{Change, ClusterDelta};
+pub(crate) use delta::{Change, ClusterDelta};
 pub use sets::Eligibility;
 
 use crate::selector::Selector;

@@ -130,7 +130,8 @@ pub fn evaluate(
         let matched = filter::matching(hub, &predicates, &candidates);
         outcome.matched = names(&matched);
         filter::check_tolerations(&spec.tolerations)?;
-        outcome.survivors = names(&filter::tolerated(&matched, &spec.tolerations, &in_decision, now).0);
+        let (survivors, expiry) = filter::tolerated(&matched, &spec.tolerations, &in_decision, now);
+        outcome.survivors = names(&survivors);
         let policy = score::policy(spec.prioritizer_policy.as_ref())?;
         let grouping = group::grouping(spec)?;
         match spec.number_of_clusters {
@@ -138,10 +139,10 @@ pub fn evaluate(
                 "",
                 format!("spec.numberOfClusters: {number} is negative; accepted: 0 or more"),
             )),
-            _ => Ok((matched, policy, grouping)),
+            _ => Ok((survivors, expiry, policy, grouping)),
         }
     });
-    let (matched, policy, grouping) = match checked {
+    let (survivors, expiry, policy, grouping) = match checked {
         Ok(checked) => checked,
         Err(status) => return PlainOutcome { status, ..outcome },
     };
@@ -154,8 +155,6 @@ pub fn evaluate(
         };
     }
 
-    let (survivors, expiry) = filter::tolerated(&matched, &spec.tolerations, &in_decision, now);
-    outcome.survivors = names(&survivors);
     outcome.requeue_at = expiry;
     score::score(hub, &survivors, &policy, usage, &in_decision, now, &mut outcome);
     let ranked = select::rank(&survivors, &spec.tolerations, now, &mut outcome);
