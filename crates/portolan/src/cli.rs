@@ -9,7 +9,7 @@ use portolan_engine::placement::PlacementKey;
 
 use crate::input::Problems;
 use crate::world::Inventory;
-use crate::{bench, clock, completions, crds, explain, output, simulate, version};
+use crate::{bench, clock, completions, crds, explain, hub, output, simulate, version};
 
 /// Which clusters a workload goes to, why, why not, and what if
 #[derive(Debug, Parser)]
@@ -29,8 +29,9 @@ Examples:
   portolan explain -f manifests/ --placement ml/training
   portolan explain -f manifests/ --placement ml/training --cluster west
 
-  # Install the API
-  portolan crds | kubectl apply -f -
+  # A Kubernetes API without a cluster, and the kinds installed on it
+  portolan hub --kubeconfig hub.kubeconfig
+  portolan crds | kubectl --kubeconfig hub.kubeconfig apply -f -
 
 Exit codes: 0 fine, 1 a placement is unsatisfied or misconfigured (with --check), 2 bad input.";
 
@@ -38,6 +39,7 @@ Exit codes: 0 fine, 1 a placement is unsatisfied or misconfigured (with --check)
 enum Command {
     Simulate(Box<simulate::Args>),
     Explain(explain::Args),
+    Hub(hub::Args),
     Bench(bench::Args),
     Crds(crds::Args),
     Completions(completions::Args),
@@ -96,6 +98,7 @@ fn run(cli: Cli) -> ExitCode {
     let result = match cli.command {
         Command::Simulate(args) => simulate::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Hub(args) => hub::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Crds(args) => crds::run(&args),
         Command::Completions(args) => completions::run(&args),

@@ -12,6 +12,7 @@ mod clock;
 mod completions;
 mod crds;
 mod explain;
+mod hub;
 pub mod input;
 mod output;
 mod progress;

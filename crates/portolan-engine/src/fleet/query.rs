@@ -82,21 +82,16 @@ impl Fleet {
 
     /// Whether one cluster matches any of the predicates; no predicate at all matches every cluster.
     pub(crate) fn matches(&mut self, predicates: &[Predicate], id: ClusterId) -> bool {
-        let Some(cluster) = self.cluster(id) else {
-            return false;
-        };
         if predicates.is_empty() {
-            return true;
+            return self.cluster(id).is_some();
         }
-        let passed: Vec<&Predicate> = predicates
-            .iter()
-            .filter(|p| {
-                p.labels.matches(|key| cluster.label(key)) && p.claims.matches(|key| cluster.claim(key))
-            })
-            .collect();
-        passed
-            .into_iter()
-            .any(|predicate| predicate.programs.is_empty() || self.verdict(&predicate.expressions, id))
+        predicates.iter().any(|predicate| {
+            let selected = self.cluster(id).is_some_and(|cluster| {
+                predicate.labels.matches(|key| cluster.label(key))
+                    && predicate.claims.matches(|key| cluster.claim(key))
+            });
+            selected && (predicate.programs.is_empty() || self.verdict(&predicate.expressions, id))
+        })
     }
 
     /// One namespace is one inventory; no binding is needed, and set names are values of the clusterset label.

@@ -112,7 +112,7 @@ pub(super) fn placement(fleet: &Generator, index: usize) -> Placement {
     }
     // Every second placement for all clusters has groups, and some of those by label and claim.
     if (kind == Kind::All && index.is_multiple_of(40))
-        || (matches!(kind, Kind::Label | Kind::Claim) && draws.percent(20))
+        || (matches!(kind, Kind::Label | Kind::Claim) && draws.percent(10))
     {
         spec.decision_strategy = Some(groups(&mut draws));
     }

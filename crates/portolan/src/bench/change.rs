@@ -12,16 +12,23 @@ use portolan_engine::outcome::Outcome;
 use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{self, Observed, Plan, Write};
 
-use super::{median, subject, timed};
+use super::{full, median, subject, timed};
 
 /// A change that concerns more placements than this is carried out and not counted.
 const MOST_CONCERNED: usize = 10;
+
+/// The changes are made in so many parts.
+const PARTS: usize = 5;
 
 /// What a change takes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ChangeFigures {
     /// Median over the changes that count.
     pub(super) ns: u64,
+    /// Full evaluation of all placements, median.
+    pub(super) full_ns: u64,
+    /// Full evaluation / one change, median over the parts.
+    pub(super) ratio: f64,
     /// Changes that count.
     pub(super) counted: usize,
     /// Median number of placements that were evaluated.
@@ -39,51 +46,81 @@ struct Stored {
 }
 
 pub(super) fn measure(engine: &mut Engine, fleet: &Generator, changes: usize) -> ChangeFigures {
+    let keys: Vec<PlacementKey> = engine.placements().cloned().collect();
     let mut stored = lay_out_all(engine, fleet);
-    let nothing = Observed::default();
-    let (mut times, mut concerned) = (Vec::new(), Vec::new());
-    let (mut kep_slices, mut ocm_objects) = (0, 0);
-    for change in 0..changes {
-        let cluster = fleet.moved(change);
-        let (took, planned) = timed(|| {
-            engine.apply_cluster(&cluster);
-            let outcomes = engine.evaluate_due(fleet.now());
-            let plan = |(key, outcome)| {
-                let observed = stored
-                    .get(&key)
-                    .map_or(&nothing, |stored: &Stored| &stored.slices);
-                let planned = plan_slices(engine, fleet, observed, &key, &outcome);
-                (key, outcome, planned)
-            };
-            outcomes.into_iter().map(plan).collect::<Vec<_>>()
-        });
-        let counts = (1..=MOST_CONCERNED).contains(&planned.len());
-        if counts {
-            times.push(took);
-            concerned.push(planned.len() as u64);
-        }
-        for (key, outcome, (slices, slices_plan)) in planned {
-            engine.complete(&key);
-            let place = stored.entry(key.clone()).or_default();
-            let (decisions, decisions_plan) = plan_decisions(engine, fleet, &place.decisions, &key, &outcome);
-            if counts {
-                kep_slices += objects(&slices_plan, slice_name);
-                ocm_objects += objects(&decisions_plan, decision_name);
+    let mut figures = ChangeFigures::default();
+    let (mut rounds, mut times, mut ratios, mut concerned) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    // A full evaluation before each part: what else the machine does then slows both, and not their ratio.
+    for part in 0..PARTS {
+        let full = full::round(engine, fleet, &keys);
+        rounds.push(full);
+        let mut part_times = Vec::new();
+        for change in changes * part / PARTS..changes * (part + 1) / PARTS {
+            let (took, written) = one_change(engine, fleet, &mut stored, change);
+            if (1..=MOST_CONCERNED).contains(&written.placements) {
+                part_times.push(took);
+                concerned.push(written.placements as u64);
+                figures.kep_slices += written.slices as f64;
+                figures.ocm_objects += written.decisions as f64;
             }
-            *place = Stored {
-                slices: observed(slices),
-                decisions: observed(decisions),
-            };
+        }
+        if !part_times.is_empty() {
+            times.extend(&part_times);
+            ratios.push(full.saturating_mul(100) / median(part_times).max(1));
         }
     }
-    let per_change = |objects: usize| objects as f64 / times.len().max(1) as f64;
-    ChangeFigures {
-        counted: times.len(),
-        concerned: median(concerned),
-        kep_slices: per_change(kep_slices),
-        ocm_objects: per_change(ocm_objects),
-        ns: median(times),
+    figures.counted = times.len();
+    figures.kep_slices /= times.len().max(1) as f64;
+    figures.ocm_objects /= times.len().max(1) as f64;
+    figures.concerned = median(concerned);
+    figures.ns = median(times);
+    figures.full_ns = median(rounds);
+    figures.ratio = median(ratios) as f64 / 100.0;
+    figures
+}
+
+/// What one change led to.
+struct Written {
+    placements: usize,
+    slices: usize,
+    decisions: usize,
+}
+
+fn one_change(
+    engine: &mut Engine,
+    fleet: &Generator,
+    stored: &mut HashMap<PlacementKey, Stored>,
+    change: usize,
+) -> (u64, Written) {
+    let nothing = Observed::default();
+    let cluster = fleet.moved(change);
+    let (took, planned) = timed(|| {
+        engine.apply_cluster(&cluster);
+        let outcomes = engine.evaluate_due(fleet.now());
+        let plan = |(key, outcome)| {
+            let observed = stored.get(&key).map_or(&nothing, |stored| &stored.slices);
+            let planned = plan_slices(engine, fleet, observed, &key, &outcome);
+            (key, outcome, planned)
+        };
+        outcomes.into_iter().map(plan).collect::<Vec<_>>()
+    });
+    let mut written = Written {
+        placements: planned.len(),
+        slices: 0,
+        decisions: 0,
+    };
+    for (key, outcome, (slices, slices_plan)) in planned {
+        engine.complete(&key);
+        let place = stored.entry(key.clone()).or_default();
+        let (decisions, decisions_plan) = plan_decisions(engine, fleet, &place.decisions, &key, &outcome);
+        written.slices += objects(&slices_plan, slice_name);
+        written.decisions += objects(&decisions_plan, decision_name);
+        *place = Stored {
+            slices: observed(slices),
+            decisions: observed(decisions),
+        };
     }
+    (took, written)
 }
 
 /// The objects of the placements that go by label or expression, which are those that a team can concern.

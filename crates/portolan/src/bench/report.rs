@@ -74,7 +74,7 @@ impl Report {
         bytes_per_cluster: u64,
         resident: u64,
     ) -> Report {
-        let full_ns: u64 = kinds.iter().map(|kind| kind.engine_ns).sum();
+        let full_ns = change.full_ns;
         let pairs = f64::from(args.clusters) * f64::from(args.placements);
         let kind_report = |kind: &KindFigures| KindReport {
             placements: kind.placements,
@@ -92,7 +92,7 @@ impl Report {
                     .iter()
                     .map(|kind| (kind.kind.name(), rounded(kind.ratio())))
                     .collect(),
-                change: rounded(full_ns as f64 / change.ns.max(1) as f64),
+                change: change.ratio,
             },
             bytes_per_cluster,
             ns_per_pair: rounded(full_ns as f64 / pairs),

@@ -1,0 +1,319 @@
+//! The index: roles by name, bindings by subject.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::aggregate::{ClusterRole, effective};
+use super::binding::{Binding, Subject, text};
+use super::request::{Decision, Denial, Reason, Request, Target};
+use super::rule::PolicyRule;
+use crate::access::identity::{Identity, MASTERS, service_account_user};
+
+/// The four kinds the index holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    /// A role of one namespace.
+    Role,
+    /// A role of all namespaces.
+    ClusterRole,
+    /// Gives a role in one namespace.
+    RoleBinding,
+    /// Gives a ClusterRole everywhere.
+    ClusterRoleBinding,
+}
+
+impl Kind {
+    /// The kind of that name, if it is one of the four.
+    pub(crate) fn from_name(kind: &str) -> Option<Self> {
+        Some(match kind {
+            "Role" => Kind::Role,
+            "ClusterRole" => Kind::ClusterRole,
+            "RoleBinding" => Kind::RoleBinding,
+            "ClusterRoleBinding" => Kind::ClusterRoleBinding,
+            _ => return None,
+        })
+    }
+}
+
+/// Roles and bindings, indexed. Cheap to keep current: one object in, one object out.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rbac {
+    cluster_roles: BTreeMap<String, ClusterRole>,
+    /// By namespace, then name.
+    roles: HashMap<String, HashMap<String, Arc<[PolicyRule]>>>,
+    /// By namespace, empty for cluster-wide, then name.
+    bindings: HashMap<String, BTreeMap<String, Arc<Binding>>>,
+    users: HashMap<String, Grants>,
+    groups: HashMap<String, Grants>,
+}
+
+/// The bindings of one subject by namespace, sorted by name so that the reason given is always the same.
+type Grants = HashMap<String, Vec<Arc<Binding>>>;
+
+impl Rbac {
+    /// An index over a set of objects; those of other kinds are passed over.
+    pub(crate) fn of<'a>(objects: impl IntoIterator<Item = &'a Value>) -> Self {
+        let mut index = Self::default();
+        for object in objects {
+            index.insert(object);
+        }
+        // Once for all instead of once for every ClusterRole.
+        index.aggregate();
+        index
+    }
+
+    /// Adds an object or replaces the one of its kind and name.
+    pub(crate) fn apply(&mut self, object: &Value) {
+        if self.insert(object) == Some(Kind::ClusterRole) {
+            self.aggregate();
+        }
+    }
+
+    /// Takes an object out.
+    pub(crate) fn remove(&mut self, kind: Kind, namespace: &str, name: &str) {
+        match kind {
+            Kind::ClusterRole => {
+                self.cluster_roles.remove(name);
+                self.aggregate();
+            }
+            Kind::Role => {
+                if let Some(roles) = self.roles.get_mut(namespace) {
+                    roles.remove(name);
+                    if roles.is_empty() {
+                        self.roles.remove(namespace);
+                    }
+                }
+            }
+            Kind::RoleBinding => self.unbind(namespace, name),
+            Kind::ClusterRoleBinding => self.unbind("", name),
+        }
+    }
+
+    /// Answers one request.
+    pub(crate) fn decide(&self, request: &Request<'_>) -> Decision<'_> {
+        if request.identity.is_in(MASTERS) {
+            return Decision::Allowed(Reason::Masters);
+        }
+        for namespace in scopes(&request.target) {
+            for binding in self.bindings_of(request.identity, namespace) {
+                let rules = self.rules_of(binding).unwrap_or_default();
+                if rules
+                    .iter()
+                    .any(|rule| rule.allows(request.verb, &request.target))
+                    && let Some(subject) = binding.subject_for(request.identity)
+                {
+                    return Decision::Allowed(Reason::Binding { binding, subject });
+                }
+            }
+        }
+        Decision::Denied(self.denial(request))
+    }
+
+    /// All rules a user has in a namespace, cluster-wide ones first; in no namespace only those.
+    pub(crate) fn rules_for(&self, identity: &Identity, namespace: &str) -> Vec<&PolicyRule> {
+        let scopes = if namespace.is_empty() {
+            &[""][..]
+        } else {
+            &["", namespace]
+        };
+        let bindings = scopes.iter().flat_map(|scope| self.bindings_of(identity, scope));
+        bindings
+            .filter_map(|binding| self.rules_of(binding))
+            .flatten()
+            .collect()
+    }
+
+    /// The rules that `aggregationRule` gathers for a ClusterRole, for the controller that writes them into the object;
+    /// `None` where the role does not exist or gathers nothing.
+    pub(crate) fn aggregated_rules(&self, name: &str) -> Option<Vec<Value>> {
+        let role = self.cluster_roles.get(name).filter(|role| role.is_aggregated())?;
+        Some(role.effective.iter().map(PolicyRule::to_json).collect())
+    }
+
+    /// The rules of a role a binding in `namespace` can refer to.
+    pub(super) fn role(&self, kind: &str, namespace: &str, name: &str) -> Option<&[PolicyRule]> {
+        match kind {
+            "ClusterRole" => self.cluster_roles.get(name).map(|role| &*role.effective),
+            "Role" => self.roles.get(namespace)?.get(name).map(|rules| &**rules),
+            _ => None,
+        }
+    }
+
+    fn rules_of(&self, binding: &Binding) -> Option<&[PolicyRule]> {
+        self.role(&binding.role_kind, &binding.namespace, &binding.role_name)
+    }
+
+    fn bindings_of<'s, 'i>(
+        &'s self,
+        identity: &'i Identity,
+        namespace: &'i str,
+    ) -> impl Iterator<Item = &'s Binding> + use<'s, 'i> {
+        let user = self.users.get(&identity.user);
+        let groups = identity.groups.iter().filter_map(|group| self.groups.get(group));
+        let grants = user
+            .into_iter()
+            .chain(groups)
+            .filter_map(move |grants| grants.get(namespace));
+        grants.flatten().map(|binding| &**binding)
+    }
+
+    fn denial(&self, request: &Request<'_>) -> Denial {
+        let missing = scopes(&request.target).flat_map(|scope| self.missing_roles(request.identity, scope));
+        let describe = |(kind, name): (&str, &str)| {
+            format!("{}.{} {name:?} not found", kind.to_lowercase(), super::GROUP)
+        };
+        Denial {
+            missing_roles: missing
+                .map(describe)
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .collect(),
+        }
+    }
+
+    /// The same for the rules of a user in a namespace; Kubernetes words it differently there.
+    pub(super) fn unresolved(&self, identity: &Identity, namespace: &str) -> Vec<String> {
+        let scopes = if namespace.is_empty() {
+            &[""][..]
+        } else {
+            &["", namespace]
+        };
+        let missing = scopes
+            .iter()
+            .flat_map(|scope| self.missing_roles(identity, scope));
+        let describe = |(kind, name): (&str, &str)| {
+            format!("{}s.{} {name:?} not found", kind.to_lowercase(), super::GROUP)
+        };
+        missing
+            .map(describe)
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
+    }
+
+    /// Kind and name of the roles that bindings of a user name but that do not exist.
+    fn missing_roles<'s, 'i>(
+        &'s self,
+        identity: &'i Identity,
+        namespace: &'i str,
+    ) -> impl Iterator<Item = (&'s str, &'s str)> + use<'s, 'i> {
+        let missing = self
+            .bindings_of(identity, namespace)
+            .filter(|binding| self.rules_of(binding).is_none());
+        missing.map(|binding| (binding.role_kind.as_str(), binding.role_name.as_str()))
+    }
+
+    fn insert(&mut self, object: &Value) -> Option<Kind> {
+        let kind = Kind::from_name(object.get("kind")?.as_str()?)?;
+        let (namespace, name) = (
+            text(object, "/metadata/namespace"),
+            text(object, "/metadata/name"),
+        );
+        match kind {
+            Kind::ClusterRole => {
+                self.cluster_roles
+                    .insert(name.to_owned(), ClusterRole::from_json(object));
+            }
+            Kind::Role => {
+                let rules = rules_in(object);
+                self.roles
+                    .entry(namespace.to_owned())
+                    .or_default()
+                    .insert(name.to_owned(), rules);
+            }
+            Kind::RoleBinding => self.bind(Binding::from_json(object, namespace)),
+            Kind::ClusterRoleBinding => self.bind(Binding::from_json(object, "")),
+        }
+        Some(kind)
+    }
+
+    fn aggregate(&mut self) {
+        let gathering = self.cluster_roles.iter().filter(|(_, role)| role.is_aggregated());
+        let names: Vec<String> = gathering.map(|(name, _)| name.clone()).collect();
+        for name in names {
+            let rules = effective(&name, &self.cluster_roles);
+            if let Some(role) = self.cluster_roles.get_mut(&name) {
+                role.effective = rules;
+            }
+        }
+    }
+
+    fn bind(&mut self, binding: Binding) {
+        self.unbind(&binding.namespace, &binding.name);
+        let binding = Arc::new(binding);
+        for subject in &binding.subjects {
+            let grants = match subject {
+                Subject::User(name) => self.users.entry(name.clone()),
+                Subject::Group(name) => self.groups.entry(name.clone()),
+                Subject::ServiceAccount(namespace, name) => {
+                    self.users.entry(service_account_user(namespace, name))
+                }
+            };
+            let bound = grants.or_default().entry(binding.namespace.clone()).or_default();
+            match bound.binary_search_by(|other| other.name.cmp(&binding.name)) {
+                // A subject that is named twice.
+                Ok(_) => {}
+                Err(at) => bound.insert(at, Arc::clone(&binding)),
+            }
+        }
+        let bindings = self.bindings.entry(binding.namespace.clone()).or_default();
+        bindings.insert(binding.name.clone(), binding);
+    }
+
+    fn unbind(&mut self, namespace: &str, name: &str) {
+        let Some(bindings) = self.bindings.get_mut(namespace) else {
+            return;
+        };
+        let Some(binding) = bindings.remove(name) else {
+            return;
+        };
+        if bindings.is_empty() {
+            self.bindings.remove(namespace);
+        }
+        for subject in &binding.subjects {
+            match subject {
+                Subject::User(user) => release(&mut self.users, user, namespace, name),
+                Subject::Group(group) => release(&mut self.groups, group, namespace, name),
+                Subject::ServiceAccount(account_namespace, account) => {
+                    let user = service_account_user(account_namespace, account);
+                    release(&mut self.users, &user, namespace, name);
+                }
+            }
+        }
+    }
+}
+
+/// Takes a binding away from a subject and leaves nothing empty behind.
+fn release(subjects: &mut HashMap<String, Grants>, subject: &str, namespace: &str, name: &str) {
+    let Some(grants) = subjects.get_mut(subject) else {
+        return;
+    };
+    if let Some(bound) = grants.get_mut(namespace) {
+        bound.retain(|binding| binding.name != name);
+        if bound.is_empty() {
+            grants.remove(namespace);
+        }
+    }
+    if grants.is_empty() {
+        subjects.remove(subject);
+    }
+}
+
+/// Where to look for bindings: everywhere, then in the namespace of the request.
+fn scopes<'t>(target: &Target<'t>) -> impl Iterator<Item = &'t str> + use<'t> {
+    let namespace = match *target {
+        Target::Resource { namespace, .. } => namespace,
+        Target::Path(_) => "",
+    };
+    std::iter::once("").chain((!namespace.is_empty()).then_some(namespace))
+}
+
+pub(super) fn rules_in(object: &Value) -> Arc<[PolicyRule]> {
+    let rules = object
+        .get("rules")
+        .and_then(Value::as_array)
+        .map_or(&[][..], Vec::as_slice);
+    rules.iter().map(PolicyRule::from_json).collect()
+}

@@ -1,0 +1,120 @@
+//! Discovery: which groups, versions and resources there are, health, version, OpenAPI.
+//!
+//! Everything is computed from the registry when it is asked for; nothing here is kept.
+
+mod groups;
+mod openapi;
+
+use http::header::{ETAG, HeaderValue, IF_NONE_MATCH};
+use http::{HeaderMap, Response, StatusCode};
+use serde_json::{Value, json};
+
+use crate::server::{Answer, Body, Core, Form, plain, value};
+
+/// The Kubernetes version whose behaviour is followed.
+const MAJOR: &str = "1";
+const MINOR: &str = "33";
+const VERSION: &str = "v1.33.0+portolan";
+
+/// Answers a path that names no resource. `None` if nothing is served there.
+pub(crate) fn answer(core: &Core, path: &str, headers: &HeaderMap) -> Option<Answer<Response<Body>>> {
+    let registry = core.registry();
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    let found = match parts.as_slice() {
+        [] => {
+            json!({"paths": ["/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version"]})
+        }
+        ["healthz" | "livez" | "readyz", ..] => return Some(Ok(plain(StatusCode::OK, "ok"))),
+        ["metrics"] => return Some(Ok(plain(StatusCode::OK, metrics(core, &registry)))),
+        ["version"] => version(),
+        ["api"] => match discovery_form(headers) {
+            Some(version) => return Some(Ok(aggregated(groups::core_aggregated(&registry), version))),
+            None => groups::core(),
+        },
+        ["apis"] => match discovery_form(headers) {
+            Some(version) => return Some(Ok(aggregated(groups::aggregated(&registry), version))),
+            None => groups::list(&registry),
+        },
+        ["apis", group] => groups::one(&registry, group)?,
+        ["api", version] => groups::resources(&registry, "", version)?,
+        ["apis", group, version] => groups::resources(&registry, group, version)?,
+        ["openapi", "v3"] => openapi::index(&registry),
+        ["openapi", "v3", "api", version] => return openapi_document(&registry, "", version, headers),
+        ["openapi", "v3", "apis", group, version] => {
+            return openapi_document(&registry, group, version, headers);
+        }
+        _ => return None,
+    };
+    Some(Ok(value(StatusCode::OK, &found)))
+}
+
+fn discovery_form(headers: &HeaderMap) -> Option<&'static str> {
+    match crate::server::form(headers) {
+        Ok(Form::Discovery(version)) => Some(version),
+        _ => None,
+    }
+}
+
+fn aggregated(items: Vec<Value>, version: &'static str) -> Response<Body> {
+    let list = json!({
+        "kind": "APIGroupDiscoveryList", "apiVersion": format!("apidiscovery.k8s.io/{version}"), "metadata": {}, "items": items,
+    });
+    let mut response = value(StatusCode::OK, &list);
+    let kind = format!("application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList");
+    if let Ok(kind) = HeaderValue::from_str(&kind) {
+        response.headers_mut().insert(http::header::CONTENT_TYPE, kind);
+    }
+    response
+}
+
+fn openapi_document(
+    registry: &crate::kinds::Registry,
+    group: &str,
+    version: &str,
+    headers: &HeaderMap,
+) -> Option<Answer<Response<Body>>> {
+    let document = openapi::document(registry, group, version)?.to_string();
+    let tag = format!("\"{}\"", openapi::hash(&document));
+    if headers
+        .get(IF_NONE_MATCH)
+        .is_some_and(|known| known.as_bytes() == tag.as_bytes())
+    {
+        return Some(Ok(plain(StatusCode::NOT_MODIFIED, "")));
+    }
+    let mut response = crate::server::json_response(StatusCode::OK, document);
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        response.headers_mut().insert(ETAG, tag);
+    }
+    Some(Ok(response))
+}
+
+/// The metrics a Kubernetes server has under these names, as far as they mean something here.
+fn metrics(core: &Core, registry: &crate::kinds::Registry) -> String {
+    let mut text = String::from(
+        "# HELP apiserver_storage_objects Number of stored objects.\n# TYPE apiserver_storage_objects gauge\n",
+    );
+    for resource in registry.stored() {
+        let prefix = crate::store::Key::prefix(&resource.storage_group, &resource.plural, None);
+        let count = core.store.range(&prefix).objects.len();
+        text.push_str(&format!(
+            "apiserver_storage_objects{{resource=\"{}\"}} {count}\n",
+            resource.qualified()
+        ));
+    }
+    text.push_str("# HELP hub_revision The newest resourceVersion.\n# TYPE hub_revision counter\n");
+    text.push_str(&format!("hub_revision {}\n", core.store.revision()));
+    text.push_str("# HELP hub_commits_total Syncs of the data file; concurrent writes share one.\n");
+    text.push_str(&format!(
+        "# TYPE hub_commits_total counter\nhub_commits_total {}\n",
+        core.store.commits()
+    ));
+    text
+}
+
+fn version() -> Value {
+    json!({
+        "major": MAJOR, "minor": MINOR, "gitVersion": VERSION, "gitCommit": "", "gitTreeState": "clean", "buildDate": "",
+        "goVersion": "", "compiler": "rustc", "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+        "emulationMajor": MAJOR, "emulationMinor": MINOR,
+    })
+}

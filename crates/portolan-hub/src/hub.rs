@@ -1,0 +1,271 @@
+//! The hub as a whole: open the store, serve, stop.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::access::account_tokens::AccountTokens;
+use crate::access::{Identity, rbac};
+use crate::clock::Clock;
+use crate::door::Door;
+use crate::janitor;
+use crate::server::{Core, Gate, Listener, Peer, Service};
+use crate::store::{History, OpenError, Store};
+
+/// What a watch or a list can go back to: some minutes of a busy hub, and a bound on memory.
+const HISTORY: History = History {
+    events: 8192,
+    bytes: 32 << 20,
+};
+const NAMESPACES: &[&str] = &["default", "kube-node-lease", "kube-public", "kube-system"];
+const ISSUER: &str = "https://kubernetes.default.svc";
+
+/// A running hub.
+///
+/// ```
+/// # async fn example() -> Result<(), portolan_hub::StartError> {
+/// let hub = portolan_hub::Hub::builder().start().await?;
+/// // let client = kube::Client::new(hub.service(), "default");
+/// hub.stop().await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Hub {
+    core: Arc<Core>,
+    door: Option<Door>,
+    stop: watch::Sender<bool>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// How a hub is to be started.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct Builder {
+    data: Option<PathBuf>,
+    listen: Option<SocketAddr>,
+    names: Vec<String>,
+    plain: bool,
+    clock: Option<Clock>,
+    history: Option<History>,
+}
+
+/// A hub could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The data could not be opened.
+    #[error("start the hub: the data cannot be used")]
+    Open(#[from] OpenError),
+    /// The address cannot be listened on.
+    #[error("start the hub: cannot listen on {address}")]
+    Listen {
+        /// The address that was asked for.
+        address: SocketAddr,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Plain HTTP knows no users, so it is only served to the same machine.
+    #[error("start the hub: {address} without TLS: only loopback addresses are accepted")]
+    PlainBeyondLoopback {
+        /// The address that was asked for.
+        address: SocketAddr,
+    },
+    /// Keys or certificates cannot be made or read.
+    #[error("start the hub: {what} cannot be used")]
+    Credentials {
+        /// Which ones.
+        what: &'static str,
+        /// Why not.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The first objects could not be written.
+    #[error("start the hub: cannot write the first objects: {0}")]
+    Bootstrap(String),
+}
+
+impl Hub {
+    /// A hub in memory, in process, unless told otherwise.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// The hub as a `tower` service, for an administrator: hand it to `kube::Client::new`.
+    pub fn service(&self) -> Service {
+        Service::new(self.core.clone(), Peer::admin())
+    }
+
+    /// The hub as a `tower` service for a user, who may do what the stored roles say.
+    pub fn service_for(&self, user: &str, groups: &[&str]) -> Service {
+        let identity = Identity::authenticated(user, groups.iter().copied());
+        Service::new(self.core.clone(), Peer::Known(identity))
+    }
+
+    /// Makes a bearer token valid for a user until the hub stops.
+    pub fn add_token(&self, token: &str, user: &str, groups: &[&str]) {
+        self.core
+            .add_token(token, Identity::authenticated(user, groups.iter().copied()));
+    }
+
+    /// Where the hub listens, if it does.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.door.as_ref().map(Door::address)
+    }
+
+    /// The URL of the hub, if it listens.
+    pub fn url(&self) -> Option<String> {
+        self.door.as_ref().map(Door::url)
+    }
+
+    /// The kubeconfig of an administrator, if the hub listens. It holds a key: treat it as a secret.
+    pub fn kubeconfig(&self) -> Option<String> {
+        self.door.as_ref().map(|door| door.kubeconfig().to_yaml())
+    }
+
+    /// Writes the administrator's kubeconfig to a file that only its owner can read.
+    pub fn write_kubeconfig(&self, path: &Path) -> std::io::Result<()> {
+        match &self.door {
+            Some(door) => door.kubeconfig().write(path),
+            None => Err(std::io::Error::other(
+                "write the kubeconfig: the hub does not listen on an address",
+            )),
+        }
+    }
+
+    /// Ends watches, lets requests come to their end and closes the data.
+    pub async fn stop(mut self) {
+        self.stop.send_replace(true);
+        for task in self.tasks.drain(..) {
+            // A task that panicked has nothing left to end.
+            let _ = task.await;
+        }
+        self.core.store.close().await;
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        self.stop.send_replace(true);
+    }
+}
+
+impl Builder {
+    /// Keeps objects and keys in a folder, made if it is not there. Without it everything is in memory.
+    pub fn data(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.data = Some(folder.into());
+        self
+    }
+
+    /// Listens on an address, with TLS; port 0 takes a free one. Without it the hub is only reachable through
+    /// [`Hub::service`].
+    pub fn listen(mut self, address: SocketAddr) -> Self {
+        self.listen = Some(address);
+        self
+    }
+
+    /// Names and addresses beside those of loopback that the certificate is valid for.
+    pub fn names(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.names = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Listens without TLS. Whoever reaches the socket is an administrator, so only loopback addresses are taken.
+    pub fn plain_http(mut self) -> Self {
+        self.plain = true;
+        self
+    }
+
+    /// Uses another clock for the times that objects carry.
+    pub fn clock(mut self, now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        self.clock = Some(Clock::new(now));
+        self
+    }
+
+    /// Remembers this many changes for watches and lists to go back to.
+    pub fn history(mut self, events: usize) -> Self {
+        self.history = Some(History { events, ..HISTORY });
+        self
+    }
+
+    /// Starts the hub. When this returns it serves.
+    pub async fn start(self) -> Result<Hub, StartError> {
+        let history = self.history.unwrap_or(HISTORY);
+        let store = match &self.data {
+            Some(folder) => Store::open(folder, history)?,
+            None => Store::in_memory(history),
+        };
+        let accounts = match &self.data {
+            Some(folder) => AccountTokens::open(ISSUER, &folder.join("service-account.key")),
+            None => AccountTokens::in_memory(ISSUER),
+        };
+        let accounts = accounts.map_err(|source| StartError::Credentials {
+            what: "the key of service accounts",
+            source: source.into(),
+        })?;
+        let (stop, stopping) = watch::channel(false);
+        let clock = self.clock.clone().unwrap_or_else(Clock::system);
+        let core = Arc::new(Core::new(store, clock, Gate::new(accounts), stopping.clone()));
+        core.serve_definitions();
+        core.ensure(first_objects())
+            .await
+            .map_err(|failure| StartError::Bootstrap(failure.message().into()))?;
+        let mut tasks = vec![
+            tokio::spawn(janitor::run(core.clone(), stopping.clone())),
+            tokio::spawn(janitor::expire(core.clone(), stopping.clone())),
+        ];
+        let mut door = None;
+        if let Some(address) = self.listen {
+            if self.plain && !address.ip().is_loopback() {
+                return Err(StartError::PlainBeyondLoopback { address });
+            }
+            let listener = Listener::bind(address)
+                .await
+                .map_err(|source| StartError::Listen { address, source })?;
+            let folder = self.data.as_ref().map(|folder| folder.join("pki"));
+            let opened = match self.plain {
+                true => Door::plain(listener.address()),
+                false => Door::tls(
+                    listener.address(),
+                    folder.as_deref(),
+                    &self.names,
+                    core.clock.now(),
+                ),
+            };
+            let opened = opened.map_err(|source| StartError::Credentials {
+                what: "certificates",
+                source,
+            })?;
+            let service = Service::new(core.clone(), Peer::admin());
+            tasks.push(tokio::spawn(listener.serve(
+                service,
+                opened.config(),
+                stopping.clone(),
+            )));
+            tasks.extend(opened.renewal(core.clock.clone(), stopping).map(tokio::spawn));
+            door = Some(opened);
+        }
+        Ok(Hub {
+            core,
+            door,
+            stop,
+            tasks,
+        })
+    }
+}
+
+/// What every hub has: the usual namespaces, and the roles that come with a server.
+fn first_objects() -> Vec<Value> {
+    let namespace =
+        |name: &&str| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+    NAMESPACES
+        .iter()
+        .map(namespace)
+        .chain(rbac::bootstrap())
+        .collect()
+}

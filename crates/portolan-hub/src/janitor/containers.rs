@@ -1,0 +1,59 @@
+//! Namespaces and definitions go last: first everything in them.
+
+use serde_json::Value;
+
+use super::Janitor;
+use crate::kinds::definition;
+use crate::store::{Key, Stored};
+
+impl Janitor {
+    /// Deletes what is in a namespace; when nothing is left, lets the namespace go.
+    pub(super) async fn empty_namespace(&self, key: &Key) {
+        let mut left = false;
+        let registry = self.core.registry();
+        for resource in registry.stored().filter(|resource| resource.namespaced) {
+            let prefix = Key::prefix(&resource.storage_group, &resource.plural, Some(key.name()));
+            left |= self.empty(&prefix).await;
+        }
+        if !left {
+            self.edit(key, |namespace| {
+                namespace["spec"]["finalizers"] = Value::Array(Vec::new())
+            })
+            .await;
+        }
+    }
+
+    /// The same for the objects of a definition.
+    pub(super) async fn empty_definition(&self, stored: &Stored) {
+        let object = stored.value();
+        let text = |pointer: &str| {
+            object
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let prefix = Key::prefix(text("/spec/group"), text("/spec/names/plural"), None);
+        if self.empty(&prefix).await {
+            return;
+        }
+        self.edit(stored.key(), |object| {
+            if let Some(list) = object
+                .pointer_mut("/metadata/finalizers")
+                .and_then(Value::as_array_mut)
+            {
+                list.retain(|finalizer| finalizer != definition::FINALIZER);
+            }
+        })
+        .await;
+    }
+
+    /// Deletes everything under a prefix. True if something is held and stays for now.
+    async fn empty(&self, prefix: &str) -> bool {
+        for object in self.core.store.range(prefix).objects {
+            if object.meta().deletion_timestamp.is_none() {
+                self.delete(object.key(), None).await;
+            }
+        }
+        !self.core.store.range(prefix).objects.is_empty()
+    }
+}

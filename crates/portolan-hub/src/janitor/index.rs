@@ -1,0 +1,71 @@
+//! Who owns whom, by uid.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::kinds::definition;
+use crate::store::{Key, Stored};
+
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    objects: HashMap<String, Key>,
+    dependents: HashMap<String, BTreeSet<Key>>,
+}
+
+impl Index {
+    /// Takes in an object and says whom to look at.
+    pub(super) fn put(&mut self, object: &Stored, previous: Option<&Stored>) -> Vec<Key> {
+        let meta = object.meta();
+        let key = object.key();
+        let mut concerned = vec![key.clone()];
+        if let Some(previous) = previous {
+            for owner in &previous.meta().owner_references {
+                if !meta.owner_references.iter().any(|kept| kept.uid == owner.uid) {
+                    concerned.extend(self.detach(&owner.uid, key));
+                }
+            }
+        }
+        self.objects.insert(meta.uid.clone(), key.clone());
+        for owner in &meta.owner_references {
+            self.dependents
+                .entry(owner.uid.clone())
+                .or_default()
+                .insert(key.clone());
+        }
+        concerned
+    }
+
+    /// Forgets an object and says whom to look at: what it owned, what owned it, and what contained it.
+    pub(super) fn remove(&mut self, object: &Stored) -> Vec<Key> {
+        let (meta, key) = (object.meta(), object.key());
+        self.objects.remove(&meta.uid);
+        let mut concerned = Vec::new();
+        for owner in &meta.owner_references {
+            concerned.extend(self.detach(&owner.uid, key));
+        }
+        concerned.extend(self.dependents_of(&meta.uid).cloned());
+        if !key.namespace().is_empty() {
+            concerned.push(Key::new("", "namespaces", "", key.namespace()));
+        }
+        let definition = format!("{}.{}", key.plural(), key.group());
+        concerned.push(Key::new(definition::GROUP, definition::PLURAL, "", &definition));
+        concerned
+    }
+
+    pub(super) fn find(&self, uid: &str) -> Option<&Key> {
+        self.objects.get(uid)
+    }
+
+    pub(super) fn dependents_of(&self, uid: &str) -> impl Iterator<Item = &Key> {
+        self.dependents.get(uid).into_iter().flatten()
+    }
+
+    fn detach(&mut self, owner: &str, key: &Key) -> Option<Key> {
+        if let Some(dependents) = self.dependents.get_mut(owner) {
+            dependents.remove(key);
+            if dependents.is_empty() {
+                self.dependents.remove(owner);
+            }
+        }
+        self.objects.get(owner).cloned()
+    }
+}

@@ -1,0 +1,187 @@
+//! What a server does on its own: owner-reference garbage collection, and emptying namespaces and definitions that are
+//! being deleted.
+//!
+//! One task follows the store's history and settles each object that a change concerns. It acts on what it has read of
+//! that history only: an owner that is not known at an object's revision is gone, since nobody can name the uid of an
+//! object that is not there yet. Kinds that are not served are left alone.
+
+mod containers;
+mod events;
+mod index;
+mod owners;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::kinds::{Resource, definition};
+use crate::server::{Core, DeleteOptions, Propagation, is_free};
+use crate::store::{Change, Expect, Key, Write, WriteError};
+
+pub(crate) use events::expire;
+use index::Index;
+
+const BATCH: usize = 256;
+
+/// Runs until the hub stops.
+pub(crate) async fn run(core: Arc<Core>, mut stopping: watch::Receiver<bool>) {
+    let mut changes = core.store.subscribe();
+    let mut janitor = Janitor::new(core);
+    loop {
+        changes.borrow_and_update();
+        while janitor.step().await {
+            if *stopping.borrow() {
+                return;
+            }
+        }
+        tokio::select! {
+            changed = changes.changed() => if changed.is_err() { return },
+            _ = stopping.wait_for(|stopping| *stopping) => return,
+        }
+    }
+}
+
+struct Janitor {
+    core: Arc<Core>,
+    index: Index,
+    /// Everything up to here is in the index.
+    revision: u64,
+    queue: VecDeque<Key>,
+}
+
+impl Janitor {
+    fn new(core: Arc<Core>) -> Self {
+        let mut janitor = Self {
+            core,
+            index: Index::default(),
+            revision: 0,
+            queue: VecDeque::new(),
+        };
+        janitor.reload();
+        janitor
+    }
+
+    /// Starts over from the current state.
+    fn reload(&mut self) {
+        let range = self.core.store.range("");
+        self.index = Index::default();
+        self.revision = range.revision;
+        for object in &range.objects {
+            self.index.put(object, None);
+        }
+        self.queue = range.objects.iter().map(|object| object.key().clone()).collect();
+    }
+
+    /// Takes a batch of changes and settles what they concern. False when there is nothing to do.
+    async fn step(&mut self) -> bool {
+        match self.core.store.events("", self.revision, BATCH) {
+            Ok((events, revision)) => {
+                for event in events {
+                    let concerned = if event.deleted {
+                        self.index.remove(&event.object)
+                    } else {
+                        self.index.put(&event.object, event.previous.as_deref())
+                    };
+                    for key in concerned {
+                        if !self.queue.contains(&key) {
+                            self.queue.push_back(key);
+                        }
+                    }
+                }
+                self.revision = revision;
+            }
+            Err(_) => self.reload(),
+        }
+        if self.queue.is_empty() {
+            return false;
+        }
+        for key in std::mem::take(&mut self.queue) {
+            self.settle(&key).await;
+        }
+        true
+    }
+
+    async fn settle(&self, key: &Key) {
+        let Some(object) = self.core.store.get(key) else {
+            return;
+        };
+        let meta = object.meta();
+        if meta.deletion_timestamp.is_none() {
+            if self.is_homeless(key) {
+                self.delete(key, None).await;
+            } else if !meta.owner_references.is_empty() {
+                self.check_owners(&object).await;
+            }
+            return;
+        }
+        match (key.group(), key.plural()) {
+            ("", "namespaces") => self.empty_namespace(key).await,
+            (definition::GROUP, definition::PLURAL) => self.empty_definition(&object).await,
+            _ => {}
+        }
+        self.release_dependents(&object).await;
+    }
+
+    /// Written while its namespace went away.
+    fn is_homeless(&self, key: &Key) -> bool {
+        let namespace = key.namespace();
+        !namespace.is_empty()
+            && self
+                .core
+                .store
+                .get(&Key::new("", "namespaces", "", namespace))
+                .is_none()
+    }
+
+    fn resource(&self, key: &Key) -> Option<Arc<Resource>> {
+        self.core
+            .registry()
+            .for_storage(key.group(), key.plural())
+            .cloned()
+    }
+
+    /// Failures are of objects that went or changed meanwhile; their change brings them back here.
+    async fn delete(&self, key: &Key, propagation: Option<Propagation>) {
+        if let Some(resource) = self.resource(key) {
+            let options = DeleteOptions {
+                propagation,
+                ..DeleteOptions::default()
+            };
+            let _ = self.core.delete(&resource, key, &options).await;
+        }
+    }
+
+    /// Changes an object as the server itself, and takes it away if that was what held it.
+    async fn edit(&self, key: &Key, change: impl Fn(&mut Value)) {
+        let Some(resource) = self.resource(key) else {
+            return;
+        };
+        while let Some(stored) = self.core.store.get(key) {
+            let mut object = stored.value();
+            change(&mut object);
+            if object == stored.value() {
+                return;
+            }
+            let gone = stored.meta().deletion_timestamp.is_some() && is_free(&resource, &object);
+            let change = if gone {
+                Change::Delete(Some(object))
+            } else {
+                Change::Put(object)
+            };
+            let write = Write {
+                key: key.clone(),
+                expect: Expect::Revision(stored.revision()),
+                change,
+            };
+            match self.core.store.write(write).await {
+                Err(WriteError::Conflict { .. }) => {}
+                _ => break,
+            }
+        }
+        if resource.group == definition::GROUP {
+            self.core.serve_definitions();
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Owner references: an object goes when all its owners are gone; an owner may wait for what it owns.
+
+use serde_json::Value;
+
+use super::Janitor;
+use crate::server::{FOREGROUND, ORPHAN, Propagation};
+use crate::store::{Key, OwnerReference, Stored};
+
+/// How an owner stands to the object that names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Solid,
+    /// Being deleted, and waiting for this object to go first.
+    Waiting,
+    Gone,
+}
+
+impl Janitor {
+    /// Deletes an object without owners left, or drops the references to those that are gone.
+    pub(super) async fn check_owners(&self, object: &Stored) {
+        let owners = &object.meta().owner_references;
+        let standing: Vec<Owner> = owners
+            .iter()
+            .map(|owner| self.standing(object.key(), owner))
+            .collect();
+        if standing.contains(&Owner::Solid) {
+            let lost: Vec<&str> = owners
+                .iter()
+                .zip(&standing)
+                .filter(|(_, standing)| **standing != Owner::Solid)
+                .map(|(owner, _)| owner.uid.as_str())
+                .collect();
+            if !lost.is_empty() {
+                self.edit(object.key(), |object| drop_owners(object, &lost)).await;
+            }
+            return;
+        }
+        let waited_for = standing.contains(&Owner::Waiting);
+        let has_dependents = self.index.dependents_of(&object.meta().uid).next().is_some();
+        let policy = if waited_for && has_dependents {
+            Propagation::Foreground
+        } else {
+            kept_policy(object)
+        };
+        self.delete(object.key(), Some(policy)).await;
+    }
+
+    fn standing(&self, dependent: &Key, owner: &OwnerReference) -> Owner {
+        let (group, version) = owner
+            .api_version
+            .split_once('/')
+            .unwrap_or(("", &owner.api_version));
+        let registry = self.core.registry();
+        let Some(resource) = registry.by_kind(group, version, &owner.kind) else {
+            return Owner::Solid;
+        };
+        // A cluster-scoped object cannot be owned by one in a namespace; Kubernetes leaves such references alone.
+        if resource.namespaced && dependent.namespace().is_empty() {
+            return Owner::Solid;
+        }
+        let Some(key) = self.index.find(&owner.uid) else {
+            return Owner::Gone;
+        };
+        if !key.namespace().is_empty() && key.namespace() != dependent.namespace() {
+            return Owner::Gone;
+        }
+        let deleting = self
+            .core
+            .store
+            .get(key)
+            .filter(|owner| owner.meta().deletion_timestamp.is_some());
+        match deleting {
+            Some(owner) if holds(&owner, FOREGROUND) => Owner::Waiting,
+            _ => Owner::Solid,
+        }
+    }
+
+    /// Does for an owner that is being deleted what its finalizers ask, and takes them off when it is done.
+    pub(super) async fn release_dependents(&self, owner: &Stored) {
+        let uid = owner.meta().uid.as_str();
+        let dependents: Vec<Key> = self.index.dependents_of(uid).cloned().collect();
+        if holds(owner, ORPHAN) {
+            for key in &dependents {
+                self.edit(key, |object| drop_owners(object, &[uid])).await;
+            }
+            self.edit(owner.key(), |object| drop_finalizer(object, ORPHAN))
+                .await;
+        } else if holds(owner, FOREGROUND) {
+            let mut blocked = false;
+            for key in &dependents {
+                let Some(dependent) = self.core.store.get(key) else {
+                    continue;
+                };
+                let mut references = dependent.meta().owner_references.iter();
+                let Some(reference) = references.find(|reference| reference.uid == uid) else {
+                    continue;
+                };
+                if dependent.meta().deletion_timestamp.is_none() {
+                    self.check_owners(&dependent).await;
+                }
+                let still = self
+                    .core
+                    .store
+                    .get(key)
+                    .filter(|left| left.meta().uid == dependent.meta().uid);
+                let still =
+                    still.filter(|left| left.meta().owner_references.iter().any(|left| left.uid == uid));
+                blocked |= still.is_some() && reference.block_owner_deletion;
+            }
+            if !blocked {
+                self.edit(owner.key(), |object| drop_finalizer(object, FOREGROUND))
+                    .await;
+            }
+        }
+    }
+}
+
+fn holds(object: &Stored, finalizer: &str) -> bool {
+    object.meta().finalizers.iter().any(|held| held == finalizer)
+}
+
+/// What the object's own finalizers ask for.
+fn kept_policy(object: &Stored) -> Propagation {
+    if holds(object, ORPHAN) {
+        Propagation::Orphan
+    } else if holds(object, FOREGROUND) {
+        Propagation::Foreground
+    } else {
+        Propagation::Background
+    }
+}
+
+fn drop_owners(object: &mut Value, uids: &[&str]) {
+    let Some(metadata) = object["metadata"].as_object_mut() else {
+        return;
+    };
+    if let Some(owners) = metadata.get_mut("ownerReferences").and_then(Value::as_array_mut) {
+        owners.retain(|owner| !uids.iter().any(|uid| owner["uid"] == *uid));
+        if owners.is_empty() {
+            metadata.remove("ownerReferences");
+        }
+    }
+}
+
+fn drop_finalizer(object: &mut Value, finalizer: &str) {
+    let Some(metadata) = object["metadata"].as_object_mut() else {
+        return;
+    };
+    if let Some(finalizers) = metadata.get_mut("finalizers").and_then(Value::as_array_mut) {
+        finalizers.retain(|held| held != finalizer);
+        if finalizers.is_empty() {
+            metadata.remove("finalizers");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! CustomResourceDefinitions: checked, completed, and turned into resources.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::names::{Rule, is_label};
+use super::{Registry, Resource, Scale, Traits};
+use crate::schema::{FieldError, compile};
+use crate::table::Columns;
+
+pub(crate) const GROUP: &str = "apiextensions.k8s.io";
+pub(crate) const PLURAL: &str = "customresourcedefinitions";
+/// Holds a definition until its objects are gone.
+pub(crate) const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// Fills in what a definition may leave out.
+pub(crate) fn complete(definition: &mut Value) {
+    let kind = text(definition, "/spec/names/kind").to_owned();
+    if let Some(names) = definition
+        .pointer_mut("/spec/names")
+        .and_then(Value::as_object_mut)
+    {
+        names
+            .entry("singular")
+            .or_insert_with(|| kind.to_lowercase().into());
+        names
+            .entry("listKind")
+            .or_insert_with(|| format!("{kind}List").into());
+    }
+}
+
+/// Everything that is wrong with a definition beyond its own schema.
+pub(crate) fn check(definition: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let (group, plural) = (
+        text(definition, "/spec/group"),
+        text(definition, "/spec/names/plural"),
+    );
+    let name = text(definition, "/metadata/name");
+    if name != format!("{plural}.{group}") {
+        let detail = "must be spec.names.plural+\".\"+spec.group";
+        errors.push(FieldError::invalid("metadata.name", &name.into(), detail));
+    }
+    if !group.contains('.') || !group.split('.').all(is_label) {
+        let detail = "should be a domain with at least one dot";
+        errors.push(FieldError::invalid("spec.group", &group.into(), detail));
+    }
+    if !is_label(plural) {
+        errors.push(FieldError::invalid(
+            "spec.names.plural",
+            &plural.into(),
+            "should be a lower case DNS label",
+        ));
+    }
+    let scope = definition.pointer("/spec/scope").cloned().unwrap_or_default();
+    if scope != "Cluster" && scope != "Namespaced" {
+        let accepted = ["Cluster", "Namespaced"].map(Value::from);
+        errors.push(FieldError::not_supported("spec.scope", &scope, &accepted));
+    }
+    let strategy = definition
+        .pointer("/spec/conversion/strategy")
+        .cloned()
+        .unwrap_or_else(|| "None".into());
+    if strategy != "None" {
+        errors.push(FieldError::not_supported(
+            "spec.conversion.strategy",
+            &strategy,
+            &["None".into()],
+        ));
+    }
+    let versions = versions(definition);
+    if versions
+        .iter()
+        .filter(|version| version["storage"] == true)
+        .count()
+        != 1
+    {
+        let names = Value::from(
+            versions
+                .iter()
+                .map(|version| version["name"].clone())
+                .collect::<Vec<_>>(),
+        );
+        let detail = "must have exactly one version marked as storage version";
+        errors.push(FieldError::invalid("spec.versions", &names, detail));
+    }
+    for (i, version) in versions.iter().enumerate() {
+        let at = format!("spec.versions[{i}]");
+        if versions[..i].iter().any(|other| other["name"] == version["name"]) {
+            errors.push(FieldError::duplicate(format!("{at}.name"), &version["name"]));
+        }
+        if let Err(error) = Columns::of_crd_version(version) {
+            let field = format!("{at}.additionalPrinterColumns");
+            errors.push(FieldError::invalid(
+                field,
+                &version["additionalPrinterColumns"],
+                &error.to_string(),
+            ));
+        }
+        match version.pointer("/schema/openAPIV3Schema") {
+            None => {
+                errors.push(FieldError::required(
+                    format!("{at}.schema.openAPIV3Schema"),
+                    "schemas are required",
+                ));
+            }
+            Some(schema) => {
+                if let Err(wrong) = compile(schema, &format!("{at}.schema.openAPIV3Schema")) {
+                    errors.extend(wrong);
+                }
+                if schema["type"] != "object" {
+                    let field = format!("{at}.schema.openAPIV3Schema.type");
+                    errors.push(FieldError::invalid(
+                        field,
+                        &schema["type"],
+                        "must be object at the root",
+                    ));
+                }
+            }
+        }
+    }
+    errors
+}
+
+/// The resources a definition serves. A version whose schema does not compile is left out; [`check`] refuses those.
+pub(crate) fn resources(definition: &Value) -> Vec<Resource> {
+    let versions = versions(definition);
+    let group = text(definition, "/spec/group");
+    let Some(storage) = versions.iter().find(|version| version["storage"] == true) else {
+        return Vec::new();
+    };
+    let storage_version = super::api_version(group, text(storage, "/name"));
+    versions
+        .iter()
+        .filter(|version| version["served"] == true)
+        .filter_map(|version| resource(definition, version, &storage_version))
+        .collect()
+}
+
+fn resource(definition: &Value, version: &Value, storage_version: &str) -> Option<Resource> {
+    let source = version.pointer("/schema/openAPIV3Schema")?.clone();
+    let schema = compile(&source, "").ok()?;
+    let name = |field: &str| text(definition, &format!("/spec/names/{field}")).to_owned();
+    let group = text(definition, "/spec/group").to_owned();
+    let scale = version.pointer("/subresources/scale").map(|scale| Scale {
+        spec_replicas: text(scale, "/specReplicasPath").into(),
+        status_replicas: text(scale, "/statusReplicasPath").into(),
+        label_selector: scale["labelSelectorPath"].as_str().map(str::to_owned),
+    });
+    let selectable = list(version, "/selectableFields");
+    let selectable = selectable
+        .iter()
+        .map(|field| text(field, "/jsonPath").trim_start_matches('.').to_owned());
+    Some(Resource {
+        storage_group: group.clone(),
+        group,
+        version: text(version, "/name").into(),
+        kind: name("kind"),
+        list_kind: name("listKind"),
+        plural: name("plural"),
+        singular: name("singular"),
+        short_names: strings(definition, "/spec/names/shortNames"),
+        categories: strings(definition, "/spec/names/categories"),
+        namespaced: text(definition, "/spec/scope") == "Namespaced",
+        storage_version: storage_version.into(),
+        renames: &[],
+        schema: Arc::new(schema),
+        source: Arc::new(source),
+        columns: Columns::of_crd_version(version).ok()?,
+        status: version.pointer("/subresources/status").is_some(),
+        scale,
+        selectable: selectable.collect(),
+        traits: Traits {
+            custom: true,
+            generation: true,
+            unconditional_update: false,
+            review: false,
+            names: Rule::Subdomain,
+        },
+    })
+}
+
+/// The status a definition should have: names accepted unless another kind in the group has them.
+pub(crate) fn status(definition: &Value, registry: &Registry, now: &str) -> Value {
+    let group = text(definition, "/spec/group");
+    let kind = text(definition, "/spec/names/kind");
+    let plural = text(definition, "/spec/names/plural");
+    let taken = registry
+        .iter()
+        .any(|other| other.group == group && other.plural != plural && other.kind == kind);
+    let (accepted, reason, message) = if taken {
+        ("False", "KindConflict", format!("{kind:?} is already in use"))
+    } else {
+        ("True", "NoConflicts", "no conflicts found".to_owned())
+    };
+    let (established, why, because) = if taken {
+        ("False", "NotAccepted", "not all names are accepted")
+    } else {
+        (
+            "True",
+            "InitialNamesAccepted",
+            "the initial names have been accepted",
+        )
+    };
+    let mut conditions = list(definition, "/status/conditions").to_vec();
+    set_condition(&mut conditions, "NamesAccepted", accepted, reason, &message, now);
+    set_condition(&mut conditions, "Established", established, why, because, now);
+    let mut stored = strings(definition, "/status/storedVersions");
+    for version in versions(definition)
+        .iter()
+        .filter(|version| version["storage"] == true)
+    {
+        let name = text(version, "/name");
+        if !stored.iter().any(|known| known == name) {
+            stored.push(name.into());
+        }
+    }
+    let names = definition.pointer("/spec/names").cloned().unwrap_or_default();
+    json!({"acceptedNames": names, "conditions": conditions, "storedVersions": stored})
+}
+
+/// Whether the definition's objects are served.
+pub(crate) fn is_established(definition: &Value) -> bool {
+    list(definition, "/status/conditions")
+        .iter()
+        .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
+}
+
+/// Sets one condition; the transition time moves only with the status.
+pub(crate) fn set_condition(
+    conditions: &mut Vec<Value>,
+    kind: &str,
+    status: &str,
+    reason: &str,
+    message: &str,
+    now: &str,
+) {
+    let position = conditions.iter().position(|condition| condition["type"] == kind);
+    let since = position
+        .map(|at| &conditions[at])
+        .filter(|condition| condition["status"] == status)
+        .and_then(|condition| condition["lastTransitionTime"].as_str())
+        .unwrap_or(now);
+    let condition = json!({
+        "type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": since
+    });
+    match position {
+        Some(at) => conditions[at] = condition,
+        None => conditions.push(condition),
+    }
+}
+
+fn versions(definition: &Value) -> &[Value] {
+    list(definition, "/spec/versions")
+}
+
+fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
+}
+
+fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn strings(value: &Value, pointer: &str) -> Vec<String> {
+    list(value, pointer)
+        .iter()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
+}

@@ -1,0 +1,176 @@
+//! Kinds are data: names, scope, schema, columns, subresources. One set of handlers serves them all.
+//!
+//! Built-in kinds come from a table ([`builtin`]), custom ones from CustomResourceDefinitions ([`definition`]). A
+//! [`Registry`] is an immutable snapshot; the server replaces it when a definition changes.
+
+mod builtin;
+pub(crate) mod definition;
+pub(crate) mod names;
+pub(crate) mod prepare;
+mod registry;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+pub(crate) use registry::Registry;
+
+use crate::patch::{self, Typed};
+use crate::schema::Schema;
+use crate::table::Columns;
+
+/// One served combination of group, version and resource.
+#[derive(Debug)]
+pub(crate) struct Resource {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    pub(crate) list_kind: String,
+    pub(crate) plural: String,
+    pub(crate) singular: String,
+    pub(crate) short_names: Vec<String>,
+    pub(crate) categories: Vec<String>,
+    pub(crate) namespaced: bool,
+    /// Where objects are kept. Two groups may serve the same objects, as with events.
+    pub(crate) storage_group: String,
+    /// The `apiVersion` objects are kept in.
+    pub(crate) storage_version: String,
+    /// Fields with other names in storage: (served, stored).
+    pub(crate) renames: &'static [(&'static str, &'static str)],
+    pub(crate) schema: Arc<Schema>,
+    /// The schema as it was written, for OpenAPI.
+    pub(crate) source: Arc<Value>,
+    pub(crate) columns: Columns,
+    pub(crate) status: bool,
+    pub(crate) scale: Option<Scale>,
+    pub(crate) selectable: Vec<String>,
+    pub(crate) traits: Traits,
+}
+
+/// How a kind differs from others in ways that are not its schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Traits {
+    /// Defined by a CustomResourceDefinition.
+    pub(crate) custom: bool,
+    /// `metadata.generation` is kept.
+    pub(crate) generation: bool,
+    /// A replace without resourceVersion is taken.
+    pub(crate) unconditional_update: bool,
+    /// Only `create` is served, nothing is stored.
+    pub(crate) review: bool,
+    pub(crate) names: names::Rule,
+}
+
+/// Where the scale subresource reads and writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Scale {
+    pub(crate) spec_replicas: String,
+    pub(crate) status_replicas: String,
+    pub(crate) label_selector: Option<String>,
+}
+
+impl Resource {
+    /// `group/version`, or the version alone in the core group.
+    pub(crate) fn api_version(&self) -> String {
+        api_version(&self.group, &self.version)
+    }
+
+    /// `plural.group`, as errors name a resource.
+    pub(crate) fn qualified(&self) -> String {
+        qualified(&self.plural, &self.group)
+    }
+
+    /// `Kind.group`, as errors name a kind.
+    pub(crate) fn qualified_kind(&self) -> String {
+        qualified(&self.kind, &self.group)
+    }
+
+    /// How its objects merge.
+    pub(crate) fn typed(&self) -> &dyn Typed {
+        if self.traits.custom {
+            return self;
+        }
+        patch::builtin_kind(&self.group, &self.kind).unwrap_or_else(patch::builtin_object)
+    }
+
+    /// An object as it is served, from the form it is kept in.
+    pub(crate) fn served(&self, mut object: Value) -> Value {
+        if let Some(map) = object.as_object_mut() {
+            map.insert("apiVersion".into(), self.api_version().into());
+            for (served, stored) in self.renames {
+                if let Some(value) = map.remove(*stored) {
+                    map.insert((*served).into(), value);
+                }
+            }
+        }
+        object
+    }
+
+    /// The form an object is kept in.
+    pub(crate) fn stored(&self, mut object: Value) -> Value {
+        if let Some(map) = object.as_object_mut() {
+            map.insert("apiVersion".into(), self.storage_version.as_str().into());
+            map.insert("kind".into(), self.kind.as_str().into());
+            for (served, stored) in self.renames {
+                if let Some(value) = map.remove(*served) {
+                    map.insert((*stored).into(), value);
+                }
+            }
+        }
+        object
+    }
+
+    /// The verbs that discovery lists.
+    pub(crate) fn verbs(&self) -> &'static [&'static str] {
+        if self.traits.review {
+            return &["create"];
+        }
+        &[
+            "create",
+            "delete",
+            "deletecollection",
+            "get",
+            "list",
+            "patch",
+            "update",
+            "watch",
+        ]
+    }
+}
+
+/// The root of an object as patches see it: the kind's own fields, and the metadata every object has.
+impl Typed for Resource {
+    fn kind(&self) -> patch::Kind<'_> {
+        patch::Kind::Granular
+    }
+
+    fn field(&self, name: &str) -> Option<&dyn Typed> {
+        match name {
+            "metadata" => Some(patch::object_meta()),
+            "apiVersion" | "kind" => Some(&IDENTITY),
+            name => self.schema.field(name),
+        }
+    }
+
+    fn element(&self) -> Option<&dyn Typed> {
+        self.schema.element()
+    }
+}
+
+static IDENTITY: patch::Deduced = patch::Deduced;
+
+pub(crate) fn api_version(group: &str, version: &str) -> String {
+    if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    }
+}
+
+fn qualified(name: &str, group: &str) -> String {
+    if group.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{name}.{group}")
+    }
+}

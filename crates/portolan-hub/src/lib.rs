@@ -1,0 +1,22 @@
+//! The embedded hub: a durable, faithful Kubernetes API in one process.
+//!
+//! It serves CustomResourceDefinitions and the core kinds a control plane needs, well enough that stock clients cannot
+//! tell. It knows nothing of placements, runs no pods and calls no webhooks. Tests embed it; the binary runs it.
+
+mod access;
+mod clock;
+mod discovery;
+mod door;
+mod hub;
+mod janitor;
+mod kinds;
+mod patch;
+mod protobuf;
+mod schema;
+mod server;
+mod store;
+mod table;
+
+pub use hub::{Builder, Hub, StartError};
+pub use server::{Body, Service};
+pub use store::OpenError;

@@ -1,0 +1,103 @@
+//! JSON patch, merge patch and strategic merge patch against their tables.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::super::json_patch::MAX_OPERATIONS;
+use super::super::{
+    PatchError, builtin_kind, builtin_object, check_identity, json_patch, merge_patch, strategic,
+};
+use super::{cases, code};
+
+#[derive(Deserialize)]
+struct Case {
+    name: String,
+    /// `group/Kind` of the rules, for strategic merge patch.
+    #[serde(default)]
+    kind: String,
+    live: Value,
+    patch: Value,
+    #[serde(default)]
+    expected: Option<Value>,
+    #[serde(default)]
+    code: u16,
+    #[serde(default)]
+    error: String,
+}
+
+fn run(table: &str, patch: impl Fn(&Case) -> Result<Value, PatchError>) {
+    let mut failures = Vec::new();
+    for case in cases::<Case>(table) {
+        match (patch(&case), &case.expected) {
+            (Ok(actual), Some(expected)) if actual == *expected => {}
+            (Err(error), None) if code(&error) == case.code && error.to_string().contains(&case.error) => {}
+            (outcome, _) => failures.push(format!("{}: {outcome:?}", case.name)),
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn json_patches_follow_the_table() {
+    run(include_str!("json_patch.yaml"), |case| {
+        json_patch(&case.live, &case.patch)
+    });
+}
+
+#[test]
+fn merge_patches_follow_the_table() {
+    run(include_str!("merge_patch.yaml"), |case| {
+        merge_patch(&case.live, &case.patch)
+    });
+}
+
+#[test]
+fn strategic_merge_patches_follow_the_table() {
+    run(include_str!("strategic.yaml"), |case| {
+        let (group, kind) = case.kind.split_once('/').unwrap_or(("", &case.kind));
+        strategic(
+            &case.live,
+            &case.patch,
+            builtin_kind(group, kind).unwrap_or(builtin_object()),
+        )
+    });
+}
+
+#[test]
+fn a_json_patch_may_not_have_more_operations_than_kubernetes_allows() {
+    let patch = |count| Value::from(vec![json!({"op": "add", "path": "/a", "value": 1}); count]);
+    assert!(json_patch(&json!({}), &patch(MAX_OPERATIONS)).is_ok());
+    let refused = json_patch(&json!({}), &patch(MAX_OPERATIONS + 1)).unwrap_err();
+    assert_eq!(code(&refused), 413);
+    assert_eq!(
+        refused.to_string(),
+        "The allowed maximum operations in a JSON patch is 10000, got 10001"
+    );
+}
+
+#[test]
+fn a_json_patch_cannot_grow_a_document_without_bound() {
+    let live = json!({"a": {"x": "y".repeat(1000)}});
+    let double = |number: usize| json!({"op": "copy", "from": "/a", "path": format!("/a/{number}")});
+    let patch: Value = (0..40).map(double).collect();
+    let refused = json_patch(&live, &patch).map(|_| ()).unwrap_err();
+    assert_eq!(code(&refused), 422);
+}
+
+#[test]
+fn the_patched_object_must_be_the_one_the_url_names() {
+    let object = json!({"metadata": {"name": "a", "namespace": "n"}});
+    assert_eq!(check_identity(&object, "a", Some("n")), Ok(()));
+    let message = |name, namespace| check_identity(&object, name, namespace).unwrap_err().to_string();
+    assert_eq!(
+        message("b", Some("n")),
+        "the name of the object (a) does not match the name on the URL (b)"
+    );
+    assert!(message("a", Some("m")).starts_with("the namespace of the object (n) does not match"));
+    assert!(
+        check_identity(&json!({"metadata": {}}), "a", None)
+            .unwrap_err()
+            .to_string()
+            .ends_with("name must be provided")
+    );
+}

@@ -1,0 +1,105 @@
+//! Protobuf request bodies, turned into the JSON the same client would have sent.
+//!
+//! kubectl 1.32 and newer write built-in kinds as `application/vnd.kubernetes.protobuf` and do not try again in JSON,
+//! so the hub has to read them. It never answers in protobuf: every client also accepts JSON.
+//!
+//! Kinds are data (see [`messages`]); one decoder serves all of them. Nothing here panics on any input, and memory is
+//! bounded by the size of the body.
+
+mod decode;
+mod kinds;
+mod messages;
+mod schema;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Map, Value};
+
+use decode::Decoder;
+
+/// The content type of these bodies.
+pub(crate) const CONTENT_TYPE: &str = "application/vnd.kubernetes.protobuf";
+
+/// What every body starts with.
+const MAGIC: &[u8] = b"k8s\0";
+
+/// Why a body is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Error {
+    /// The magic bytes are missing.
+    #[error(
+        "the body is not in the protobuf format of Kubernetes (it does not start with the bytes \"k8s\\0\")"
+    )]
+    NotKubernetes,
+    /// The bytes are no protobuf message of that name.
+    #[error("the body is not a valid protobuf message: {message} cannot be decoded")]
+    Malformed {
+        /// The message that could not be read.
+        message: &'static str,
+    },
+    /// The envelope says that its content is packed or not protobuf.
+    #[error("the protobuf envelope has the content encoding or type {0:?}, which is not supported")]
+    Encoding(String),
+    /// The kind is served, if at all, only as JSON.
+    #[error(
+        "{api_version} {kind} is not accepted as protobuf, send application/json; accepted are {}",
+        kinds::accepted()
+    )]
+    UnknownKind {
+        /// The API version of the envelope.
+        api_version: String,
+        /// The kind of the envelope.
+        kind: String,
+    },
+    /// A field carries a value that cannot be shown as JSON here.
+    #[error("field {number} of {message} is not supported as protobuf, send application/json")]
+    UnknownField {
+        /// The message with the field.
+        message: &'static str,
+        /// Its number.
+        number: u32,
+    },
+    /// The body holds more values than any object has.
+    #[error("the protobuf body holds too many values")]
+    TooManyValues,
+}
+
+impl Error {
+    /// The HTTP status: 415 where JSON would be taken, 400 where the bytes are wrong, 413 where they are too many.
+    pub(crate) fn status(&self) -> u16 {
+        match self {
+            Error::NotKubernetes | Error::Malformed { .. } => 400,
+            Error::Encoding(_) | Error::UnknownKind { .. } | Error::UnknownField { .. } => 415,
+            Error::TooManyValues => 413,
+        }
+    }
+}
+
+/// Decodes one body to the object it stands for, with `apiVersion` and `kind`.
+pub(crate) fn decode(body: &[u8]) -> Result<Value, Error> {
+    let envelope = body.strip_prefix(MAGIC).ok_or(Error::NotKubernetes)?;
+    let mut decoder = Decoder::default();
+    let mut unknown = Map::new();
+    let raw = decoder.envelope(envelope, &mut unknown)?;
+    let text = |pointer: &str| {
+        let value = unknown.get("typeMeta").and_then(|meta| meta.get(pointer));
+        value.and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    for packing in ["contentEncoding", "contentType"] {
+        match unknown.get(packing).and_then(Value::as_str) {
+            None | Some(CONTENT_TYPE) => {}
+            Some(other) => return Err(Error::Encoding(other.to_owned())),
+        }
+    }
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let Some(message) = kinds::message_for(&api_version, &kind) else {
+        return Err(Error::UnknownKind { api_version, kind });
+    };
+    let mut object = Map::new();
+    object.insert("apiVersion".to_owned(), Value::String(api_version));
+    object.insert("kind".to_owned(), Value::String(kind));
+    decoder.fill(message, raw, &mut object)?;
+    Ok(Value::Object(object))
+}

@@ -1,0 +1,206 @@
+//! From the JSON of `openAPIV3Schema` to a [`Schema`]. Everything that is wrong is reported, each with its field.
+
+use regex::RegexBuilder;
+use serde_json::{Map, Value, json};
+
+use super::{Checks, FieldError, Kind, ListType, Schema, join};
+
+/// Deeper schemas are refused: every walk over a document recurses as deep as its schema.
+const DEPTH: usize = 64;
+/// Compiled size of one pattern; a definition is written by an admin, but a slip must not take the hub's memory.
+const PATTERN_BYTES: usize = 1 << 20;
+
+/// Compiles the schema of one version. `path` is where it stands in the definition.
+pub(crate) fn compile(source: &Value, path: &str) -> Result<Schema, Vec<FieldError>> {
+    let mut errors = Vec::new();
+    let schema = node(source, path, 0, &mut errors);
+    if errors.is_empty() {
+        Ok(schema)
+    } else {
+        Err(errors)
+    }
+}
+
+fn node(source: &Value, path: &str, depth: usize, errors: &mut Vec<FieldError>) -> Schema {
+    let Some(source) = source.as_object() else {
+        errors.push(FieldError::type_invalid(path, source, "object"));
+        return Schema::default();
+    };
+    if depth > DEPTH {
+        errors.push(FieldError::forbidden(
+            path,
+            &format!("schemas may not be nested deeper than {DEPTH}"),
+        ));
+        return Schema::default();
+    }
+    let flag = |name: &str| source.get(name).and_then(Value::as_bool).unwrap_or(false);
+    let preserve_unknown = flag("x-kubernetes-preserve-unknown-fields");
+    let mut child = |key: &str| {
+        source
+            .get(key)
+            .map(|child| Box::new(node(child, &join(path, key), depth + 1, errors)))
+    };
+    let items = child("items");
+    let not = child("not");
+    let mut branches = |key: &str| -> Vec<Schema> {
+        let list = source
+            .get(key)
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let at = |i| format!("{}[{i}]", join(path, key));
+        list.iter()
+            .enumerate()
+            .map(|(i, branch)| node(branch, &at(i), depth + 1, errors))
+            .collect()
+    };
+    let (all_of, any_of, one_of) = (branches("allOf"), branches("anyOf"), branches("oneOf"));
+    let properties = source.get("properties").and_then(Value::as_object);
+    let properties = properties
+        .into_iter()
+        .flatten()
+        .map(|(name, child)| {
+            let at = format!("{}[{name}]", join(path, "properties"));
+            (name.clone(), node(child, &at, depth + 1, errors))
+        })
+        .collect();
+    let additional = match source.get("additionalProperties") {
+        None | Some(Value::Bool(false)) => None,
+        Some(Value::Bool(true)) => Some(Box::new(Schema {
+            preserve_unknown: true,
+            nullable: true,
+            ..Schema::default()
+        })),
+        Some(child) => Some(Box::new(node(
+            child,
+            &join(path, "additionalProperties"),
+            depth + 1,
+            errors,
+        ))),
+    };
+    Schema {
+        kind: kind(source, path, errors),
+        nullable: flag("nullable"),
+        default: source.get("default").cloned(),
+        properties,
+        additional,
+        items,
+        preserve_unknown,
+        int_or_string: flag("x-kubernetes-int-or-string"),
+        embedded_resource: flag("x-kubernetes-embedded-resource"),
+        list: list_type(source, path, errors),
+        atomic: source
+            .get("x-kubernetes-map-type")
+            .is_some_and(|kind| kind == "atomic"),
+        checks: checks(source, path, errors),
+        all_of,
+        any_of,
+        one_of,
+        not,
+    }
+}
+
+fn kind(source: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) -> Option<Kind> {
+    let found = source.get("type")?;
+    let kind = match found.as_str() {
+        Some("object") => Kind::Object,
+        Some("array") => Kind::Array,
+        Some("string") => Kind::String,
+        Some("integer") => Kind::Integer,
+        Some("number") => Kind::Number,
+        Some("boolean") => Kind::Boolean,
+        Some("") => return None,
+        _ => {
+            let accepted = json!(["array", "boolean", "integer", "number", "object", "string"]);
+            let accepted = accepted.as_array().map(Vec::as_slice).unwrap_or_default();
+            errors.push(FieldError::not_supported(&join(path, "type"), found, accepted));
+            return None;
+        }
+    };
+    Some(kind)
+}
+
+fn list_type(source: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) -> ListType {
+    let Some(found) = source.get("x-kubernetes-list-type") else {
+        return ListType::Atomic;
+    };
+    match found.as_str() {
+        Some("atomic") => ListType::Atomic,
+        Some("set") => ListType::Set,
+        Some("map") => {
+            let keys: Vec<String> = strings(source.get("x-kubernetes-list-map-keys"));
+            if keys.is_empty() {
+                let detail = "must not be empty if x-kubernetes-list-type is map";
+                errors.push(FieldError::required(
+                    join(path, "x-kubernetes-list-map-keys"),
+                    detail,
+                ));
+            }
+            ListType::Map(keys.into_iter().map(Into::into).collect())
+        }
+        _ => {
+            let accepted = ["atomic", "set", "map"].map(Value::from);
+            errors.push(FieldError::not_supported(
+                &join(path, "x-kubernetes-list-type"),
+                found,
+                &accepted,
+            ));
+            ListType::Atomic
+        }
+    }
+}
+
+fn checks(source: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) -> Checks {
+    let number = |name: &str| source.get(name).and_then(Value::as_f64);
+    let count = |name: &str| {
+        source
+            .get(name)
+            .and_then(Value::as_u64)
+            .and_then(|n| usize::try_from(n).ok())
+    };
+    let flag = |name: &str| source.get(name).and_then(Value::as_bool).unwrap_or(false);
+    let pattern = source
+        .get("pattern")
+        .and_then(Value::as_str)
+        .filter(|text| !text.is_empty())
+        .and_then(
+            |text| match RegexBuilder::new(text).size_limit(PATTERN_BYTES).build() {
+                Ok(pattern) => Some(pattern),
+                Err(error) => {
+                    let detail = format!("must be a valid regular expression, but isn't: {error}");
+                    errors.push(FieldError::invalid(join(path, "pattern"), &text.into(), &detail));
+                    None
+                }
+            },
+        );
+    Checks {
+        required: strings(source.get("required")),
+        values: source
+            .get("enum")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default(),
+        minimum: number("minimum"),
+        maximum: number("maximum"),
+        exclusive_minimum: flag("exclusiveMinimum"),
+        exclusive_maximum: flag("exclusiveMaximum"),
+        multiple_of: number("multipleOf"),
+        min_length: count("minLength"),
+        max_length: count("maxLength"),
+        min_items: count("minItems"),
+        max_items: count("maxItems"),
+        min_properties: count("minProperties"),
+        max_properties: count("maxProperties"),
+        unique_items: flag("uniqueItems"),
+        pattern,
+        format: source.get("format").and_then(Value::as_str).map(str::to_owned),
+    }
+}
+
+fn strings(list: Option<&Value>) -> Vec<String> {
+    let list = list
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+}

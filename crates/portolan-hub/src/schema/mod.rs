@@ -1,0 +1,118 @@
+//! Structural schemas, compiled once per kind and version: validate, default, prune.
+//!
+//! The rules are those of CustomResourceDefinition v1. Nothing here knows a kind; the server calls it on every write,
+//! the kinds compile it when a definition changes. CEL rules are carried along as data and not evaluated here.
+
+mod compile;
+mod default;
+mod error;
+mod prune;
+#[cfg(test)]
+mod tests;
+mod typed;
+mod validate;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use regex::Regex;
+use serde_json::Value;
+
+pub(crate) use compile::compile;
+pub(crate) use default::default;
+pub(crate) use error::{Cause, FieldError};
+pub(crate) use prune::prune;
+pub(crate) use validate::validate;
+
+/// A compiled schema node.
+#[derive(Debug, Default)]
+pub(crate) struct Schema {
+    pub(crate) kind: Option<Kind>,
+    pub(crate) nullable: bool,
+    pub(crate) default: Option<Value>,
+    pub(crate) properties: BTreeMap<String, Schema>,
+    /// The schema of values under keys that are not properties.
+    pub(crate) additional: Option<Box<Schema>>,
+    pub(crate) items: Option<Box<Schema>>,
+    pub(crate) preserve_unknown: bool,
+    pub(crate) int_or_string: bool,
+    pub(crate) embedded_resource: bool,
+    pub(crate) list: ListType,
+    /// `x-kubernetes-map-type: atomic`.
+    pub(crate) atomic: bool,
+    checks: Checks,
+    all_of: Vec<Schema>,
+    any_of: Vec<Schema>,
+    one_of: Vec<Schema>,
+    not: Option<Box<Schema>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Object,
+    Array,
+    String,
+    Integer,
+    Number,
+    Boolean,
+}
+
+/// `x-kubernetes-list-type`.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) enum ListType {
+    #[default]
+    Atomic,
+    Set,
+    /// Items are told apart by these keys.
+    Map(Vec<Cow<'static, str>>),
+}
+
+/// The value validations of one node.
+#[derive(Debug, Default)]
+struct Checks {
+    required: Vec<String>,
+    values: Vec<Value>,
+    minimum: Option<f64>,
+    maximum: Option<f64>,
+    exclusive_minimum: bool,
+    exclusive_maximum: bool,
+    multiple_of: Option<f64>,
+    min_length: Option<usize>,
+    max_length: Option<usize>,
+    min_items: Option<usize>,
+    max_items: Option<usize>,
+    min_properties: Option<usize>,
+    max_properties: Option<usize>,
+    unique_items: bool,
+    pattern: Option<Regex>,
+    format: Option<String>,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Object => "object",
+            Kind::Array => "array",
+            Kind::String => "string",
+            Kind::Integer => "integer",
+            Kind::Number => "number",
+            Kind::Boolean => "boolean",
+        }
+    }
+}
+
+impl Schema {
+    /// The schema for the value under `key`, if one is declared.
+    fn field(&self, key: &str) -> Option<&Schema> {
+        self.properties.get(key).or(self.additional.as_deref())
+    }
+}
+
+/// `parent.key`, without a leading dot at the root.
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{path}.{key}")
+    }
+}

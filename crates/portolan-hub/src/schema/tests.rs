@@ -1,0 +1,121 @@
+use serde_json::json;
+
+use super::*;
+
+fn widget() -> Schema {
+    let source = json!({
+        "type": "object",
+        "required": ["spec"],
+        "properties": {"spec": {
+            "type": "object",
+            "required": ["size"],
+            "properties": {
+                "size": {"type": "integer", "minimum": 0, "maximum": 9},
+                "colour": {"type": "string", "enum": ["red", "blue"], "default": "red"},
+                "port": {"x-kubernetes-int-or-string": true},
+                "tags": {"type": "array", "x-kubernetes-list-type": "set", "maxItems": 3, "items": {"type": "string", "pattern": "^[a-z]+$"}},
+                "parts": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+                    "items": {"type": "object", "properties": {"name": {"type": "string"}, "count": {"type": "integer", "default": 1}}}},
+                "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {"known": {"type": "object", "properties": {}}}},
+                "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+                "maybe": {"type": "string", "nullable": true},
+                "nested": {"type": "object", "default": {}, "properties": {"deep": {"type": "boolean", "default": true}}},
+                "template": {"type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true}
+            }
+        }}
+    });
+    compile(&source, "").unwrap()
+}
+
+fn errors(spec: Value) -> Vec<String> {
+    validate(&widget(), &json!({"spec": spec}), "")
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+#[test]
+fn violations_are_worded_as_kubernetes_words_them() {
+    let cases = [
+        (json!({}), "spec.size: Required value"),
+        (
+            json!({"size": "x"}),
+            r#"spec.size: Invalid value: "string": spec.size in body must be of type integer: "string""#,
+        ),
+        (
+            json!({"size": -1}),
+            "spec.size: Invalid value: -1: spec.size in body should be greater than or equal to 0",
+        ),
+        (
+            json!({"size": 1, "colour": "c"}),
+            r#"spec.colour: Unsupported value: "c": supported values: "red", "blue""#,
+        ),
+        (
+            json!({"size": 1, "tags": ["A"]}),
+            r#"spec.tags[0]: Invalid value: "A": spec.tags[0] in body should match '^[a-z]+$'"#,
+        ),
+        (
+            json!({"size": 1, "tags": ["a", "a"]}),
+            r#"spec.tags[1]: Duplicate value: "a""#,
+        ),
+        (
+            json!({"size": 1, "tags": ["a", "b", "c", "d"]}),
+            "spec.tags: Too many: 4: must have at most 3 items",
+        ),
+        (
+            json!({"size": 1, "parts": [{"name": "a"}, {"name": "a"}]}),
+            r#"spec.parts[1]: Duplicate value: {"name":"a"}"#,
+        ),
+        (
+            json!({"size": 1, "port": true}),
+            r#"spec.port: Invalid value: "boolean": spec.port in body must be of type integer,string: "boolean""#,
+        ),
+        (
+            json!({"size": 1, "labels": {"a": 1}}),
+            r#"spec.labels.a: Invalid value: "integer": spec.labels.a in body must be of type string: "integer""#,
+        ),
+        (
+            json!({"size": 1, "template": {"kind": "A"}}),
+            "spec.template.apiVersion: Required value: must not be empty",
+        ),
+    ];
+    for (spec, expected) in cases {
+        assert_eq!(errors(spec), [expected]);
+    }
+    assert!(errors(json!({"size": 1.0, "port": "http", "maybe": null})).is_empty());
+}
+
+#[test]
+fn defaults_complete_each_other_and_nulls_are_dropped() {
+    let mut value = json!({"spec": {"size": null, "colour": null, "maybe": null, "parts": [{"name": "a"}]}});
+    default(&widget(), &mut value);
+    assert_eq!(
+        value,
+        json!({"spec": {"colour": "red", "maybe": null, "nested": {"deep": true}, "parts": [{"name": "a", "count": 1}]}})
+    );
+}
+
+#[test]
+fn unknown_fields_are_dropped_and_named() {
+    let mut value = json!({
+        "apiVersion": "v1", "kind": "Widget", "metadata": {"name": "a"}, "other": 1,
+        "spec": {"free": {"any": 1, "known": {"gone": 1}}, "parts": [{"name": "a", "x": 1}], "template": {"kind": "A"}}
+    });
+    assert_eq!(
+        prune(&widget(), &mut value),
+        ["other", "spec.free.known.gone", "spec.parts[0].x"]
+    );
+    assert_eq!(value["spec"]["free"], json!({"any": 1, "known": {}}));
+    assert_eq!(value["metadata"]["name"], "a");
+}
+
+#[test]
+fn a_broken_schema_names_the_field() {
+    let errors = compile(
+        &json!({"type": "objekt", "properties": {"a": {"pattern": "("}}}),
+        "schema",
+    )
+    .unwrap_err();
+    let fields: Vec<_> = errors.iter().map(|error| error.field.as_str()).collect();
+    assert_eq!(fields, ["schema.properties[a].pattern", "schema.type"]);
+}

@@ -1,0 +1,265 @@
+//! Checks a document against a schema and reports every violation.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::{Checks, FieldError, Kind, ListType, Schema, join};
+
+/// One document reports at most this many; nobody reads more.
+const MOST: usize = 100;
+
+/// Every violation of `schema` in `value`, in document order.
+pub(crate) fn validate(schema: &Schema, value: &Value, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    node(schema, value, path, &mut errors);
+    errors.truncate(MOST);
+    errors
+}
+
+fn node(schema: &Schema, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    if errors.len() >= MOST || (value.is_null() && schema.nullable) {
+        return;
+    }
+    if let Some(error) = type_error(schema, value, path) {
+        errors.push(error);
+        return;
+    }
+    enumeration(&schema.checks, value, path, errors);
+    match value {
+        Value::Object(map) => {
+            let before = errors.len();
+            object_checks(&schema.checks, map, path, errors);
+            if schema.embedded_resource && errors.len() == before {
+                for field in ["apiVersion", "kind"] {
+                    if map
+                        .get(field)
+                        .and_then(Value::as_str)
+                        .unwrap_or_default()
+                        .is_empty()
+                    {
+                        errors.push(FieldError::required(join(path, field), "must not be empty"));
+                    }
+                }
+            }
+            for (key, value) in map {
+                if let Some(field) = schema.field(key) {
+                    node(field, value, &join(path, key), errors);
+                }
+            }
+        }
+        Value::Array(items) => {
+            array_checks(&schema.checks, items, path, errors);
+            list_checks(schema, items, path, errors);
+            if let Some(schema) = &schema.items {
+                for (i, item) in items.iter().enumerate() {
+                    node(schema, item, &format!("{path}[{i}]"), errors);
+                }
+            }
+        }
+        Value::String(text) => string_checks(&schema.checks, text, value, path, errors),
+        Value::Number(number) => {
+            if let Some(number) = number.as_f64() {
+                number_checks(&schema.checks, number, value, path, errors);
+            }
+        }
+        _ => {}
+    }
+    junctors(schema, value, path, errors);
+}
+
+fn type_error(schema: &Schema, value: &Value, path: &str) -> Option<FieldError> {
+    if schema.int_or_string {
+        let fits = matches!(value, Value::String(_)) || is_integer(value);
+        return (!fits).then(|| FieldError::type_invalid(path, value, "integer,string"));
+    }
+    let kind = schema.kind?;
+    let fits = match kind {
+        Kind::Object => value.is_object(),
+        Kind::Array => value.is_array(),
+        Kind::String => value.is_string(),
+        Kind::Integer => is_integer(value),
+        Kind::Number => value.is_number(),
+        Kind::Boolean => value.is_boolean(),
+    };
+    (!fits).then(|| FieldError::type_invalid(path, value, kind.name()))
+}
+
+/// `1.0` is an integer to Kubernetes.
+fn is_integer(value: &Value) -> bool {
+    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+}
+
+fn enumeration(checks: &Checks, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    if !checks.values.is_empty() && !checks.values.contains(value) {
+        errors.push(FieldError::not_supported(path, value, &checks.values));
+    }
+}
+
+fn object_checks(
+    checks: &Checks,
+    map: &serde_json::Map<String, Value>,
+    path: &str,
+    errors: &mut Vec<FieldError>,
+) {
+    for name in &checks.required {
+        if !map.contains_key(name) {
+            errors.push(FieldError::required(join(path, name), ""));
+        }
+    }
+    let found = map.len();
+    if let Some(limit) = checks.max_properties.filter(|limit| found > *limit) {
+        errors.push(FieldError::too_many(path, found, limit));
+    }
+    if let Some(limit) = checks.min_properties.filter(|limit| found < *limit) {
+        let detail = format!("{path} in body should have at least {limit} properties");
+        errors.push(FieldError::invalid(path, &found.into(), &detail));
+    }
+}
+
+fn array_checks(checks: &Checks, items: &[Value], path: &str, errors: &mut Vec<FieldError>) {
+    let found = items.len();
+    if let Some(limit) = checks.max_items.filter(|limit| found > *limit) {
+        errors.push(FieldError::too_many(path, found, limit));
+    }
+    if let Some(limit) = checks.min_items.filter(|limit| found < *limit) {
+        let detail = format!("{path} in body should have at least {limit} items");
+        errors.push(FieldError::invalid(path, &found.into(), &detail));
+    }
+    if checks.unique_items {
+        duplicates(items, path, errors, Value::to_string);
+    }
+}
+
+fn list_checks(schema: &Schema, items: &[Value], path: &str, errors: &mut Vec<FieldError>) {
+    match &schema.list {
+        ListType::Atomic => {}
+        ListType::Set => duplicates(items, path, errors, Value::to_string),
+        ListType::Map(keys) => {
+            let part = |item: &Value| -> Value {
+                let own = |key: &Cow<'static, str>| {
+                    let default = schema.items.as_ref();
+                    let default =
+                        default.and_then(|items| items.properties.get(key.as_ref())?.default.clone());
+                    item.get(key.as_ref())
+                        .cloned()
+                        .or(default)
+                        .map(|value| (key.to_string(), value))
+                };
+                keys.iter()
+                    .filter_map(own)
+                    .collect::<serde_json::Map<_, _>>()
+                    .into()
+            };
+            let mut seen = HashSet::new();
+            for (i, item) in items.iter().enumerate().filter(|(_, item)| item.is_object()) {
+                let part = part(item);
+                if !seen.insert(part.to_string()) {
+                    errors.push(FieldError::duplicate(format!("{path}[{i}]"), &part));
+                }
+            }
+        }
+    }
+}
+
+fn duplicates(items: &[Value], path: &str, errors: &mut Vec<FieldError>, text: impl Fn(&Value) -> String) {
+    let mut seen = HashSet::new();
+    for (i, item) in items.iter().enumerate() {
+        if !seen.insert(text(item)) {
+            errors.push(FieldError::duplicate(format!("{path}[{i}]"), item));
+        }
+    }
+}
+
+fn string_checks(checks: &Checks, text: &str, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let length = text.chars().count();
+    if let Some(limit) = checks.max_length.filter(|limit| length > *limit) {
+        errors.push(FieldError::too_long(path, limit));
+    }
+    if let Some(limit) = checks.min_length.filter(|limit| length < *limit) {
+        let detail = format!("{path} in body should be at least {limit} chars long");
+        errors.push(FieldError::invalid(path, value, &detail));
+    }
+    if let Some(pattern) = checks.pattern.as_ref().filter(|pattern| !pattern.is_match(text)) {
+        let detail = format!("{path} in body should match '{pattern}'");
+        errors.push(FieldError::invalid(path, value, &detail));
+    }
+    let well_formed = match checks.format.as_deref() {
+        Some("date-time") => text.parse::<jiff::Timestamp>().is_ok(),
+        Some("date") => text.parse::<jiff::civil::Date>().is_ok(),
+        Some("uuid") => uuid::Uuid::try_parse(text).is_ok(),
+        Some("ipv4") => text.parse::<std::net::Ipv4Addr>().is_ok(),
+        Some("ipv6") => text.parse::<std::net::Ipv6Addr>().is_ok(),
+        _ => true,
+    };
+    if let (false, Some(format)) = (well_formed, &checks.format) {
+        let detail = format!("{path} in body must be of type {format}: {value}");
+        errors.push(FieldError::invalid(path, value, &detail));
+    }
+}
+
+fn number_checks(checks: &Checks, number: f64, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let mut fail = |detail: String| {
+        errors.push(FieldError::invalid(
+            path,
+            value,
+            &format!("{path} in body {detail}"),
+        ))
+    };
+    match checks.minimum {
+        Some(limit) if checks.exclusive_minimum && number <= limit => {
+            fail(format!("should be greater than {limit}"))
+        }
+        Some(limit) if number < limit => fail(format!("should be greater than or equal to {limit}")),
+        _ => {}
+    }
+    match checks.maximum {
+        Some(limit) if checks.exclusive_maximum && number >= limit => {
+            fail(format!("should be less than {limit}"))
+        }
+        Some(limit) if number > limit => fail(format!("should be less than or equal to {limit}")),
+        _ => {}
+    }
+    if let Some(step) = checks
+        .multiple_of
+        .filter(|step| *step != 0.0 && (number / step).fract() != 0.0)
+    {
+        fail(format!("should be a multiple of {step}"));
+    }
+    let range = match checks.format.as_deref() {
+        Some("int32") => Some((f64::from(i32::MIN), f64::from(i32::MAX))),
+        _ => None,
+    };
+    if range.is_some_and(|(low, high)| number < low || number > high) {
+        fail("must be of type int32".to_owned());
+    }
+}
+
+fn junctors(schema: &Schema, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    for branch in &schema.all_of {
+        node(branch, value, path, errors);
+    }
+    let fits = |branch: &Schema| {
+        let mut errors = Vec::new();
+        node(branch, value, path, &mut errors);
+        errors.is_empty()
+    };
+    let mut fail = |detail: &str| {
+        errors.push(FieldError::invalid(
+            path,
+            value,
+            &format!("{path} in body must validate {detail}"),
+        ));
+    };
+    if !schema.any_of.is_empty() && !schema.any_of.iter().any(fits) {
+        fail("at least one schema (anyOf)");
+    }
+    if !schema.one_of.is_empty() && schema.one_of.iter().filter(|branch| fits(branch)).count() != 1 {
+        fail("one and only one schema (oneOf)");
+    }
+    if schema.not.as_deref().is_some_and(fits) {
+        let detail = format!("{path} in body must not validate the schema (not)");
+        errors.push(FieldError::invalid(path, value, &detail));
+    }
+}

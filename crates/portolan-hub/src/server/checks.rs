@@ -1,0 +1,112 @@
+//! What is looked at on every write before anything is kept: is it what it says it is, and is it valid?
+
+use serde_json::Value;
+
+use super::call::{Call, FieldValidation};
+use super::metadata;
+use super::status::{Answer, Failure};
+use crate::kinds::{Resource, prepare};
+use crate::schema::{self, Cause, FieldError};
+
+/// Checks what the body says it is, drops what is unknown, and says so as the client asked.
+pub(super) fn decode(call: &Call, object: &mut Value) -> Answer<Vec<String>> {
+    let resource = &call.resource;
+    let (version, kind) = (resource.api_version(), resource.kind.as_str());
+    let said = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
+    if resource.traits.custom && said("kind").is_empty() {
+        return Err(Failure::bad_request(format!(
+            "Object 'Kind' is missing in '{object}'"
+        )));
+    }
+    if !said("apiVersion").is_empty() && said("apiVersion") != version {
+        return Err(Failure::bad_request(format!(
+            "the API version in the data ({}) does not match the expected API version ({version})",
+            said("apiVersion")
+        )));
+    }
+    if !said("kind").is_empty() && said("kind") != kind {
+        return Err(Failure::bad_request(format!(
+            "{} in version {:?} cannot be handled as a {kind}: the kind in the data does not match the expected kind",
+            said("kind"),
+            resource.version,
+        )));
+    }
+    metadata::check_types(object).map_err(|why| handled_as(resource, &why))?;
+    object["apiVersion"] = version.into();
+    object["kind"] = kind.into();
+    let mut unknown = schema::prune(&resource.schema, object);
+    unknown.extend(metadata::tidy(object));
+    let unknown = unknown
+        .into_iter()
+        .map(|field| format!("unknown field {field:?}"));
+    let twice = call
+        .duplicates()
+        .into_iter()
+        .map(|field| format!("duplicate field {field:?}"));
+    let unknown: Vec<_> = twice.chain(unknown).collect();
+    match call.field_validation()? {
+        FieldValidation::Strict if !unknown.is_empty() => Err(handled_as(
+            resource,
+            &format!("strict decoding error: {}", unknown.join(", ")),
+        )),
+        FieldValidation::Warn => Ok(unknown),
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn handled_as(resource: &Resource, why: &str) -> Failure {
+    let kind = &resource.kind;
+    Failure::bad_request(format!(
+        "{kind} in version {:?} cannot be handled as a {kind}: {why}",
+        resource.version
+    ))
+}
+
+pub(super) fn validate(resource: &Resource, object: &Value, live: Option<&Value>) -> Answer<()> {
+    let errors = schema::validate(&resource.schema, object, "");
+    // Built-in kinds are typed in Kubernetes: a wrong type is not decoded at all.
+    if let Some(error) = errors
+        .iter()
+        .find(|error| !resource.traits.custom && error.cause == Cause::TypeInvalid)
+    {
+        return Err(handled_as(resource, &format!("json: cannot unmarshal: {error}")));
+    }
+    let mut all = metadata::check(resource, object);
+    all.extend(live.and_then(|live| metadata::check_finalizers(live, object)));
+    all.extend(errors);
+    all.extend(prepare::check(resource, object, live));
+    if all.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::invalid(resource, metadata::text(object, "name"), &all))
+}
+
+/// Optimistic concurrency: the uid and resourceVersion that the object carries must be the live ones.
+pub(super) fn check_versions(
+    resource: &Resource,
+    name: &str,
+    live: &Value,
+    object: &mut Value,
+) -> Answer<()> {
+    let current = metadata::text(live, "resourceVersion");
+    let given = metadata::text(object, "resourceVersion");
+    if given.is_empty() || given == "0" {
+        if !resource.traits.unconditional_update {
+            let error = FieldError::invalid(
+                "metadata.resourceVersion",
+                &0.into(),
+                "must be specified for an update",
+            );
+            return Err(Failure::invalid(resource, name, &[error]));
+        }
+        metadata::of(object).insert("resourceVersion".into(), current.into());
+    } else if given != current {
+        return Err(Failure::modified(resource, name));
+    }
+    let (uid, live_uid) = (metadata::text(object, "uid"), metadata::text(live, "uid"));
+    if !uid.is_empty() && uid != live_uid {
+        let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {live_uid}");
+        return Err(Failure::conflict(resource, name, &why));
+    }
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! Deleting: preconditions, propagation policies, finalizers.
+//!
+//! An object that something holds is only marked; the last finalizer to go takes it away (see [`super::write`]).
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::call::Call;
+use super::read::Listing;
+use super::request::Query;
+use super::status::{Answer, Failure};
+use super::write::{Done, Object, is_free};
+use super::{Core, metadata};
+use crate::kinds::{Resource, definition};
+use crate::store::{Change, Expect, Key, Stored, Write, WriteError};
+
+pub(crate) const ORPHAN: &str = "orphan";
+pub(crate) const FOREGROUND: &str = "foregroundDeletion";
+/// Namespaces a server cannot do without.
+const KEPT_NAMESPACES: &[&str] = &["default", "kube-system", "kube-public"];
+
+/// What becomes of the objects that an object owns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Propagation {
+    Background,
+    Foreground,
+    Orphan,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DeleteOptions {
+    pub(crate) propagation: Option<Propagation>,
+    pub(crate) uid: Option<String>,
+    pub(crate) resource_version: Option<String>,
+    pub(crate) dry_run: bool,
+}
+
+impl DeleteOptions {
+    /// From the body, where the query has no say.
+    pub(crate) fn parse(body: &[u8], query: &Query) -> Answer<Self> {
+        let body: Value = if body.iter().all(u8::is_ascii_whitespace) || body.starts_with(b"k8s\0") {
+            Value::Null
+        } else {
+            serde_json::from_slice(body)
+                .map_err(|error| Failure::bad_request(format!("couldn't decode DeleteOptions: {error}")))?
+        };
+        let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
+        let orphan = body.get("orphanDependents").and_then(Value::as_bool);
+        let propagation = match text("/propagationPolicy").or_else(|| query.get("propagationPolicy")) {
+            Some("Background") => Some(Propagation::Background),
+            Some("Foreground") => Some(Propagation::Foreground),
+            Some("Orphan") => Some(Propagation::Orphan),
+            Some(other) => {
+                let message = format!(
+                    "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Unsupported value: {other:?}: supported \
+                     values: \"Foreground\", \"Background\", \"Orphan\", \"nil\""
+                );
+                return Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message));
+            }
+            None => orphan.map(|orphan| {
+                if orphan {
+                    Propagation::Orphan
+                } else {
+                    Propagation::Background
+                }
+            }),
+        };
+        let listed = body["dryRun"]
+            .as_array()
+            .is_some_and(|list| list.iter().any(|item| item == "All"));
+        Ok(Self {
+            propagation,
+            uid: text("/preconditions/uid").map(str::to_owned),
+            resource_version: text("/preconditions/resourceVersion").map(str::to_owned),
+            dry_run: listed || query.get("dryRun") == Some("All"),
+        })
+    }
+
+    fn check(&self, resource: &Resource, object: &Stored) -> Answer<()> {
+        let compare = |what: &str, wanted: &Option<String>, found: &str| match wanted {
+            Some(wanted) if wanted != found => {
+                let why = format!("{what} in precondition: {wanted}, {what} in object meta: {found}");
+                let why = format!("Precondition failed: {why}");
+                Err(Failure::conflict(resource, object.key().name(), &why))
+            }
+            _ => Ok(()),
+        };
+        compare("UID", &self.uid, &object.meta().uid)?;
+        compare(
+            "ResourceVersion",
+            &self.resource_version,
+            &object.revision().to_string(),
+        )
+    }
+}
+
+/// What a deletion did.
+#[derive(Debug)]
+pub(crate) enum Deleted {
+    /// The object is gone; this was its last state.
+    Gone(Arc<Stored>),
+    /// The object is marked, and something holds it.
+    Held(Object),
+}
+
+impl Core {
+    pub(crate) async fn delete_one(&self, call: &Call) -> Answer<Done> {
+        let options = DeleteOptions::parse(&call.body, &call.query)?;
+        let deleted = self
+            .delete(&call.resource, &call.key(call.name()), &options)
+            .await?;
+        let object = match deleted {
+            Deleted::Held(object) => object,
+            Deleted::Gone(object) => Object::Value(json!({
+                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+                "details": {
+                    "name": call.name(), "group": call.resource.group, "kind": call.resource.plural,
+                    "uid": object.meta().uid,
+                },
+            })),
+        };
+        Ok(Done {
+            code: StatusCode::OK,
+            object,
+            warnings: Vec::new(),
+        })
+    }
+
+    /// Deletes what a list with the same parameters shows, and answers with that list.
+    pub(crate) async fn delete_collection(&self, call: &Call) -> Answer<Listing> {
+        let options = DeleteOptions::parse(&call.body, &call.query)?;
+        let listing = self.list(call).await?;
+        for object in &listing.objects {
+            match self.delete(&call.resource, object.key(), &options).await {
+                Err(failure) if failure.code() == StatusCode::NOT_FOUND => {}
+                other => {
+                    other?;
+                }
+            }
+        }
+        Ok(listing)
+    }
+
+    /// Deletes one object, or marks it.
+    pub(crate) async fn delete(
+        &self,
+        resource: &Resource,
+        key: &Key,
+        options: &DeleteOptions,
+    ) -> Answer<Deleted> {
+        let name = key.name();
+        if resource.plural == "namespaces" && resource.group.is_empty() && KEPT_NAMESPACES.contains(&name) {
+            return Err(Failure::forbidden(
+                resource,
+                name,
+                "this namespace may not be deleted",
+            ));
+        }
+        loop {
+            let live = self
+                .store
+                .get(key)
+                .ok_or_else(|| Failure::not_found(resource, name))?;
+            options.check(resource, &live)?;
+            let mut object = live.value();
+            self.mark(resource, &mut object, options.propagation);
+            let free = is_free(resource, &object);
+            if options.dry_run {
+                return Ok(if free {
+                    Deleted::Gone(live)
+                } else {
+                    Deleted::Held(Object::Stored(live))
+                });
+            }
+            if !free && object == live.value() {
+                return Ok(Deleted::Held(Object::Stored(live)));
+            }
+            let change = if free {
+                Change::Delete(None)
+            } else {
+                Change::Put(object)
+            };
+            let write = Write {
+                key: key.clone(),
+                expect: Expect::Revision(live.revision()),
+                change,
+            };
+            match self.store.write(write).await {
+                Ok(stored) => {
+                    let stored = self.after_write(resource, stored).await;
+                    return Ok(if free {
+                        Deleted::Gone(stored)
+                    } else {
+                        Deleted::Held(Object::Stored(stored))
+                    });
+                }
+                Err(WriteError::Conflict { .. }) => {}
+                Err(error) => return Err(Failure::write(resource, name, &error)),
+            }
+        }
+    }
+
+    /// Sets the deletion's time and finalizers, as if it could not be carried out at once.
+    fn mark(&self, resource: &Resource, object: &mut Value, propagation: Option<Propagation>) {
+        let mut finalizers = metadata::finalizers(object);
+        if let Some(policy) = propagation {
+            finalizers.retain(|finalizer| finalizer != ORPHAN && finalizer != FOREGROUND);
+            match policy {
+                Propagation::Background => {}
+                Propagation::Foreground => finalizers.push(FOREGROUND.into()),
+                Propagation::Orphan => finalizers.push(ORPHAN.into()),
+            }
+        }
+        if resource.group == definition::GROUP
+            && resource.plural == definition::PLURAL
+            && metadata::text(object, "deletionTimestamp").is_empty()
+            && !finalizers
+                .iter()
+                .any(|finalizer| finalizer == definition::FINALIZER)
+        {
+            finalizers.push(definition::FINALIZER.into());
+        }
+        metadata::set_finalizers(object, finalizers);
+        if !metadata::text(object, "deletionTimestamp").is_empty() || is_free(resource, object) {
+            return;
+        }
+        let now = self.clock.stamp();
+        let generation = object["metadata"]["generation"].as_i64();
+        let metadata = metadata::of(object);
+        metadata.insert("deletionTimestamp".into(), now.into());
+        metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
+        if let Some(generation) = generation {
+            metadata.insert("generation".into(), (generation + 1).into());
+        }
+        if resource.group.is_empty() && resource.kind == "Namespace" {
+            object["status"]["phase"] = "Terminating".into();
+        }
+    }
+}

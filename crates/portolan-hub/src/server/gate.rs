@@ -1,0 +1,212 @@
+//! The gate: who asks, and whether they may. Every request passes it.
+//!
+//! The index of roles follows the store's history and is brought up to date before each decision, so a role that was
+//! taken away counts for nothing from the moment its removal was answered.
+
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, StatusCode};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::Core;
+use super::call::Call;
+use super::status::{Answer, Failure};
+use crate::access::account_tokens::{Account, AccountTokens};
+use crate::access::rbac::{self, Decision, Kind, Rbac, Request, Target};
+use crate::access::tokens::Tokens;
+use crate::access::{Identity, MASTERS, authenticate, reviews};
+use crate::store::{Key, Store};
+
+/// What a connection says about who is at its other end.
+#[derive(Debug, Clone)]
+pub(crate) enum Peer {
+    /// In process: whoever holds the service is this user.
+    Known(Identity),
+    /// On a socket: the user of the client certificate, if one was shown; headers may name another credential.
+    Remote(Option<Identity>),
+}
+
+impl Peer {
+    pub(crate) fn admin() -> Self {
+        Peer::Known(Identity::authenticated("system:admin", [MASTERS]))
+    }
+}
+
+/// Credentials and roles.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    tokens: RwLock<Tokens>,
+    accounts: AccountTokens,
+    roles: Mutex<Roles>,
+}
+
+#[derive(Debug, Default)]
+struct Roles {
+    revision: u64,
+    index: Rbac,
+}
+
+impl Gate {
+    pub(crate) fn new(accounts: AccountTokens) -> Self {
+        Self {
+            tokens: RwLock::default(),
+            accounts,
+            roles: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn add_token(&self, token: &str, identity: Identity) {
+        self.tokens
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .add(token, identity, None);
+    }
+
+    fn identify(&self, peer: &Peer, headers: &HeaderMap, store: &Store, now: Timestamp) -> Answer<Identity> {
+        let certificate = match peer {
+            Peer::Known(identity) => return Ok(identity.clone()),
+            Peer::Remote(certificate) => certificate.clone(),
+        };
+        let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
+        let identity = authenticate(header, certificate, &tokens, Some(&self.accounts), now)
+            .map_err(|refused| Failure::from_status(&refused.status()))?;
+        // A token outlives its account only on paper.
+        if let Some((namespace, name)) = account_of(&identity) {
+            let key = Key::new("", "serviceaccounts", namespace, name);
+            let lives = store
+                .get(&key)
+                .is_some_and(|account| account.meta().uid == identity.uid);
+            if !lives && !identity.uid.is_empty() {
+                return Err(Failure::new(
+                    StatusCode::UNAUTHORIZED,
+                    "Unauthorized",
+                    "Unauthorized",
+                ));
+            }
+        }
+        Ok(identity)
+    }
+
+    /// The roles as they are in the store now.
+    fn roles(&self, store: &Store) -> MutexGuard<'_, Roles> {
+        let mut roles = self.roles.lock().unwrap_or_else(PoisonError::into_inner);
+        let prefix = format!("{}/", rbac::GROUP);
+        match store.events(&prefix, roles.revision, usize::MAX) {
+            Ok((events, revision)) => {
+                for event in events {
+                    let object = event.object.value();
+                    let kind = object["kind"].as_str().and_then(Kind::from_name);
+                    match kind {
+                        Some(kind) if event.deleted => {
+                            let key = event.object.key();
+                            roles.index.remove(kind, key.namespace(), key.name());
+                        }
+                        _ => roles.index.apply(&object),
+                    }
+                }
+                roles.revision = revision;
+            }
+            Err(_) => {
+                let range = store.range(&prefix);
+                let objects: Vec<Value> = range.objects.iter().map(|object| object.value()).collect();
+                *roles = Roles {
+                    revision: range.revision,
+                    index: Rbac::of(&objects),
+                };
+            }
+        }
+        roles
+    }
+}
+
+fn account_of(identity: &Identity) -> Option<(&str, &str)> {
+    identity
+        .user
+        .strip_prefix("system:serviceaccount:")?
+        .split_once(':')
+}
+
+impl Core {
+    pub(crate) fn add_token(&self, token: &str, identity: Identity) {
+        self.gate.add_token(token, identity);
+    }
+
+    pub(crate) fn identify(&self, peer: &Peer, headers: &HeaderMap) -> Answer<Identity> {
+        self.gate.identify(peer, headers, &self.store, self.clock.now())
+    }
+
+    pub(crate) fn authorize(&self, identity: &Identity, verb: &str, target: Target<'_>) -> Answer<()> {
+        if identity.is_in(MASTERS) {
+            return Ok(());
+        }
+        let request = Request {
+            identity,
+            verb,
+            target,
+        };
+        let roles = self.gate.roles(&self.store);
+        match roles.index.decide(&request) {
+            Decision::Allowed(_) => Ok(()),
+            Decision::Denied(denial) => Err(Failure::from_status(&denial.status(&request))),
+        }
+    }
+
+    /// Nobody grants more than they have.
+    pub(crate) fn check_escalation(&self, call: &Call, object: &Value, old: Option<&Value>) -> Answer<()> {
+        let resource = &call.resource;
+        let Some(kind) = Kind::from_name(&resource.kind).filter(|_| resource.group == rbac::GROUP) else {
+            return Ok(());
+        };
+        let roles = self.gate.roles(&self.store);
+        let checked = match kind {
+            Kind::Role | Kind::ClusterRole => roles.index.check_role(&call.identity, kind, old, object),
+            Kind::RoleBinding | Kind::ClusterRoleBinding => {
+                roles.index.check_binding(&call.identity, kind, old, object)
+            }
+        };
+        let name = object
+            .pointer("/metadata/name")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        checked.map_err(|escalation| Failure::from_status(&escalation.status(&resource.plural, name)))
+    }
+
+    /// Answers a review: a question that is asked by creating an object.
+    pub(crate) fn review(&self, call: &Call, review: &Value) -> Answer<Value> {
+        let roles = self.gate.roles(&self.store);
+        let (index, identity) = (&roles.index, &call.identity);
+        let kind = call.resource.kind.as_str();
+        let answer = match kind {
+            "SelfSubjectAccessReview" => reviews::self_subject_access_review(index, identity, review),
+            "SelfSubjectRulesReview" => reviews::self_subject_rules_review(index, identity, review),
+            "SubjectAccessReview" => reviews::subject_access_review(index, review),
+            "LocalSubjectAccessReview" => {
+                reviews::local_subject_access_review(index, call.namespace(), review)
+            }
+            _ => Ok(reviews::self_subject_review(identity)),
+        };
+        answer.map_err(|error| Failure::from_status(&error.status()))
+    }
+
+    /// A token for a service account.
+    pub(crate) fn account_token(&self, call: &Call) -> Answer<Value> {
+        let stored = self.store.get(&call.key(call.name()));
+        let stored = stored.ok_or_else(|| Failure::not_found(&call.resource, call.name()))?;
+        let account = Account {
+            namespace: call.namespace().to_owned(),
+            name: call.name().to_owned(),
+            uid: stored.meta().uid.clone(),
+        };
+        let request = call.object()?;
+        self.gate
+            .accounts
+            .answer(&account, &request, self.clock.now())
+            .map_err(|error| {
+                let message = format!("TokenRequest.authentication.k8s.io \"\" is invalid: {error}");
+                Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
+            })
+    }
+}

@@ -1,0 +1,116 @@
+//! A socket in front of the service: HTTP/1.1 and HTTP/2, with TLS if there is a configuration for it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+
+use super::{Peer, Service};
+use crate::access::certificates;
+
+/// Finds clients that vanished without a word.
+const KEEP_ALIVE: std::time::Duration = std::time::Duration::from_secs(30);
+/// A client that does not finish its handshake or its headers by then is gone.
+const HANDSHAKE: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// A bound socket that has not been served yet.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    socket: TcpListener,
+    address: SocketAddr,
+}
+
+impl Listener {
+    pub(crate) async fn bind(address: SocketAddr) -> std::io::Result<Self> {
+        let socket = TcpListener::bind(address).await?;
+        let address = socket.local_addr()?;
+        Ok(Self { socket, address })
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until told to stop, then lets what is running come to its end.
+    pub(crate) async fn serve(
+        self,
+        service: Service,
+        tls: Option<Arc<ServerConfig>>,
+        mut stopping: watch::Receiver<bool>,
+    ) {
+        let acceptor = tls.map(TlsAcceptor::from);
+        let mut connections = JoinSet::new();
+        loop {
+            let accepted = tokio::select! {
+                accepted = self.socket.accept() => accepted,
+                _ = stopping.wait_for(|stopping| *stopping) => break,
+                Some(_) = connections.join_next() => continue,
+            };
+            // An error here is of one connection, or of too many open files, which passes.
+            let Ok((stream, _)) = accepted else {
+                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+                continue;
+            };
+            let (service, stopping, acceptor) = (service.clone(), stopping.clone(), acceptor.clone());
+            connections.spawn(async move { accept(stream, service, acceptor, stopping).await });
+        }
+        while connections.join_next().await.is_some() {}
+    }
+}
+
+async fn accept(
+    stream: TcpStream,
+    service: Service,
+    acceptor: Option<TlsAcceptor>,
+    stopping: watch::Receiver<bool>,
+) {
+    // Small events must not wait for more.
+    let _ = stream.set_nodelay(true);
+    match acceptor {
+        // Without TLS there are no credentials; the service says who everybody is.
+        None => connection(stream, service, stopping).await,
+        Some(acceptor) => {
+            if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
+                let certificate = stream
+                    .get_ref()
+                    .1
+                    .peer_certificates()
+                    .and_then(|chain| chain.first());
+                let peer = Peer::Remote(certificate.and_then(certificates::identity));
+                connection(stream, service.with_peer(peer), stopping).await;
+            }
+        }
+    }
+}
+
+/// A client that misbehaves or vanishes ends its own connection and nothing else.
+async fn connection(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    service: Service,
+    mut stopping: watch::Receiver<bool>,
+) {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HANDSHAKE);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(KEEP_ALIVE);
+    let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = stopping.wait_for(|stopping| *stopping) => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}

@@ -1,0 +1,292 @@
+//! `metadata`: what the server sets, what it keeps, what it checks.
+
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::kinds::Resource;
+use crate::kinds::names::{is_label_value, is_qualified};
+use crate::schema::FieldError;
+
+/// The fields of ObjectMeta; others are dropped.
+const FIELDS: &[&str] = &[
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+];
+/// What only the server writes.
+const KEPT: &[&str] = &[
+    "uid",
+    "creationTimestamp",
+    "generation",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+];
+const ANNOTATION_BYTES: usize = 256 << 10;
+/// The letters of generated names: no vowels, no look-alikes.
+const SUFFIX: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+
+/// The metadata of an object, made if it has none.
+pub(crate) fn of(object: &mut Value) -> &mut Map<String, Value> {
+    if !object["metadata"].is_object() {
+        object["metadata"] = Value::Object(Map::new());
+    }
+    object["metadata"]
+        .as_object_mut()
+        .expect("an object was put there just now")
+}
+
+pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object
+        .get("metadata")
+        .and_then(|metadata| metadata.get(field))
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+pub(crate) fn finalizers(object: &Value) -> Vec<String> {
+    let list = object.pointer("/metadata/finalizers").and_then(Value::as_array);
+    list.into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
+}
+
+pub(crate) fn set_finalizers(object: &mut Value, finalizers: Vec<String>) {
+    let metadata = of(object);
+    if finalizers.is_empty() {
+        metadata.remove("finalizers");
+    } else {
+        metadata.insert("finalizers".into(), finalizers.into());
+    }
+}
+
+/// Drops what is no field of ObjectMeta and what is null or empty, and names the unknown ones.
+pub(crate) fn tidy(object: &mut Value) -> Vec<String> {
+    let mut unknown = Vec::new();
+    of(object).retain(|field, value| {
+        let known = FIELDS.contains(&field.as_str());
+        if !known {
+            unknown.push(format!("metadata.{field}"));
+        }
+        let empty = match &*value {
+            Value::Null => true,
+            Value::Array(list) => list.is_empty(),
+            Value::Object(map) => map.is_empty(),
+            Value::String(text) => text.is_empty(),
+            _ => false,
+        };
+        known && !empty
+    });
+    unknown
+}
+
+/// Whether every field has the type it must have; the offender is named.
+pub(crate) fn check_types(object: &Value) -> Result<(), String> {
+    let Some(metadata) = object.get("metadata").filter(|metadata| !metadata.is_null()) else {
+        return Ok(());
+    };
+    let Some(metadata) = metadata.as_object() else {
+        return Err("json: cannot unmarshal into Go struct field .metadata of type v1.ObjectMeta".into());
+    };
+    let strings = |value: &Value| {
+        value
+            .as_object()
+            .is_some_and(|map| map.values().all(Value::is_string))
+    };
+    let texts = |value: &Value| {
+        value
+            .as_array()
+            .is_some_and(|list| list.iter().all(Value::is_string))
+    };
+    let objects = |value: &Value| {
+        value
+            .as_array()
+            .is_some_and(|list| list.iter().all(Value::is_object))
+    };
+    for (field, value) in metadata.iter().filter(|(_, value)| !value.is_null()) {
+        let (fits, accepted) = match field.as_str() {
+            "labels" | "annotations" => (strings(value), "map[string]string"),
+            "finalizers" => (texts(value), "[]string"),
+            "ownerReferences" | "managedFields" => (objects(value), "[]object"),
+            "generation" | "deletionGracePeriodSeconds" => (value.is_i64() || value.is_u64(), "int64"),
+            known if FIELDS.contains(&known) => (value.is_string(), "string"),
+            _ => (true, ""),
+        };
+        if !fits {
+            return Err(format!(
+                "json: cannot unmarshal into Go struct field ObjectMeta.metadata.{field} of type {accepted}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What the server sets on a new object.
+pub(crate) fn stamp_new(resource: &Resource, object: &mut Value, namespace: &str, now: &str) {
+    let metadata = of(object);
+    for field in [
+        "resourceVersion",
+        "selfLink",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "generation",
+    ] {
+        metadata.remove(field);
+    }
+    if namespace.is_empty() {
+        metadata.remove("namespace");
+    } else {
+        metadata.insert("namespace".into(), namespace.into());
+    }
+    metadata.insert("uid".into(), Uuid::new_v4().to_string().into());
+    metadata.insert("creationTimestamp".into(), now.into());
+    if resource.traits.generation {
+        metadata.insert("generation".into(), 1.into());
+    }
+}
+
+/// Gives a changed object the fields that only the server writes.
+pub(crate) fn keep(live: &Value, object: &mut Value) {
+    let metadata = of(object);
+    for field in KEPT {
+        match live["metadata"].get(*field) {
+            Some(value) => metadata.insert((*field).into(), value.clone()),
+            None => metadata.remove(*field),
+        };
+    }
+}
+
+/// `base` with five random letters.
+pub(crate) fn generate_name(base: &str) -> String {
+    let letters = Uuid::new_v4();
+    let letters = letters
+        .as_bytes()
+        .iter()
+        .take(5)
+        .map(|byte| char::from(SUFFIX[usize::from(*byte) % SUFFIX.len()]));
+    // Bytes 6 and 8 of a random UUID carry its version; the first five are all random.
+    base.chars().take(58).chain(letters).collect()
+}
+
+/// Everything that is wrong with the metadata.
+pub(crate) fn check(resource: &Resource, object: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let name = text(object, "name");
+    for wrong in resource.traits.names.check(name) {
+        errors.push(FieldError::invalid("metadata.name", &name.into(), &wrong));
+    }
+    let empty = Map::new();
+    let map = |field: &str| object["metadata"][field].as_object().unwrap_or(&empty);
+    for (key, value) in map("labels") {
+        if !is_qualified(key) {
+            errors.push(FieldError::invalid(
+                "metadata.labels",
+                &key.as_str().into(),
+                &bad_key(key),
+            ));
+        }
+        if !value.as_str().is_some_and(is_label_value) {
+            let detail = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', \
+                          and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or \
+                          '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+            errors.push(FieldError::invalid("metadata.labels", value, detail));
+        }
+    }
+    let annotations = map("annotations");
+    for key in annotations
+        .keys()
+        .filter(|key| !is_qualified(&key.to_lowercase()))
+    {
+        errors.push(FieldError::invalid(
+            "metadata.annotations",
+            &key.as_str().into(),
+            &bad_key(key),
+        ));
+    }
+    let size: usize = annotations
+        .iter()
+        .map(|(key, value)| key.len() + value.as_str().map_or(0, str::len))
+        .sum();
+    if size > ANNOTATION_BYTES {
+        errors.push(FieldError::too_long("metadata.annotations", ANNOTATION_BYTES));
+    }
+    let owners = object["metadata"]["ownerReferences"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    for (i, owner) in owners.iter().enumerate() {
+        for field in ["apiVersion", "kind", "name", "uid"] {
+            if owner[field].as_str().unwrap_or_default().is_empty() {
+                let at = format!("metadata.ownerReferences[{i}].{field}");
+                errors.push(FieldError::invalid(
+                    at,
+                    &"".into(),
+                    &format!("{field} must not be empty"),
+                ));
+            }
+        }
+    }
+    if owners.iter().filter(|owner| owner["controller"] == true).count() > 1 {
+        let detail = "Only one reference can have Controller set to true";
+        errors.push(FieldError::invalid(
+            "metadata.ownerReferences",
+            &owners.into(),
+            detail,
+        ));
+    }
+    for finalizer in finalizers(object)
+        .iter()
+        .filter(|finalizer| !is_qualified(finalizer))
+    {
+        errors.push(FieldError::invalid(
+            "metadata.finalizers",
+            &finalizer.as_str().into(),
+            &bad_key(finalizer),
+        ));
+    }
+    errors
+}
+
+/// While an object is being deleted finalizers can only go.
+pub(crate) fn check_finalizers(live: &Value, object: &Value) -> Option<FieldError> {
+    if text(live, "deletionTimestamp").is_empty() {
+        return None;
+    }
+    let old = finalizers(live);
+    let new: Vec<_> = finalizers(object)
+        .into_iter()
+        .filter(|finalizer| !old.contains(finalizer))
+        .collect();
+    (!new.is_empty()).then(|| {
+        let list: Vec<_> = new.iter().map(|finalizer| format!("{finalizer:?}")).collect();
+        let detail = format!(
+            "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+            list.join(", ")
+        );
+        FieldError::forbidden("metadata.finalizers", &detail)
+    })
+}
+
+fn bad_key(key: &str) -> String {
+    let name = key.rsplit('/').next().unwrap_or_default();
+    if name.len() > 63 {
+        return "name part must be no more than 63 bytes".into();
+    }
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
+     character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+     '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+        .into()
+}

@@ -1,0 +1,114 @@
+//! The server: requests in, answers out. One set of handlers for every kind.
+//!
+//! [`Core`] is what all handlers share; [`Service`] is the door, usable in process and behind a listener. Handlers never
+//! keep state of their own: what is not in the store is not there after a restart.
+
+mod accept;
+mod body;
+mod call;
+mod checks;
+mod definitions;
+mod delete;
+mod duplicates;
+mod gate;
+mod listen;
+mod metadata;
+mod patch;
+mod read;
+pub(crate) mod request;
+mod scale;
+mod selector;
+mod service;
+mod status;
+mod watch;
+mod write;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde_json::Value;
+
+pub(crate) use accept::{Form, form};
+pub use body::Body;
+pub(crate) use body::{json as json_response, plain, value};
+pub(crate) use delete::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
+pub(crate) use gate::{Gate, Peer};
+pub(crate) use listen::Listener;
+pub use service::Service;
+pub(crate) use status::{Answer, Failure};
+pub(crate) use write::is_free;
+
+use crate::clock::Clock;
+use crate::kinds::{Registry, prepare};
+use crate::store::{Change, Expect, Key, Store, Write};
+
+/// What every handler works on.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) store: Store,
+    pub(crate) clock: Clock,
+    gate: Gate,
+    registry: RwLock<Arc<Registry>>,
+    /// Turns true when the hub stops; watches end then.
+    stopping: tokio::sync::watch::Receiver<bool>,
+}
+
+impl Core {
+    pub(crate) fn new(
+        store: Store,
+        clock: Clock,
+        gate: Gate,
+        stopping: tokio::sync::watch::Receiver<bool>,
+    ) -> Self {
+        let registry = RwLock::new(Arc::new(Registry::builtin()));
+        Self {
+            store,
+            clock,
+            gate,
+            registry,
+            stopping,
+        }
+    }
+
+    /// The kinds served now.
+    pub(crate) fn registry(&self) -> Arc<Registry> {
+        self.registry
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Writes objects that must be there and are not.
+    pub(crate) async fn ensure(&self, objects: Vec<Value>) -> Answer<()> {
+        let registry = self.registry();
+        let missing = objects.into_iter().filter_map(|mut object| {
+            let api_version = object["apiVersion"].as_str().unwrap_or_default();
+            let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+            let resource = registry.by_kind(group, version, object["kind"].as_str().unwrap_or_default())?;
+            let key = Key::new(
+                &resource.storage_group,
+                &resource.plural,
+                "",
+                metadata::text(&object, "name"),
+            );
+            if self.store.get(&key).is_some() {
+                return None;
+            }
+            metadata::stamp_new(resource, &mut object, "", &self.clock.stamp());
+            prepare::complete(resource, &mut object, None);
+            Some(self.store.write(Write {
+                key,
+                expect: Expect::Absent,
+                change: Change::Put(object),
+            }))
+        });
+        // Together, so that they share one commit.
+        for outcome in futures::future::join_all(missing).await {
+            outcome.map_err(|error| Failure::internal(error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    fn replace_registry(&self, registry: Registry) {
+        *self.registry.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(registry);
+    }
+}

@@ -1,0 +1,108 @@
+//! Patches of each type, and server-side apply.
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::Core;
+use super::call::Call;
+use super::status::{Answer, Failure};
+use super::write::{Done, Tracking, patch_failure};
+use crate::patch::{self, ApplyError};
+
+const JSON: &str = "application/json-patch+json";
+const MERGE: &str = "application/merge-patch+json";
+const STRATEGIC: &str = "application/strategic-merge-patch+json";
+const APPLY: &str = "application/apply-patch+yaml";
+
+impl Core {
+    pub(crate) async fn patch(&self, call: &Call) -> Answer<Done> {
+        let custom = call.resource.traits.custom;
+        match call.content_type() {
+            JSON => {
+                let patch = body(call)?;
+                let change = |live: &Value| patch::json_patch(live, &patch).map_err(patch_failure);
+                self.modify(call, Tracking::Update, change).await
+            }
+            MERGE => {
+                let patch = body(call)?;
+                let change = |live: &Value| patch::merge_patch(live, &patch).map_err(patch_failure);
+                self.modify(call, Tracking::Update, change).await
+            }
+            STRATEGIC if !custom => {
+                let patch = body(call)?;
+                let rules = patch::builtin_kind(&call.resource.group, &call.resource.kind);
+                let rules = rules.unwrap_or_else(patch::builtin_object);
+                let change = |live: &Value| patch::strategic(live, &patch, rules).map_err(patch_failure);
+                self.modify(call, Tracking::Update, change).await
+            }
+            APPLY => self.apply(call).await,
+            _ if custom => Err(Failure::unsupported_media_type(&[JSON, MERGE, APPLY])),
+            _ => Err(Failure::unsupported_media_type(&[JSON, MERGE, STRATEGIC, APPLY])),
+        }
+    }
+
+    async fn apply(&self, call: &Call) -> Answer<Done> {
+        let mut config = call.yaml_body()?;
+        if !config.is_object() {
+            return Err(Failure::bad_request(
+                "the applied configuration must be an object",
+            ));
+        }
+        if call.query.get("fieldManager").is_none() {
+            let message = "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch";
+            return Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message));
+        }
+        let force = call.query.flag("force") && call.query.get("force").is_some();
+        let name = super::metadata::of(&mut config);
+        name.entry("name").or_insert_with(|| call.name().into());
+        if !call.namespace().is_empty() {
+            name.entry("namespace").or_insert_with(|| call.namespace().into());
+        }
+        patch::check_identity(&config, call.name(), call.place.namespace.as_deref())
+            .map_err(patch_failure)?;
+        let manager = call.manager(self.clock.now());
+        let apply = |live: Option<&Value>| {
+            patch::apply(live, &config, &manager, force, call.resource.typed())
+                .map_err(|error| apply_failure(&error))
+        };
+        loop {
+            if self.store.get(&call.key(call.name())).is_some() {
+                let change = |live: &Value| apply(Some(live));
+                match self.modify(call, Tracking::Done, change).await {
+                    // It was deleted between the two looks; then this apply creates it.
+                    Err(failure) if failure.code() == StatusCode::NOT_FOUND => continue,
+                    done => return done,
+                }
+            }
+            if !call.subresource().is_empty() {
+                return Err(Failure::not_found(&call.resource, call.name()));
+            }
+            if !super::metadata::text(&config, "resourceVersion").is_empty() {
+                return Err(Failure::modified(&call.resource, call.name()));
+            }
+            match self.create(call, apply(None)?, Tracking::Done).await {
+                Err(failure) if failure.reason() == "AlreadyExists" => {}
+                done => return done,
+            }
+        }
+    }
+}
+
+fn body(call: &Call) -> Answer<Value> {
+    serde_json::from_slice(&call.body)
+        .map_err(|error| Failure::bad_request(format!("error decoding patch: {error}")))
+}
+
+fn apply_failure(error: &ApplyError) -> Failure {
+    let message = error.to_string();
+    match error {
+        ApplyError::Conflicts(conflicts) => {
+            let causes = conflicts.iter().map(|conflict| {
+                json!({"reason": "FieldManagerConflict", "message": conflict.message(), "field": conflict.field})
+            });
+            Failure::new(StatusCode::CONFLICT, "Conflict", message).with_causes(causes.collect())
+        }
+        ApplyError::BadRequest(_) => Failure::bad_request(message),
+        ApplyError::Internal(_) => Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "", message),
+    }
+}

@@ -1,0 +1,285 @@
+//! Label and field selectors of list, watch and deletecollection.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::status::{Answer, Failure};
+use crate::kinds::Resource;
+use crate::kinds::names::{is_label_value, is_qualified};
+use crate::store::Stored;
+
+/// A selector longer than this is refused; each object is held against every requirement.
+const LONGEST: usize = 64 << 10;
+
+/// Which objects of a collection are asked for.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Selector {
+    labels: Vec<Requirement>,
+    fields: Vec<FieldRequirement>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Requirement {
+    key: String,
+    operator: Operator,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Operator {
+    In(Vec<String>),
+    NotIn(Vec<String>),
+    Exists,
+    Absent,
+    Greater(i64),
+    Less(i64),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FieldRequirement {
+    path: String,
+    value: String,
+    equal: bool,
+}
+
+impl Selector {
+    pub(crate) fn parse(resource: &Resource, labels: Option<&str>, fields: Option<&str>) -> Answer<Self> {
+        let refuse = |why: String| Failure::bad_request(format!("unable to parse requirement: {why}"));
+        if labels.map_or(0, str::len) + fields.map_or(0, str::len) > LONGEST {
+            return Err(refuse(format!("selectors are limited to {LONGEST} bytes")));
+        }
+        let labels = parse_labels(labels.unwrap_or_default()).map_err(refuse)?;
+        let fields = parse_fields(resource, fields.unwrap_or_default())?;
+        Ok(Self { labels, fields })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
+    }
+
+    pub(crate) fn matches(&self, object: &Stored) -> bool {
+        self.labels
+            .iter()
+            .all(|requirement| requirement.matches(&object.meta().labels))
+            && self.fields_match(object)
+    }
+
+    fn fields_match(&self, object: &Stored) -> bool {
+        let mut parsed: Option<Value> = None;
+        self.fields.iter().all(|requirement| {
+            let equal = match requirement.path.as_str() {
+                "metadata.name" => object.key().name() == requirement.value,
+                "metadata.namespace" => object.key().namespace() == requirement.value,
+                path => text_at(parsed.get_or_insert_with(|| object.value()), path) == requirement.value,
+            };
+            equal == requirement.equal
+        })
+    }
+}
+
+impl Requirement {
+    fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+        let value = labels.get(&self.key);
+        let number = || value.and_then(|value| value.parse::<i64>().ok());
+        match &self.operator {
+            Operator::In(values) => value.is_some_and(|value| values.contains(value)),
+            Operator::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
+            Operator::Exists => value.is_some(),
+            Operator::Absent => value.is_none(),
+            Operator::Greater(limit) => number().is_some_and(|number| number > *limit),
+            Operator::Less(limit) => number().is_some_and(|number| number < *limit),
+        }
+    }
+}
+
+fn text_at(object: &Value, path: &str) -> String {
+    let value = path.split('.').try_fold(object, |value, part| value.get(part));
+    match value {
+        Some(Value::String(text)) => text.clone(),
+        None | Some(Value::Null) => String::new(),
+        // `source` of an event selects by its component.
+        Some(Value::Object(map)) => map
+            .get("component")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned(),
+        Some(other) => other.to_string(),
+    }
+}
+
+fn parse_fields(resource: &Resource, text: &str) -> Answer<Vec<FieldRequirement>> {
+    let terms = text.split(',').map(str::trim).filter(|term| !term.is_empty());
+    terms
+        .map(|term| {
+            let split = |operator: &str| term.split_once(operator);
+            let (path, value, equal) = if let Some((path, value)) = split("!=") {
+                (path, value, false)
+            } else if let Some((path, value)) = split("==").or_else(|| split("=")) {
+                (path, value, true)
+            } else {
+                return Err(Failure::bad_request(format!(
+                    "invalid selector: {text:?}; can't understand {term:?}"
+                )));
+            };
+            let path = path.trim();
+            let path = resource
+                .renames
+                .iter()
+                .fold(path.to_owned(), |path, (served, stored)| {
+                    match path.strip_prefix(served) {
+                        Some(rest) if rest.is_empty() || rest.starts_with('.') => format!("{stored}{rest}"),
+                        _ => path,
+                    }
+                });
+            let known = matches!(path.as_str(), "metadata.name" | "metadata.namespace")
+                || resource.selectable.contains(&path);
+            if !known {
+                return Err(Failure::bad_request(format!("field label not supported: {path}")));
+            }
+            Ok(FieldRequirement {
+                path,
+                value: value.trim().replace('\\', ""),
+                equal,
+            })
+        })
+        .collect()
+}
+
+fn parse_labels(text: &str) -> Result<Vec<Requirement>, String> {
+    split_terms(text)
+        .into_iter()
+        .map(|term| requirement(&term))
+        .collect()
+}
+
+/// Splits at commas that are not inside parentheses.
+fn split_terms(text: &str) -> Vec<String> {
+    let mut terms = vec![String::new()];
+    let mut depth = 0_usize;
+    for c in text.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                terms.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(term) = terms.last_mut() {
+            term.push(c);
+        }
+    }
+    terms
+        .into_iter()
+        .map(|term| term.trim().to_owned())
+        .filter(|term| !term.is_empty())
+        .collect()
+}
+
+fn requirement(term: &str) -> Result<Requirement, String> {
+    if let Some(key) = term.strip_prefix('!') {
+        return make(key, Operator::Absent);
+    }
+    for (symbol, equal) in [("!=", false), ("==", true), ("=", true)] {
+        if let Some((key, value)) = term.split_once(symbol) {
+            let values = vec![label_value(value)?];
+            return make(
+                key,
+                if equal {
+                    Operator::In(values)
+                } else {
+                    Operator::NotIn(values)
+                },
+            );
+        }
+    }
+    for (symbol, greater) in [('>', true), ('<', false)] {
+        if let Some((key, value)) = term.split_once(symbol) {
+            let value = value.trim();
+            let number = value
+                .parse()
+                .map_err(|_| format!("values[0]: {value:?} must be an integer"))?;
+            return make(
+                key,
+                if greater {
+                    Operator::Greater(number)
+                } else {
+                    Operator::Less(number)
+                },
+            );
+        }
+    }
+    let Some((head, values)) = term.split_once('(') else {
+        return make(term, Operator::Exists);
+    };
+    let values = values
+        .strip_suffix(')')
+        .ok_or_else(|| format!("found {term:?}, expected: ')'"))?;
+    let values = values.split(',').map(label_value).collect::<Result<_, _>>()?;
+    let mut words = head.split_whitespace();
+    match (words.next(), words.next(), words.next()) {
+        (Some(key), Some("in"), None) => make(key, Operator::In(values)),
+        (Some(key), Some("notin"), None) => make(key, Operator::NotIn(values)),
+        _ => Err(format!("found {term:?}, expected: in, notin, =, ==, !=, gt, lt")),
+    }
+}
+
+fn make(key: &str, operator: Operator) -> Result<Requirement, String> {
+    let key = key.trim();
+    if !is_qualified(key) {
+        return Err(format!(
+            "key: Invalid value: {key:?}: name part must consist of alphanumeric characters, '-', '_' or '.'"
+        ));
+    }
+    Ok(Requirement {
+        key: key.to_owned(),
+        operator,
+    })
+}
+
+fn label_value(value: &str) -> Result<String, String> {
+    let value = value.trim();
+    if !is_label_value(value) {
+        return Err(format!(
+            "values[0]: Invalid value: {value:?}: a valid label must be an empty string or consist of up to 63 alphanumeric \
+             characters, '-', '_' or '.'"
+        ));
+    }
+    Ok(value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn label_selectors_select() {
+        let labels = BTreeMap::from([
+            ("app".to_owned(), "web".to_owned()),
+            ("n".to_owned(), "5".to_owned()),
+        ]);
+        let cases = [
+            ("app=web", true),
+            ("app==web,n", true),
+            ("app!=web", false),
+            ("other!=x", true),
+            ("!other", true),
+            ("app in (a, web)", true),
+            ("app notin (a,web), n", false),
+            ("n>4,n<6", true),
+            ("n>5", false),
+        ];
+        for (text, expected) in cases {
+            let requirements = parse_labels(text).unwrap();
+            assert_eq!(
+                requirements.iter().all(|r| r.matches(&labels)),
+                expected,
+                "{text}"
+            );
+        }
+        for text in ["a b", "app in web", "-a=b", "a=b c", "n>x", "a in (b"] {
+            assert!(parse_labels(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The door: any HTTP request becomes an answer.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::header::{HeaderName, HeaderValue};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
+
+use super::call::Call;
+use super::request::{Place, Query, Target, Verb, target};
+use super::status::{Answer, Failure};
+use super::write::{Done, Object, Tracking};
+use super::{Body, Core, Peer, accept, body};
+use crate::access::rbac;
+use crate::discovery;
+use crate::table::Headers;
+
+const WARNING: HeaderName = http::header::WARNING;
+
+/// The hub as a `tower` service. Clones share the hub; `kube::Client::new(service, "default")` makes a client of it
+/// without a socket.
+#[derive(Debug, Clone)]
+pub struct Service {
+    core: Arc<Core>,
+    peer: Peer,
+}
+
+impl Service {
+    pub(crate) fn new(core: Arc<Core>, peer: Peer) -> Self {
+        Self { core, peer }
+    }
+
+    /// The same hub for whoever is at the other end of a connection.
+    pub(crate) fn with_peer(&self, peer: Peer) -> Self {
+        Self {
+            core: self.core.clone(),
+            peer,
+        }
+    }
+}
+
+impl<B> tower::Service<Request<B>> for Service
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let (core, peer) = (self.core.clone(), self.peer.clone());
+        Box::pin(async move {
+            let (head, incoming) = request.into_parts();
+            let answer = match body::read(incoming).await {
+                Ok(bytes) => {
+                    core.answer(&peer, head.method, &head.uri, head.headers, bytes)
+                        .await
+                }
+                Err(failure) => Err(failure),
+            };
+            Ok(answer.unwrap_or_else(|failure| body::failure(&failure)))
+        })
+    }
+}
+
+impl Core {
+    async fn answer(
+        self: &Arc<Self>,
+        peer: &Peer,
+        method: Method,
+        uri: &Uri,
+        headers: HeaderMap,
+        bytes: Bytes,
+    ) -> Answer<Response<Body>> {
+        let identity = self.identify(peer, &headers)?;
+        let query = Query::parse(uri)?;
+        match target(uri.path())? {
+            Target::Other(path) => {
+                let verb = method.as_str().to_ascii_lowercase();
+                self.authorize(&identity, &verb, rbac::Target::Path(&path))?;
+                if method != Method::GET && method != Method::HEAD {
+                    return Err(Failure::method_not_allowed());
+                }
+                discovery::answer(self, &path, &headers).unwrap_or_else(|| Err(Failure::no_such_path()))
+            }
+            Target::Resource(place) => {
+                let verb = Verb::of(&method, &place, &query)?;
+                self.authorize(&identity, verb.name(), rbac_target(&place))?;
+                let registry = self.registry();
+                let resource = registry.find(&place.group, &place.version, &place.plural);
+                let resource = resource.ok_or_else(Failure::no_such_path)?.clone();
+                if place.namespace.is_some() && !resource.namespaced {
+                    return Err(Failure::no_such_path());
+                }
+                let call = Call {
+                    identity,
+                    resource,
+                    place,
+                    query,
+                    headers,
+                    body: bytes,
+                };
+                self.serve(verb, call).await
+            }
+        }
+    }
+
+    async fn serve(self: &Arc<Self>, verb: Verb, call: Call) -> Answer<Response<Body>> {
+        check_scope(verb, &call)?;
+        if !call.subresource().is_empty() {
+            return self.serve_subresource(verb, call).await;
+        }
+        let form = accept::form(&call.headers)?;
+        match verb {
+            Verb::Get => {
+                let object = self.get(&call).await?;
+                Ok(body::json(
+                    StatusCode::OK,
+                    self.show(&call, &object, form, Headers::Show)?,
+                ))
+            }
+            Verb::List => {
+                let listing = self.list(&call).await?;
+                Ok(body::json(StatusCode::OK, self.show_list(&call, &listing, form)?))
+            }
+            Verb::Watch => Ok(body::stream(self.watch(call, form).await?)),
+            Verb::Create if call.resource.traits.review => Ok(body::value(
+                StatusCode::CREATED,
+                &self.review(&call, &call.object()?)?,
+            )),
+            Verb::Create => {
+                let done = self.create(&call, call.object()?, Tracking::Update).await?;
+                self.show_done(&call, done)
+            }
+            Verb::Update => {
+                let object = call.object()?;
+                let done = self
+                    .modify(&call, Tracking::Update, |_| Ok(object.clone()))
+                    .await?;
+                self.show_done(&call, done)
+            }
+            Verb::Patch => self.show_done(&call, self.patch(&call).await?),
+            Verb::Delete => self.show_done(&call, self.delete_one(&call).await?),
+            Verb::DeleteCollection => {
+                let listing = self.delete_collection(&call).await?;
+                Ok(body::json(StatusCode::OK, self.show_list(&call, &listing, form)?))
+            }
+        }
+    }
+
+    async fn serve_subresource(self: &Arc<Self>, verb: Verb, call: Call) -> Answer<Response<Body>> {
+        let form = accept::form(&call.headers)?;
+        match (call.subresource(), verb) {
+            ("status", _) if !call.resource.status => Err(Failure::no_such_path()),
+            ("status", Verb::Get) => {
+                let object = self.get(&call).await?;
+                Ok(body::json(
+                    StatusCode::OK,
+                    self.show(&call, &object, form, Headers::Show)?,
+                ))
+            }
+            ("status", Verb::Update) => {
+                let object = call.object()?;
+                let done = self
+                    .modify(&call, Tracking::Update, |_| Ok(object.clone()))
+                    .await?;
+                self.show_done(&call, done)
+            }
+            ("status", Verb::Patch) => self.show_done(&call, self.patch(&call).await?),
+            ("token", Verb::Create) if call.resource.kind == "ServiceAccount" => {
+                Ok(body::value(StatusCode::CREATED, &self.account_token(&call)?))
+            }
+            ("scale", Verb::Get) => Ok(body::value(StatusCode::OK, &self.get_scale(&call)?)),
+            ("scale", Verb::Update) => self.show_done(&call, self.set_scale(&call, false).await?),
+            ("scale", Verb::Patch) => self.show_done(&call, self.set_scale(&call, true).await?),
+            ("finalize", Verb::Update) if call.resource.kind == "Namespace" => {
+                let object = call.object()?;
+                let done = self
+                    .modify(&call, Tracking::Update, |_| Ok(object.clone()))
+                    .await?;
+                self.show_done(&call, done)
+            }
+            ("status" | "scale", _) => Err(Failure::method_not_allowed()),
+            _ => Err(Failure::no_such_path()),
+        }
+    }
+
+    fn show_done(&self, call: &Call, done: Done) -> Answer<Response<Body>> {
+        let form = accept::form(&call.headers)?;
+        let text = match done.object {
+            Object::Stored(object) => self.show(call, &object, form, Headers::Show)?,
+            Object::Value(value) => self
+                .show_value(call, value, form, Headers::Show)?
+                .to_string()
+                .into(),
+        };
+        let mut response = body::json(done.code, text);
+        for warning in done.warnings {
+            let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
+            if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
+                response.headers_mut().append(WARNING, value);
+            }
+        }
+        Ok(response)
+    }
+}
+
+/// Some combinations of path and verb exist for no kind.
+fn check_scope(verb: Verb, call: &Call) -> Answer<()> {
+    let across = call.resource.namespaced && call.place.namespace.is_none();
+    if call.resource.traits.review && verb != Verb::Create {
+        return Err(Failure::method_not_allowed());
+    }
+    match verb {
+        Verb::Create | Verb::DeleteCollection if across && !call.resource.traits.review => {
+            Err(Failure::method_not_allowed())
+        }
+        Verb::Get | Verb::Update | Verb::Patch | Verb::Delete if across => Err(Failure::no_such_path()),
+        _ => Ok(()),
+    }
+}
+
+/// What is asked for, as roles name it. A namespace is in itself.
+fn rbac_target(place: &Place) -> rbac::Target<'_> {
+    let name = place.name.as_deref().unwrap_or_default();
+    let own = place.group.is_empty() && place.plural == "namespaces";
+    rbac::Target::Resource {
+        group: &place.group,
+        resource: &place.plural,
+        subresource: place.subresource.as_deref().unwrap_or_default(),
+        namespace: if own {
+            name
+        } else {
+            place.namespace.as_deref().unwrap_or_default()
+        },
+        name,
+    }
+}

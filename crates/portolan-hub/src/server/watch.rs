@@ -1,0 +1,267 @@
+//! Watches: a cursor into the store's history per client, and nothing else.
+//!
+//! There is no queue per watcher. A client that reads slowly makes its own cursor fall behind; once the history has moved
+//! past it the watch ends with 410 and the client lists again.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::stream;
+use serde_json::{Value, json};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
+
+use super::accept::Form;
+use super::body::Chunks;
+use super::call::Call;
+use super::read::resource_version;
+use super::selector::Selector;
+use super::status::{Answer, Failure};
+use super::{Core, metadata};
+use crate::store::{Event, Stored};
+use crate::table::Headers;
+
+/// Events taken from the history at a time: enough to pay for the lock, few enough to bound the chunk.
+const BATCH: usize = 64;
+const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+/// Kubernetes picks between half an hour and an hour; clients come back on their own.
+const LONGEST: Duration = Duration::from_secs(30 * 60);
+
+struct Watcher {
+    core: Arc<Core>,
+    call: Call,
+    form: Form,
+    selector: Selector,
+    prefix: String,
+    /// Everything up to here was sent.
+    revision: u64,
+    initial: VecDeque<Arc<Stored>>,
+    initial_end: InitialEnd,
+    bookmarks: Option<Interval>,
+    deadline: Instant,
+    changes: tokio::sync::watch::Receiver<u64>,
+    stopping: tokio::sync::watch::Receiver<bool>,
+    headers: Headers,
+    done: bool,
+}
+
+/// Whether the end of the initial objects is still to be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InitialEnd {
+    Owed,
+    Paid,
+}
+
+enum Next {
+    Change,
+    Bookmark,
+    End,
+}
+
+impl Core {
+    /// Starts a watch; the stream ends when its time is over, the hub stops or the client falls too far behind.
+    pub(crate) async fn watch(self: &Arc<Self>, mut call: Call, form: Form) -> Answer<Chunks> {
+        if let Some(name) = call.place.name.take() {
+            call.query.set("fieldSelector", format!("metadata.name={name}"));
+        }
+        let selector = self.selector(&call)?;
+        let asked = resource_version(&call)?;
+        let send_initial = match call.query.get("sendInitialEvents") {
+            Some("true" | "1") => true,
+            Some(_) => false,
+            None => asked.unwrap_or(0) == 0,
+        };
+        let streaming = matches!(call.query.get("sendInitialEvents"), Some("true" | "1"));
+        if streaming && call.query.get("resourceVersionMatch") != Some("NotOlderThan") {
+            return Err(watch_options(
+                "resourceVersionMatch: Forbidden: resourceVersionMatch must be \"NotOlderThan\" when sendInitialEvents is set",
+            ));
+        }
+        if streaming && let Some(revision) = asked {
+            self.wait_for(revision).await?;
+        }
+        let changes = self.store.subscribe();
+        let prefix = call.prefix();
+        let range = self.store.range(&prefix);
+        let (initial, revision) = match (send_initial, asked) {
+            (true, _) => (range.objects.into(), range.revision),
+            (false, Some(revision)) if revision > 0 => (VecDeque::new(), revision),
+            (false, _) => (VecDeque::new(), range.revision),
+        };
+        let bookmarks = call
+            .query
+            .get("allowWatchBookmarks")
+            .is_some_and(|flag| matches!(flag, "true" | "1"));
+        let now = Instant::now();
+        let longest = match call.query.number("timeoutSeconds")? {
+            Some(seconds) if seconds > 0 => Duration::from_secs(seconds),
+            _ => LONGEST,
+        };
+        let bookmarks = bookmarks.then(|| {
+            let mut ticks = interval_at(now + BOOKMARK_EVERY, BOOKMARK_EVERY);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            ticks
+        });
+        let watcher = Watcher {
+            core: self.clone(),
+            form,
+            selector,
+            prefix,
+            revision,
+            initial,
+            initial_end: if streaming {
+                InitialEnd::Owed
+            } else {
+                InitialEnd::Paid
+            },
+            bookmarks,
+            deadline: now + longest,
+            changes,
+            stopping: self.stopping.clone(),
+            headers: Headers::Show,
+            done: false,
+            call,
+        };
+        Ok(Box::pin(stream::unfold(watcher, |mut watcher| async {
+            let chunk = watcher.next().await?;
+            Some((chunk, watcher))
+        })))
+    }
+}
+
+impl Watcher {
+    async fn next(&mut self) -> Option<Bytes> {
+        let mut chunk = Vec::new();
+        while !self.done {
+            self.take_initial(&mut chunk);
+            if chunk.is_empty() {
+                self.take_events(&mut chunk);
+            }
+            if !chunk.is_empty() {
+                return Some(chunk.into());
+            }
+            match self.wait().await {
+                Next::Change => {}
+                Next::Bookmark => {
+                    let bookmark = self.bookmark(false);
+                    self.put(&mut chunk, "BOOKMARK", bookmark.to_string().as_bytes());
+                }
+                Next::End => return None,
+            }
+        }
+        None
+    }
+
+    fn take_initial(&mut self, chunk: &mut Vec<u8>) {
+        for _ in 0..BATCH {
+            let Some(object) = self.initial.pop_front() else {
+                break;
+            };
+            if self.selector.matches(&object) {
+                self.put_object(chunk, "ADDED", &object);
+            }
+        }
+        if self.initial.is_empty() && self.initial_end == InitialEnd::Owed {
+            self.initial_end = InitialEnd::Paid;
+            let bookmark = self.bookmark(true);
+            self.put(chunk, "BOOKMARK", bookmark.to_string().as_bytes());
+        }
+    }
+
+    fn take_events(&mut self, chunk: &mut Vec<u8>) {
+        if !self.initial.is_empty() {
+            return;
+        }
+        // Seen before reading: a change that comes in between wakes the wait below.
+        self.changes.borrow_and_update();
+        match self.core.store.events(&self.prefix, self.revision, BATCH) {
+            Ok((events, revision)) => {
+                for event in events {
+                    self.put_event(chunk, &event);
+                }
+                self.revision = self.revision.max(revision);
+            }
+            Err(compacted) => {
+                let status = Failure::compacted(compacted).status();
+                self.put(chunk, "ERROR", status.to_string().as_bytes());
+                self.done = true;
+            }
+        }
+    }
+
+    /// What a change is to this watcher depends on whether the object matched before and does now.
+    fn put_event(&mut self, chunk: &mut Vec<u8>, event: &Event) {
+        let before = event
+            .previous
+            .as_ref()
+            .filter(|object| self.selector.matches(object));
+        let now = (!event.deleted)
+            .then_some(&event.object)
+            .filter(|object| self.selector.matches(object));
+        match (before, now) {
+            (None, Some(object)) => self.put_object(chunk, "ADDED", object),
+            (Some(_), Some(object)) => self.put_object(chunk, "MODIFIED", object),
+            (Some(_), None) if event.deleted => self.put_object(chunk, "DELETED", &event.object),
+            (Some(before), None) => {
+                let mut object = self.call.resource.served(before.value());
+                metadata::of(&mut object).insert("resourceVersion".into(), event.revision.to_string().into());
+                let headers = std::mem::replace(&mut self.headers, Headers::Omit);
+                if let Ok(shown) = self.core.show_value(&self.call, object, self.form, headers) {
+                    self.put(chunk, "DELETED", shown.to_string().as_bytes());
+                }
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn put_object(&mut self, chunk: &mut Vec<u8>, kind: &str, object: &Stored) {
+        let headers = std::mem::replace(&mut self.headers, Headers::Omit);
+        if let Ok(text) = self.core.show(&self.call, object, self.form, headers) {
+            self.put(chunk, kind, &text);
+        }
+    }
+
+    fn put(&self, chunk: &mut Vec<u8>, kind: &str, object: &[u8]) {
+        chunk.extend_from_slice(br#"{"type":""#);
+        chunk.extend_from_slice(kind.as_bytes());
+        chunk.extend_from_slice(br#"","object":"#);
+        chunk.extend_from_slice(object);
+        chunk.extend_from_slice(b"}\n");
+    }
+
+    fn bookmark(&self, initial_end: bool) -> Value {
+        let mut metadata = json!({"resourceVersion": self.revision.to_string()});
+        if initial_end {
+            metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        let (kind, version) = match self.form {
+            Form::Table(_) => ("Table", "meta.k8s.io/v1".to_owned()),
+            Form::Metadata => ("PartialObjectMetadata", "meta.k8s.io/v1".to_owned()),
+            _ => (self.call.resource.kind.as_str(), self.call.resource.api_version()),
+        };
+        json!({"kind": kind, "apiVersion": version, "metadata": metadata})
+    }
+
+    async fn wait(&mut self) -> Next {
+        let bookmark = async {
+            match &mut self.bookmarks {
+                Some(ticks) => ticks.tick().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            // A change that is there goes out before the watch ends.
+            biased;
+            changed = self.changes.changed() => if changed.is_ok() { Next::Change } else { Next::End },
+            _ = self.stopping.wait_for(|stopping| *stopping) => Next::End,
+            () = tokio::time::sleep_until(self.deadline) => Next::End,
+            _ = bookmark => Next::Bookmark,
+        }
+    }
+}
+
+fn watch_options(why: &str) -> Failure {
+    let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {why}");
+    Failure::new(http::StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
+}

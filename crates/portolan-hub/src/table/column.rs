@@ -1,0 +1,192 @@
+//! What a column is, and the columns a CustomResourceDefinition declares.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::builtin;
+use super::cell;
+use super::jsonpath::{ParseError, Path};
+
+pub(super) const NAME: &str = "Name must be unique within a namespace.";
+pub(super) const CREATED: &str =
+    "CreationTimestamp is the server time when this object was created, in RFC 3339 form and UTC.";
+
+/// The columns of one kind, ready to be filled.
+#[derive(Debug, Clone)]
+pub(crate) struct Columns {
+    columns: Vec<Column>,
+}
+
+/// One column.
+#[derive(Debug, Clone)]
+pub(crate) struct Column {
+    name: String,
+    kind: String,
+    format: String,
+    description: String,
+    priority: i64,
+    source: Source,
+}
+
+/// Where the cells of a column come from.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    /// The first value an expression selects, shown by the column's type.
+    Path(Path),
+    /// A function of the object, for the columns of built-in kinds.
+    Computed(Compute),
+}
+
+/// Computes one cell.
+pub(super) type Compute = fn(&Value, Timestamp) -> Value;
+
+/// Why columns of a CustomResourceDefinition are not usable.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ColumnError {
+    /// The declaration lacks something or has the wrong type.
+    #[error("additionalPrinterColumns[{index}] needs the strings name, type and jsonPath")]
+    Incomplete {
+        /// Which column.
+        index: usize,
+    },
+    /// The expression cannot be parsed.
+    #[error("unrecognized column definition {path:?}")]
+    Path {
+        /// The expression.
+        path: String,
+        /// What is wrong with it.
+        #[source]
+        source: ParseError,
+    },
+}
+
+impl Columns {
+    /// The columns of one version of a CustomResourceDefinition: the name, then what `additionalPrinterColumns`
+    /// declares, or the age where it declares nothing.
+    pub(crate) fn of_crd_version(version: &Value) -> Result<Self, ColumnError> {
+        let mut columns = vec![Column::name()];
+        match version.get("additionalPrinterColumns").and_then(Value::as_array) {
+            Some(declared) if !declared.is_empty() => {
+                for (index, column) in declared.iter().enumerate() {
+                    columns.push(Column::declared(index, column)?);
+                }
+            }
+            _ => columns.push(Column {
+                description: CREATED.to_owned(),
+                ..Column::at_path("Age", "date", ".metadata.creationTimestamp")?
+            }),
+        }
+        Ok(Self { columns })
+    }
+
+    /// The columns of a built-in kind; name and creation time for kinds that have no own ones.
+    pub(crate) fn of_builtin(group: &str, kind: &str) -> Self {
+        Self {
+            columns: builtin::columns(group, kind),
+        }
+    }
+
+    /// `columnDefinitions` of a table.
+    pub(crate) fn definitions(&self) -> Value {
+        Value::Array(self.columns.iter().map(Column::definition).collect())
+    }
+
+    /// The cells of one object.
+    pub(crate) fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+        self.columns
+            .iter()
+            .map(|column| column.cell(object, now))
+            .collect()
+    }
+}
+
+impl Column {
+    pub(super) fn computed(
+        name: &str,
+        kind: &str,
+        priority: i64,
+        description: &str,
+        compute: Compute,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            format: String::new(),
+            description: description.to_owned(),
+            priority,
+            source: Source::Computed(compute),
+        }
+    }
+
+    pub(super) fn named(mut self, format: &str) -> Self {
+        self.format = format.to_owned();
+        self
+    }
+
+    pub(super) fn name() -> Self {
+        Self::computed("Name", "string", 0, NAME, |object, _| {
+            object["metadata"]["name"].clone()
+        })
+        .named("name")
+    }
+
+    fn at_path(name: &str, kind: &str, path: &str) -> Result<Self, ColumnError> {
+        let parsed = Path::parse(path).map_err(|source| ColumnError::Path {
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(Self {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            format: String::new(),
+            description: format!("Custom resource definition column (in JSONPath format): {path}"),
+            priority: 0,
+            source: Source::Path(parsed),
+        })
+    }
+
+    fn declared(index: usize, column: &Value) -> Result<Self, ColumnError> {
+        let text = |key: &str| {
+            column
+                .get(key)
+                .and_then(Value::as_str)
+                .filter(|text| !text.is_empty())
+        };
+        let incomplete = ColumnError::Incomplete { index };
+        let (Some(name), Some(kind), Some(path)) = (text("name"), text("type"), text("jsonPath")) else {
+            return Err(incomplete);
+        };
+        let mut declared = Self::at_path(name, kind, path)?;
+        declared.format = text("format").unwrap_or_default().to_owned();
+        declared.priority = column.get("priority").and_then(Value::as_i64).unwrap_or_default();
+        if let Some(description) = text("description") {
+            declared.description = description.to_owned();
+        }
+        Ok(declared)
+    }
+
+    fn definition(&self) -> Value {
+        let definition: Map<String, Value> = [
+            ("name", json!(self.name)),
+            ("type", json!(self.kind)),
+            ("format", json!(self.format)),
+            ("description", json!(self.description)),
+            ("priority", json!(self.priority)),
+        ]
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect();
+        Value::Object(definition)
+    }
+
+    fn cell(&self, object: &Value, now: Timestamp) -> Value {
+        match &self.source {
+            Source::Computed(compute) => compute(object, now),
+            Source::Path(path) => match path.find(object).as_deref() {
+                // An expression that does not fit one object leaves its cell empty, never the whole table.
+                Ok([first, ..]) => cell::of(&self.kind, first, now),
+                _ => Value::Null,
+            },
+        }
+    }
+}

@@ -1,0 +1,210 @@
+use k8s_openapi::api::core::v1::Namespace;
+use kube::ResourceExt as _;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::runtime::wait::{await_condition, conditions::is_deleted};
+use serde_json::json;
+
+use super::*;
+
+#[tokio::test]
+async fn a_finalizer_holds_an_object_until_it_is_taken_off() {
+    let (_hub, client) = hub().await;
+    let api = config_maps(&client);
+    let mut object = config_map("a", "1");
+    object.metadata.finalizers = Some(vec!["example.com/hold".into()]);
+    api.create(&PostParams::default(), &object).await.unwrap();
+    let marked = api
+        .delete("a", &DeleteParams::default())
+        .await
+        .unwrap()
+        .left()
+        .unwrap();
+    assert!(marked.metadata.deletion_timestamp.is_some());
+    let more = Patch::Merge(json!({"metadata": {"finalizers": ["example.com/hold", "example.com/new"]}}));
+    assert_eq!(
+        refusal(api.patch("a", &PatchParams::default(), &more).await).code,
+        422
+    );
+    let none = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    api.patch("a", &PatchParams::default(), &none).await.unwrap();
+    assert!(api.get_opt("a").await.unwrap().is_none());
+}
+
+async fn owned(api: &Api<ConfigMap>, name: &str, owner: &ConfigMap) {
+    let mut object = config_map(name, "1");
+    let reference = json!([{
+        "apiVersion": "v1", "kind": "ConfigMap", "name": owner.name_any(), "uid": owner.uid().unwrap(), "blockOwnerDeletion": true,
+    }]);
+    object.metadata.owner_references = serde_json::from_value(reference).unwrap();
+    api.create(&PostParams::default(), &object).await.unwrap();
+}
+
+#[tokio::test]
+async fn dependents_go_with_their_owner_in_the_background() {
+    let (_hub, client) = hub().await;
+    let api = config_maps(&client);
+    let owner = api
+        .create(&PostParams::default(), &config_map("owner", "1"))
+        .await
+        .unwrap();
+    owned(&api, "child", &owner).await;
+    let child = api.get("child").await.unwrap();
+    owned(&api, "grandchild", &child).await;
+    let uid = api.get("grandchild").await.unwrap().uid().unwrap();
+    api.delete("owner", &DeleteParams::background()).await.unwrap();
+    await_condition(api.clone(), "grandchild", is_deleted(&uid))
+        .await
+        .unwrap();
+    assert!(api.list(&ListParams::default()).await.unwrap().items.is_empty());
+}
+
+#[tokio::test]
+async fn an_owner_waits_for_its_dependents_in_the_foreground() {
+    let (_hub, client) = hub().await;
+    let api = config_maps(&client);
+    let owner = api
+        .create(&PostParams::default(), &config_map("owner", "1"))
+        .await
+        .unwrap();
+    owned(&api, "child", &owner).await;
+    let hold = Patch::Merge(json!({"metadata": {"finalizers": ["example.com/hold"]}}));
+    api.patch("child", &PatchParams::default(), &hold).await.unwrap();
+    api.delete("owner", &DeleteParams::foreground()).await.unwrap();
+    let marked = await_condition(api.clone(), "child", |child: Option<&ConfigMap>| {
+        child.is_some_and(|child| child.metadata.deletion_timestamp.is_some())
+    });
+    marked.await.unwrap();
+    assert!(api.get_opt("owner").await.unwrap().is_some(), "held by its child");
+    let none = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    api.patch("child", &PatchParams::default(), &none).await.unwrap();
+    await_condition(api.clone(), "owner", is_deleted(&owner.uid().unwrap()))
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn orphans_stay() {
+    let (_hub, client) = hub().await;
+    let api = config_maps(&client);
+    let owner = api
+        .create(&PostParams::default(), &config_map("owner", "1"))
+        .await
+        .unwrap();
+    owned(&api, "child", &owner).await;
+    api.delete("owner", &DeleteParams::orphan()).await.unwrap();
+    await_condition(api.clone(), "owner", is_deleted(&owner.uid().unwrap()))
+        .await
+        .unwrap();
+    assert!(api.get("child").await.unwrap().owner_references().is_empty());
+}
+
+#[tokio::test]
+async fn a_namespace_takes_everything_in_it_along() {
+    let (_hub, client) = hub().await;
+    with_widgets(&client).await;
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let namespace: Namespace = serde_json::from_value(json!({"metadata": {"name": "n"}})).unwrap();
+    let uid = namespaces
+        .create(&PostParams::default(), &namespace)
+        .await
+        .unwrap()
+        .uid()
+        .unwrap();
+    let api: Api<ConfigMap> = Api::namespaced(client.clone(), "n");
+    let mut held = config_map("held", "1");
+    held.metadata.finalizers = Some(vec!["example.com/hold".into()]);
+    api.create(&PostParams::default(), &held).await.unwrap();
+    api.create(&PostParams::default(), &config_map("free", "1"))
+        .await
+        .unwrap();
+    let marked = namespaces
+        .delete("n", &DeleteParams::default())
+        .await
+        .unwrap()
+        .left()
+        .unwrap();
+    assert_eq!(marked.status.unwrap().phase.as_deref(), Some("Terminating"));
+    let status = refusal(api.create(&PostParams::default(), &config_map("late", "1")).await);
+    assert_eq!((status.code, status.reason.as_str()), (403, "Forbidden"));
+    let none = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    api.patch("held", &PatchParams::default(), &none).await.unwrap();
+    await_condition(namespaces.clone(), "n", is_deleted(&uid))
+        .await
+        .unwrap();
+    assert!(api.list(&ListParams::default()).await.unwrap().items.is_empty());
+    assert_eq!(
+        refusal(namespaces.delete("default", &DeleteParams::default()).await).code,
+        403
+    );
+}
+
+#[tokio::test]
+async fn a_definition_takes_its_objects_along() {
+    let (_hub, client) = hub().await;
+    let api = with_widgets(&client).await;
+    api.create(&PostParams::default(), &widget("w", json!({"size": 1})))
+        .await
+        .unwrap();
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(
+        "apiextensions.k8s.io",
+        "v1",
+        "CustomResourceDefinition",
+    ));
+    let definitions: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    let uid = definitions
+        .get("widgets.example.com")
+        .await
+        .unwrap()
+        .uid()
+        .unwrap();
+    definitions
+        .delete("widgets.example.com", &DeleteParams::default())
+        .await
+        .unwrap();
+    await_condition(definitions, "widgets.example.com", is_deleted(&uid))
+        .await
+        .unwrap();
+    assert_eq!(refusal(api.get("w").await).code, 404);
+}
+
+#[tokio::test]
+async fn a_collection_is_deleted_by_its_labels() {
+    let (_hub, client) = hub().await;
+    let api = config_maps(&client);
+    for name in ["a", "b", "c"] {
+        let mut object = config_map(name, "1");
+        object
+            .labels_mut()
+            .insert("keep".into(), (name == "b").to_string());
+        api.create(&PostParams::default(), &object).await.unwrap();
+    }
+    api.delete_collection(
+        &DeleteParams::default(),
+        &ListParams::default().labels("keep=false"),
+    )
+    .await
+    .unwrap();
+    let left = api.list(&ListParams::default()).await.unwrap();
+    assert_eq!(
+        left.items.iter().map(|item| item.name_any()).collect::<Vec<_>>(),
+        ["b"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_are_forgotten_after_an_hour() {
+    let start = tokio::time::Instant::now();
+    let epoch: jiff::Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+    let clock = move || epoch + start.elapsed();
+    let hub = Hub::builder().clock(clock).start().await.unwrap();
+    let client = Client::new(hub.service(), "default");
+    let api: Api<k8s_openapi::api::core::v1::Event> = Api::default_namespaced(client);
+    let event = json!({"metadata": {"name": "e"}, "involvedObject": {"name": "a"}});
+    api.create(&PostParams::default(), &serde_json::from_value(event).unwrap())
+        .await
+        .unwrap();
+    tokio::time::sleep(std::time::Duration::from_secs(50 * 60)).await;
+    assert!(api.get_opt("e").await.unwrap().is_some());
+    tokio::time::sleep(std::time::Duration::from_secs(20 * 60)).await;
+    assert!(api.get_opt("e").await.unwrap().is_none());
+}
