@@ -7,6 +7,7 @@ use portolan_engine::generate::Generator;
 use super::full::Decided;
 use super::report::Report;
 use super::{EngineArgs, change, full, memory, subject};
+use crate::progress::Progress;
 
 pub(super) fn measure(args: &EngineArgs) -> anyhow::Result<Report> {
     let fleet = Generator {
@@ -14,6 +15,9 @@ pub(super) fn measure(args: &EngineArgs) -> anyhow::Result<Report> {
         clusters: args.clusters as usize,
         placements: args.placements as usize,
     };
+
+    // Generous steps: each takes seconds on a large fleet.
+    let mut progress = Progress::new("steps of the measurement done", 4);
 
     // The same without clusters first: what it leaves in the heap, the engine with clusters uses again.
     let mut empty = subject::load(&fleet, false);
@@ -24,6 +28,7 @@ pub(super) fn measure(args: &EngineArgs) -> anyhow::Result<Report> {
     let mut engine = subject::load(&fleet, true);
     subject::settle(&mut engine, &fleet, |_, _, _| ());
     let resident = memory::resident_bytes()?;
+    progress.advance();
     let bytes_per_cluster = resident.saturating_sub(resident_empty) / fleet.clusters.max(1) as u64;
 
     // What was decided is gathered in a second evaluation, so that it is not in the memory measured above.
@@ -35,8 +40,11 @@ pub(super) fn measure(args: &EngineArgs) -> anyhow::Result<Report> {
         decided.see(engine, key, outcome)
     });
 
+    progress.advance();
     let kinds = full::measure(&mut engine, &fleet, &decided)?;
     drop(decided);
+    progress.advance();
     let change = change::measure(&mut engine, &fleet, args.changes as usize);
+    progress.advance();
     Ok(Report::new(args, &kinds, &change, bytes_per_cluster, resident))
 }
