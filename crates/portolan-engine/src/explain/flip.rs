@@ -1,13 +1,15 @@
 //! The smallest change that would turn a verdict round. Every proposal is tried on the engine before it is made, so
 //! it cannot be wrong; where none works, there is none.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use portolan_api::cluster::{
     ManagedCluster, ManagedClusterClaim, Placement, Taint, TaintEffect, TopologyKeyType,
 };
+use portolan_api::labels;
+use portolan_api::multicluster::{ClusterProfile, Property};
 use serde::Serialize;
 
 use super::{Stage, Verdict};
@@ -112,16 +114,12 @@ pub(crate) fn smallest(
     selected: bool,
     now: Timestamp,
 ) -> Option<Flip> {
-    // Profiles are written by their inventory's manager: there is no edit to propose on them.
-    if engine.fleet().inventory() != Inventory::ManagedClusters {
-        return None;
-    }
     let trial = Trial {
         key,
         cluster,
         now,
         placement: engine.placement(key)?.clone(),
-        object: object(engine, cluster)?,
+        object: Object::read(engine, key, cluster)?,
     };
     let due = engine.take_due();
     let edits = if selected {
@@ -137,9 +135,67 @@ pub(crate) fn smallest(
     })
 }
 
-fn object(engine: &Engine, cluster: &str) -> Option<ManagedCluster> {
-    let id = engine.fleet().find("", cluster)?;
-    serde_json::from_slice(&engine.fleet().cluster(id)?.document.json()).ok()
+/// The cluster as the fleet holds it, to be edited and applied again.
+#[derive(Clone)]
+enum Object {
+    Managed(ManagedCluster),
+    Profile(ClusterProfile),
+}
+
+impl Object {
+    fn read(engine: &Engine, key: &PlacementKey, cluster: &str) -> Option<Object> {
+        let id = engine.fleet().find(&key.namespace, cluster)?;
+        let json = engine.fleet().cluster(id)?.document.json();
+        match engine.fleet().inventory() {
+            Inventory::ManagedClusters => serde_json::from_slice(&json).ok().map(Object::Managed),
+            Inventory::ClusterProfiles => serde_json::from_slice(&json).ok().map(Object::Profile),
+        }
+    }
+
+    fn apply(&self, engine: &mut Engine) {
+        match self {
+            Object::Managed(cluster) => engine.apply_cluster(cluster),
+            Object::Profile(profile) => engine.apply_profile(profile),
+        }
+    }
+
+    fn labels(&mut self) -> &mut BTreeMap<String, String> {
+        let metadata = match self {
+            Object::Managed(cluster) => &mut cluster.metadata,
+            Object::Profile(profile) => &mut profile.metadata,
+        };
+        metadata.labels.get_or_insert_default()
+    }
+
+    fn set_claim(&mut self, name: &str, value: Option<&str>) {
+        match self {
+            Object::Managed(cluster) => {
+                let claims = &mut cluster.status.get_or_insert_default().cluster_claims;
+                claims.retain(|claim| claim.name != name);
+                claims.extend(value.map(|value| ManagedClusterClaim {
+                    name: name.into(),
+                    value: value.into(),
+                }));
+            }
+            Object::Profile(profile) => {
+                let properties = &mut profile.status.get_or_insert_default().properties;
+                properties.retain(|property| property.name != name);
+                properties.extend(value.map(|value| Property {
+                    name: name.into(),
+                    value: value.into(),
+                    ..Property::default()
+                }));
+            }
+        }
+    }
+
+    /// A profile has no taints: its health stands in for them, and that is not edited.
+    fn taints(&mut self) -> Option<&mut Vec<Taint>> {
+        match self {
+            Object::Managed(cluster) => Some(&mut cluster.spec.taints),
+            Object::Profile(_) => None,
+        }
+    }
 }
 
 struct Trial<'a> {
@@ -147,12 +203,12 @@ struct Trial<'a> {
     cluster: &'a str,
     now: Timestamp,
     placement: Placement,
-    object: ManagedCluster,
+    object: Object,
 }
 
 impl Trial<'_> {
     fn restore(&self, engine: &mut Engine) {
-        engine.apply_cluster(&self.object);
+        self.object.apply(engine);
         engine.apply_placement(&self.placement);
     }
 
@@ -162,7 +218,7 @@ impl Trial<'_> {
         edits
             .iter()
             .for_each(|edit| edit.apply(&mut object, &mut placement, self.now));
-        engine.apply_cluster(&object);
+        object.apply(engine);
         engine.apply_placement(&placement);
         super::verdict(engine, self.key, self.cluster, self.now)
     }
@@ -217,7 +273,7 @@ impl Trial<'_> {
     }
 
     fn remedies(&self, engine: &Engine, verdict: &Verdict) -> Vec<Vec<Edit>> {
-        let Some(id) = engine.fleet().find("", self.cluster) else {
+        let Some(id) = engine.fleet().find(&self.key.namespace, self.cluster) else {
             return Vec::new();
         };
         let Some(cluster) = engine.fleet().cluster(id) else {
@@ -227,6 +283,18 @@ impl Trial<'_> {
             return Vec::new();
         };
         match verdict.stage {
+            Stage::Candidate if engine.fleet().inventory() == Inventory::ClusterProfiles => {
+                let join = |set: &String| Edit::SetLabel {
+                    key: labels::multicluster::CLUSTER_SET.to_owned(),
+                    value: set.clone(),
+                };
+                self.placement
+                    .spec
+                    .cluster_sets
+                    .iter()
+                    .map(|set| vec![join(set)])
+                    .collect()
+            }
             Stage::Candidate => {
                 let (sets, _) = engine
                     .fleet()
@@ -290,7 +358,10 @@ const MOST_DOMAINS: usize = 16;
 impl Trial<'_> {
     /// Ways past a spread constraint: stand in another domain, or rank before the clusters of one's own.
     fn other_domains(&self, engine: &Engine, verdict: &Verdict) -> Vec<Vec<Edit>> {
-        let (Some(state), Some(id)) = (engine.state(self.key), engine.fleet().find("", self.cluster)) else {
+        let (Some(state), Some(id)) = (
+            engine.state(self.key),
+            engine.fleet().find(&self.key.namespace, self.cluster),
+        ) else {
             return Vec::new();
         };
         let (Ok(compiled), Some(cluster)) = (&state.compiled, engine.fleet().cluster(id)) else {
@@ -386,42 +457,37 @@ fn unmeet_claim(requirement: &Requirement) -> Option<Edit> {
 }
 
 impl Edit {
-    fn apply(&self, cluster: &mut ManagedCluster, placement: &mut Placement, now: Timestamp) {
-        let labels = cluster.metadata.labels.get_or_insert_default();
+    fn apply(&self, cluster: &mut Object, placement: &mut Placement, now: Timestamp) {
         match self {
             Edit::SetLabel { key, value } => {
-                labels.insert(key.clone(), value.clone());
+                cluster.labels().insert(key.clone(), value.clone());
             }
             Edit::RemoveLabel { key } => {
-                labels.remove(key);
+                cluster.labels().remove(key);
             }
-            Edit::SetClaim { key, value } => {
-                let claims = &mut cluster.status.get_or_insert_default().cluster_claims;
-                claims.retain(|claim| claim.name != *key);
-                claims.push(ManagedClusterClaim {
-                    name: key.clone(),
-                    value: value.clone(),
-                });
+            Edit::SetClaim { key, value } => cluster.set_claim(key, Some(value)),
+            Edit::RemoveClaim { key } => cluster.set_claim(key, None),
+            Edit::RemoveTaint { key, value, effect } => {
+                let is_it = |taint: &Taint| {
+                    taint.key == *key
+                        && taint.value.as_deref().unwrap_or_default() == value
+                        && taint.effect == *effect
+                };
+                if let Some(taints) = cluster.taints() {
+                    taints.retain(|taint| !is_it(taint));
+                }
             }
-            Edit::RemoveClaim { key } => {
-                cluster
-                    .status
-                    .get_or_insert_default()
-                    .cluster_claims
-                    .retain(|claim| claim.name != *key);
+            Edit::AddTaint { key, effect } => {
+                if let Some(taints) = cluster.taints() {
+                    taints.push(Taint {
+                        key: key.clone(),
+                        effect: *effect,
+                        // As the hub stamps it.
+                        time_added: Some(Time(now)),
+                        ..Taint::default()
+                    });
+                }
             }
-            Edit::RemoveTaint { key, value, effect } => cluster.spec.taints.retain(|taint| {
-                !(taint.key == *key
-                    && taint.value.as_deref().unwrap_or_default() == value
-                    && taint.effect == *effect)
-            }),
-            Edit::AddTaint { key, effect } => cluster.spec.taints.push(Taint {
-                key: key.clone(),
-                effect: *effect,
-                // As the hub stamps it.
-                time_added: Some(Time(now)),
-                ..Taint::default()
-            }),
             Edit::SetNumberOfClusters { number } => {
                 placement.spec.number_of_clusters = Some(i32::try_from(*number).unwrap_or(i32::MAX));
             }

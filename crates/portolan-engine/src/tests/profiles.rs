@@ -135,3 +135,28 @@ fn of_profiles_that_share_a_member_only_the_oldest_counts_and_none_when_tied() {
     world.engine.apply_profile(&twin("x", "2026-01-01T00:00:00Z"));
     assert_eq!(world.selected(), ["a"]);
 }
+
+#[test]
+fn the_smallest_change_is_found_for_profiles_too() {
+    let flip = |spec: Value, cluster: &str| {
+        let mut world = world(spec);
+        let flip = crate::explain::explain_cluster(&mut world.engine, &key(), cluster, now())
+            .unwrap()
+            .1
+            .unwrap();
+        flip.edits.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let gpu = json!({"predicates": [{"requiredClusterSelector": {"claimSelector": {"matchExpressions": [
+        {"key": "gpu", "operator": "In", "values": ["8"]},
+    ]}}}]});
+    assert_eq!(flip(gpu, "d"), ["have the cluster report claim gpu=8"]);
+    assert_eq!(
+        flip(json!({"numberOfClusters": 1}), "d"),
+        ["set spec.numberOfClusters to 2"]
+    );
+    assert_eq!(
+        flip(json!({"clusterSets": ["blue"]}), "d"),
+        ["set label multicluster.x-k8s.io/clusterset=blue on the cluster"]
+    );
+    assert_eq!(flip(json!({}), "a"), ["set spec.numberOfClusters to 0"]);
+}
