@@ -1,0 +1,21 @@
+//! The controllers: they keep every Placement's decisions true on a Kubernetes API server while the fleet changes.
+//!
+//! Nothing but input and output around the engine. Watches feed the engine's index, the engine says which placements
+//! are due and what they decide, and the write plan is carried out as it is. What is decided here is only *when* to
+//! write: not before every cache is complete, one plan per placement at a time, again after a conflict.
+//!
+//! It never schedules, never reads a clock (a clock is handed in), and knows no server but through [`kube::Client`]:
+//! the embedded hub and real Kubernetes are the same to it. The binary calls [`run`] for `portolan controller` and
+//! `portolan up`; tests call it with a client on an embedded hub.
+//!
+//! ```text
+//! watch/         one watch per kind, shared by all controllers
+//! placements/    desk: state and decisions ─► job ─► publish: phases of writes
+//! profiles/      ClusterProfiles for ManagedClusters, written before the slices that refer to them
+//! registration/  built-in sets, conditions of sets and bindings, availability taints (only where OCM does not)
+//! ```
+
+mod settings;
+pub mod watch;
+
+pub use settings::{Clock, Output, Settings};

@@ -1,0 +1,89 @@
+//! What a user can set, in the words of the command line.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use portolan_engine::fleet::Inventory;
+use portolan_engine::layout::PublishScores;
+
+/// Tells the time. The binary hands in the system's; a test one that it moves itself.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
+
+impl Clock {
+    /// A clock that asks `now`.
+    pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Clock {
+        Clock(Arc::new(now))
+    }
+
+    /// The time it is.
+    pub fn now(&self) -> Timestamp {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for Clock {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Clock")
+    }
+}
+
+/// Whether one of the outputs is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Output {
+    /// Whenever its CRD is served.
+    #[default]
+    Auto,
+    /// Never.
+    Off,
+}
+
+/// Settings of the controllers.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where the time comes from.
+    pub clock: Clock,
+    /// Which objects are the clusters.
+    pub inventory: Inventory,
+    /// Whether OCM-shaped decisions are written.
+    pub ocm_decisions: Output,
+    /// Whether KEP-shaped decision slices are written.
+    pub slices: Output,
+    /// Whether ClusterProfiles are published from ManagedClusters.
+    pub cluster_profiles: Output,
+    /// The one namespace for published ClusterProfiles. Without it each bound namespace that has a Placement gets its own.
+    pub profile_namespace: Option<String>,
+    /// Whether to look after sets, bindings and availability taints as OCM's registration controllers do.
+    pub registration: bool,
+    /// When decisions carry scores.
+    pub publish_scores: PublishScores,
+    /// Writes a second, over the whole hub, that may be spent on refreshing nothing but scores.
+    pub score_writes_per_second: f64,
+    /// Requests that may be under way at the same time.
+    pub parallel_writes: usize,
+    /// Longest wait between two attempts after errors.
+    pub longest_backoff: Duration,
+    /// Whether Placements without the annotation that hands them to Portolan are scheduled too.
+    pub only_handed_over: bool,
+}
+
+impl Settings {
+    /// The defaults, with a clock.
+    pub fn new(clock: Clock) -> Settings {
+        Settings {
+            clock,
+            inventory: Inventory::ManagedClusters,
+            ocm_decisions: Output::Auto,
+            slices: Output::Auto,
+            cluster_profiles: Output::Auto,
+            profile_namespace: None,
+            registration: false,
+            publish_scores: PublishScores::Always,
+            score_writes_per_second: 5.0,
+            parallel_writes: 32,
+            longest_backoff: Duration::from_secs(30),
+            only_handed_over: false,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! One watch per kind, shared by all controllers.
+//!
+//! A watch says what it knows and no more: an object is reported gone only when the server said so, or when a complete
+//! list did not have it. While a list is under way, and when the kind is not served, it says that instead.
+
+mod source;
+
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+pub use source::{Feed, Source};
+
+/// What a watch says.
+#[derive(Debug)]
+pub enum Delta<K> {
+    /// The object is there, and this is what it looks like.
+    Applied(Arc<K>),
+    /// The object is known to be gone.
+    Deleted(Key),
+    /// A list began; until [`Delta::Synced`] what is known may be out of date.
+    Listing,
+    /// What was reported is all there is.
+    Synced,
+    /// The server does not know the kind. What was reported before stays as it is.
+    Unserved,
+}
+
+impl<K> Clone for Delta<K> {
+    fn clone(&self) -> Self {
+        match self {
+            Delta::Applied(object) => Delta::Applied(object.clone()),
+            Delta::Deleted(key) => Delta::Deleted(key.clone()),
+            Delta::Listing => Delta::Listing,
+            Delta::Synced => Delta::Synced,
+            Delta::Unserved => Delta::Unserved,
+        }
+    }
+}
+
+/// Which object.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// Its namespace; empty for kinds without.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its UID, as last seen.
+    pub uid: String,
+}
+
+impl Key {
+    /// The key of the object with this metadata.
+    pub fn of(metadata: &ObjectMeta) -> Key {
+        Key {
+            namespace: metadata.namespace.clone().unwrap_or_default(),
+            name: metadata.name.clone().unwrap_or_default(),
+            uid: metadata.uid.clone().unwrap_or_default(),
+        }
+    }
+}

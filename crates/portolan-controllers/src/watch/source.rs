@@ -1,0 +1,187 @@
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use kube::runtime::watcher::{self, Event};
+use kube::{Api, Resource};
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc;
+
+use super::{Delta, Key};
+
+/// How long to wait before asking again for a kind that is not served.
+const UNSERVED_PAUSE: Duration = Duration::from_secs(1);
+const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+
+/// Where the deltas of a watch go. A full channel slows the watch down; a closed one ends it.
+pub struct Feed<K>(Box<dyn Fn(Delta<K>) -> Sending + Send + Sync>);
+
+type Sending = futures::future::BoxFuture<'static, Result<(), Closed>>;
+
+/// Nobody listens any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Closed;
+
+impl<K: Send + Sync + 'static> Feed<K> {
+    /// Feeds a channel of messages that deltas are turned into.
+    pub fn new<M: Send + 'static>(
+        sender: mpsc::Sender<M>,
+        wrap: impl Fn(Delta<K>) -> M + Send + Sync + 'static,
+    ) -> Feed<K> {
+        Feed(Box::new(move |delta| {
+            let (sender, message) = (sender.clone(), wrap(delta));
+            Box::pin(async move { sender.send(message).await.map_err(|_| Closed) })
+        }))
+    }
+}
+
+/// A watch of one kind in all namespaces, for any number of listeners.
+pub struct Source<K> {
+    api: Api<K>,
+    config: watcher::Config,
+    feeds: Vec<Feed<K>>,
+    /// What was reported to be there, to find out what a new list no longer has.
+    known: HashMap<(String, String), String>,
+}
+
+impl<K> Source<K>
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+{
+    /// A watch of everything that `api` sees.
+    pub fn new(api: Api<K>, feeds: Vec<Feed<K>>) -> Source<K> {
+        Source {
+            api,
+            config: watcher::Config::default(),
+            feeds,
+            known: HashMap::new(),
+        }
+    }
+
+    /// Watches until nobody listens any more. Errors are logged and tried again.
+    pub async fn run(mut self) {
+        if self.watch().await.is_err() {
+            tracing::debug!(kind = %K::kind(&()), "the watch ends: nobody listens");
+        }
+    }
+
+    async fn watch(&mut self) -> Result<(), Closed> {
+        let mut listed: Option<HashMap<(String, String), String>> = None;
+        let mut pause = SHORTEST_PAUSE;
+        let mut served = true;
+        let mut stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
+        while let Some(event) = stream.next().await {
+            match event {
+                Ok(event) => {
+                    pause = SHORTEST_PAUSE;
+                    if !served && !matches!(event, Event::Init) {
+                        served = true;
+                        tracing::info!(kind = %K::kind(&()), "the kind is served now");
+                    }
+                    self.pass_on(event, &mut listed).await?;
+                }
+                Err(error) if is_unserved(&error) => {
+                    if served {
+                        served = false;
+                        tracing::warn!(
+                            kind = %K::kind(&()), group = %K::group(&()), version = %K::version(&()),
+                            "the API server does not serve this kind; install its CustomResourceDefinition \
+                             (portolan crds | kubectl apply -f -, or --install-crds)"
+                        );
+                        self.tell(Delta::Unserved).await?;
+                    }
+                    tokio::time::sleep(UNSERVED_PAUSE).await;
+                }
+                Err(error) => {
+                    tracing::warn!(kind = %K::kind(&()), error = %describe(&error), ?pause, "the watch failed and is tried again");
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn pass_on(
+        &mut self,
+        event: Event<K>,
+        listed: &mut Option<HashMap<(String, String), String>>,
+    ) -> Result<(), Closed> {
+        match event {
+            Event::Init => {
+                *listed = Some(HashMap::new());
+                self.tell(Delta::Listing).await
+            }
+            Event::InitApply(object) => {
+                let key = Key::of(object.meta());
+                if let Some(listed) = listed {
+                    listed.insert((key.namespace.clone(), key.name.clone()), key.uid.clone());
+                }
+                self.applied(key, object).await
+            }
+            Event::InitDone => {
+                let listed = listed.take().unwrap_or_default();
+                let gone: Vec<Key> = self
+                    .known
+                    .iter()
+                    .filter(|(key, _)| !listed.contains_key(*key))
+                    .map(|((namespace, name), uid)| Key {
+                        namespace: namespace.clone(),
+                        name: name.clone(),
+                        uid: uid.clone(),
+                    })
+                    .collect();
+                for key in gone {
+                    self.deleted(key).await?;
+                }
+                self.tell(Delta::Synced).await
+            }
+            Event::Apply(object) => {
+                let key = Key::of(object.meta());
+                self.applied(key, object).await
+            }
+            Event::Delete(object) => self.deleted(Key::of(object.meta())).await,
+        }
+    }
+
+    async fn applied(&mut self, key: Key, object: K) -> Result<(), Closed> {
+        self.known.insert((key.namespace, key.name), key.uid);
+        self.tell(Delta::Applied(Arc::new(object))).await
+    }
+
+    async fn deleted(&mut self, key: Key) -> Result<(), Closed> {
+        self.known.remove(&(key.namespace.clone(), key.name.clone()));
+        self.tell(Delta::Deleted(key)).await
+    }
+
+    async fn tell(&self, delta: Delta<K>) -> Result<(), Closed> {
+        for feed in &self.feeds {
+            (feed.0)(delta.clone()).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the server says that it does not know the kind.
+fn is_unserved(error: &watcher::Error) -> bool {
+    let error = match error {
+        watcher::Error::InitialListFailed(error) | watcher::Error::WatchStartFailed(error) => error,
+        _ => return false,
+    };
+    matches!(error, kube::Error::Api(status) if status.code == 404)
+}
+
+/// The error with its causes: the outermost alone says only that something failed.
+fn describe(error: &watcher::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
