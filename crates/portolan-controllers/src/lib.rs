@@ -5,7 +5,7 @@
 //! write: not before every cache is complete, one plan per placement at a time, again after a conflict.
 //!
 //! It never schedules, never reads a clock (a clock is handed in), and knows no server but through [`kube::Client`]:
-//! the embedded hub and real Kubernetes are the same to it. The binary calls [`run`] for `portolan controller` and
+//! the embedded hub and real Kubernetes are the same to it. The binary calls [`Controllers::start`] for `portolan controller` and
 //! `portolan up`; tests call it with a client on an embedded hub.
 //!
 //! ```text
@@ -15,7 +15,17 @@
 //! registration/  built-in sets, conditions of sets and bindings, availability taints (only where OCM does not)
 //! ```
 
+mod controllers;
+mod events;
+mod health;
+mod metrics;
+mod placements;
+mod request;
 mod settings;
+mod version;
 pub mod watch;
 
+pub use controllers::Controllers;
+pub use health::Health;
+pub use metrics::Metrics;
 pub use settings::{Clock, Output, Settings};
