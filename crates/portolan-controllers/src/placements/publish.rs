@@ -34,10 +34,15 @@ pub(crate) struct Publisher {
     pub(crate) metrics: Metrics,
 }
 
+/// Kind and name.
+type Object = (&'static str, String);
+/// UID and resource version.
+type Version = (String, String);
+
 /// The versions that objects have after writes of the same job, and what was acknowledged.
 #[derive(Default)]
 struct Ledger {
-    versions: Mutex<HashMap<(&'static str, String), (String, String)>>,
+    versions: Mutex<HashMap<Object, Version>>,
     acknowledged: Mutex<Vec<Acknowledged>>,
 }
 
