@@ -13,9 +13,14 @@
 //! placements/    desk: state and decisions ─► job ─► publish: phases of writes
 //! profiles/      ClusterProfiles for ManagedClusters, written before the slices that refer to them
 //! registration/  built-in sets, conditions of sets and bindings, availability taints (only where OCM does not)
+//! upkeep/        what the last two share: a queue, a loop, and how errors and versions are read
 //! ```
 
+#[allow(dead_code, reason = "nothing starts it yet")]
+mod registration;
 mod settings;
+#[allow(dead_code, reason = "nothing starts it yet")]
+mod upkeep;
 pub mod watch;
 
 pub use settings::{Clock, Output, Settings};
