@@ -17,6 +17,8 @@
 //! ```
 
 #[allow(dead_code, reason = "nothing starts it yet")]
+mod profiles;
+#[allow(dead_code, reason = "nothing starts it yet")]
 mod registration;
 mod settings;
 #[allow(dead_code, reason = "nothing starts it yet")]
