@@ -5,7 +5,7 @@
 //! write: not before every cache is complete, one plan per placement at a time, again after a conflict.
 //!
 //! It never schedules, never reads a clock (a clock is handed in), and knows no server but through [`kube::Client`]:
-//! the embedded hub and real Kubernetes are the same to it. The binary calls [`run`] for `portolan controller` and
+//! the embedded hub and real Kubernetes are the same to it. The binary calls [`Controllers::start`] for `portolan controller` and
 //! `portolan up`; tests call it with a client on an embedded hub.
 //!
 //! ```text
@@ -16,13 +16,23 @@
 //! upkeep/        what the last two share: a queue, a loop, and how errors and versions are read
 //! ```
 
+mod controllers;
+mod events;
+mod health;
+mod metrics;
+mod placements;
 #[allow(dead_code, reason = "nothing starts it yet")]
 mod profiles;
 #[allow(dead_code, reason = "nothing starts it yet")]
 mod registration;
+mod request;
 mod settings;
 #[allow(dead_code, reason = "nothing starts it yet")]
 mod upkeep;
+mod version;
 pub mod watch;
 
+pub use controllers::Controllers;
+pub use health::Health;
+pub use metrics::Metrics;
 pub use settings::{Clock, Output, Settings};

@@ -1,5 +1,7 @@
 //! Conditions of a Placement: what is true of its decision, in words that OCM's users know.
 
+use portolan_api::cluster::UpdateStrategyType;
+use portolan_api::labels::ocm::MAX_DECISIONS;
 use portolan_api::labels::{conditions, messages, reasons};
 use serde::Serialize;
 
@@ -17,6 +19,21 @@ pub const SPREAD_UNSATISFIABLE: &str = "SpreadConstraintUnsatisfiable";
 /// Reason of a refusal to write slices because there would be too many.
 pub const TOO_MANY_SLICES: &str = "TooManySlices";
 
+/// The decision has several objects, which `updateStrategy: All` rewrites one by one.
+pub const ROLLING_UPDATE_RECOMMENDED: &str = "RollingUpdateRecommended";
+
+/// Every condition type that is written here: a type that is not among the conditions of an outcome has nothing to say
+/// and is removed from the placement.
+pub const TYPES: [&str; 7] = [
+    conditions::PLACEMENT_SATISFIED,
+    conditions::PLACEMENT_MISCONFIGURED,
+    conditions::DECISION_KEY_CONFLICT,
+    DECISION_KEPT,
+    SPREAD_SATISFIED,
+    TOO_MANY_SLICES,
+    ROLLING_UPDATE_RECOMMENDED,
+];
+
 /// A condition without its times, which only a writer knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Condition {
@@ -32,7 +49,8 @@ pub struct Condition {
 }
 
 impl Condition {
-    fn new(type_: &str, status: bool, reason: &str, message: impl Into<String>) -> Condition {
+    /// A condition that is true or false.
+    pub fn new(type_: &str, status: bool, reason: &str, message: impl Into<String>) -> Condition {
         let status = if status { "True" } else { "False" };
         Condition {
             type_: type_.into(),
@@ -88,6 +106,22 @@ pub(crate) fn of_refusal(refused: &SlicesRefused) -> Option<Condition> {
             refused.to_string(),
         )),
     }
+}
+
+/// The condition for a decision that is spread over several objects and updated without a surge.
+pub(crate) fn of_size(clusters: usize, update: UpdateStrategyType) -> Option<Condition> {
+    let at_risk = clusters > MAX_DECISIONS && update == UpdateStrategyType::All;
+    at_risk.then(|| {
+        Condition::new(
+            ROLLING_UPDATE_RECOMMENDED,
+            true,
+            "SeveralDecisionObjects",
+            format!(
+                "More than {MAX_DECISIONS} clusters are selected: while clusters move between PlacementDecisions, readers \
+                 may miss some for a moment; set spec.decisionStrategy.updateStrategy.type to RollingUpdate"
+            ),
+        )
+    })
 }
 
 fn satisfied(fleet: &Fleet, wanted: &[String], outcome: &Outcome) -> Condition {

@@ -1,10 +1,11 @@
 //! The whole answer for one placement: outcome, conditions, objects.
 
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{
     DecisionGroupStatus, Placement, PlacementDecision, PlacementStatus, SortBy, UpdateStrategyType,
 };
-use portolan_api::labels::ocm;
+use portolan_api::labels::{multicluster as multicluster_labels, ocm};
 use portolan_api::multicluster;
 
 use crate::conditions::{self, Condition};
@@ -26,6 +27,42 @@ pub struct Stored {
     pub slices: Vec<multicluster::PlacementDecision>,
 }
 
+impl Stored {
+    /// Sorts both kinds by the number of each object: the order in which readers meet them.
+    pub fn sort(&mut self) {
+        self.decisions
+            .sort_by_cached_key(|decision| number(&decision.metadata, None));
+        self.slices
+            .sort_by_cached_key(|slice| number(&slice.metadata, Some(multicluster_labels::DECISION_INDEX)));
+    }
+}
+
+/// The number in a label or at the end of the name, then the name.
+fn number(metadata: &ObjectMeta, label_key: Option<&str>) -> (u64, String) {
+    let name = metadata.name.as_deref().unwrap_or_default();
+    let labelled = label_key.and_then(|key| layout::label(metadata, key)?.parse().ok());
+    let suffix = || name.rsplit('-').next().and_then(|suffix| suffix.parse().ok());
+    (labelled.or_else(suffix).unwrap_or(u64::MAX), name.to_owned())
+}
+
+/// How a decision is published.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Publication<'a> {
+    /// When decisions carry scores.
+    pub scores: PublishScores,
+    /// The one namespace that slices refer to for ClusterProfiles, if it is not the placement's own.
+    pub profile_namespace: Option<&'a str>,
+}
+
+impl From<PublishScores> for Publication<'static> {
+    fn from(scores: PublishScores) -> Self {
+        Publication {
+            scores,
+            profile_namespace: None,
+        }
+    }
+}
+
 /// Outcome, conditions and objects of one placement.
 #[derive(Debug)]
 #[must_use = "a decision does nothing until it is planned and written"]
@@ -41,32 +78,33 @@ pub struct Decision {
 }
 
 /// Decides one placement of the engine. The engine must have observed `stored.decisions`.
-pub fn decide(
+pub fn decide<'a>(
     engine: &mut Engine,
     key: &PlacementKey,
     stored: &Stored,
-    publish: PublishScores,
+    publication: impl Into<Publication<'a>>,
     now: Timestamp,
 ) -> Option<Decision> {
     let outcome = engine.evaluate(key, now)?;
     let placement = engine.placement(key)?;
-    Some(dress(engine, placement, outcome, stored, publish, now))
+    Some(dress(engine, placement, outcome, stored, publication, now))
 }
 
 /// Adds conditions and objects to an outcome.
-pub fn dress(
+pub fn dress<'a>(
     engine: &Engine,
     placement: &Placement,
     outcome: Outcome,
     stored: &Stored,
-    publish: PublishScores,
+    publication: impl Into<Publication<'a>>,
     now: Timestamp,
 ) -> Decision {
+    let publication = publication.into();
     let fleet = engine.fleet();
     let keeps = outcome.status.keeps_last_decision();
     let layout = match keeps {
         true => keep(placement, &outcome, stored),
-        false => lay_out(engine, placement, &outcome, stored, ScorePolicy { publish, now }),
+        false => lay_out(engine, placement, &outcome, stored, publication, now),
     };
     let kept = keeps.then(|| {
         layout
@@ -79,6 +117,8 @@ pub fn dress(
     if let Err(refused) = &layout.slices {
         conditions.extend(conditions::of_refusal(refused));
     }
+    let selected = outcome.selected.len();
+    conditions.extend(conditions::of_size(selected, update_strategy(placement)));
     let requeue_at = earliest(outcome.requeue_at, layout.scores_due);
     Decision {
         outcome,
@@ -93,9 +133,15 @@ fn lay_out(
     placement: &Placement,
     outcome: &Outcome,
     stored: &Stored,
-    policy: ScorePolicy,
+    publication: Publication<'_>,
+    now: Timestamp,
 ) -> Layout {
-    let namespace = placement.metadata.namespace.as_deref().unwrap_or_default();
+    let policy = ScorePolicy {
+        publish: publication.scores,
+        now,
+    };
+    let own = placement.metadata.namespace.as_deref().unwrap_or_default();
+    let namespace = publication.profile_namespace.unwrap_or(own);
     let groups = outcome.named_groups(engine.fleet());
     let desired = Desired {
         placement,

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use portolan_api::cluster::{Placement, PlacementDecision};
-use portolan_api::labels::{SCHEDULER_NAME, multicluster as kep, ocm, portolan};
+use portolan_api::cluster::PlacementDecision;
+use portolan_api::labels::ocm;
 use portolan_api::{multicluster, shorten};
 use portolan_engine::decide::{Stored, detect_inventory};
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet;
-use portolan_engine::placement::PlacementKey;
+use portolan_engine::placement::{PlacementKey, has_key, is_ours, owns_decision};
 
 use crate::input::{Manifests, Notes, Problem};
 
@@ -154,47 +154,19 @@ impl World {
         let concerns =
             |metadata: &ObjectMeta| metadata.name.as_deref().unwrap_or_default().starts_with(&prefix);
         let decisions = self.decisions.get(&key.namespace).into_iter().flatten();
-        let mut decisions: Vec<_> = decisions
+        let decisions: Vec<_> = decisions
             .filter(|decision| owns_decision(key, decision) || concerns(&decision.metadata))
             .cloned()
             .collect();
-        decisions.sort_by_key(|decision| number(&decision.metadata, None));
         let slices = self.slices.get(&key.namespace).into_iter().flatten();
-        let mut slices: Vec<_> = slices
+        let slices: Vec<_> = slices
             .filter(|slice| has_key(key, slice) || concerns(&slice.metadata))
             .cloned()
             .collect();
-        slices.sort_by_key(|slice| number(&slice.metadata, Some(kep::DECISION_INDEX)));
-        Stored { decisions, slices }
+        let mut stored = Stored { decisions, slices };
+        stored.sort();
+        stored
     }
-}
-
-/// Whether a decision is the placement's: by namespace, which is given, and label.
-pub(crate) fn owns_decision(key: &PlacementKey, decision: &PlacementDecision) -> bool {
-    label(&decision.metadata, ocm::PLACEMENT) == Some(&*shorten::label_value(&key.name))
-}
-
-/// Whether a slice is the placement's: by key and scheduler.
-pub(crate) fn owns_slice(key: &PlacementKey, slice: &multicluster::PlacementDecision) -> bool {
-    has_key(key, slice) && slice.scheduler_name.as_deref() == Some(SCHEDULER_NAME)
-}
-
-fn has_key(key: &PlacementKey, slice: &multicluster::PlacementDecision) -> bool {
-    label(&slice.metadata, kep::DECISION_KEY) == Some(&*shorten::label_value(&key.name))
-}
-
-/// OCM's own controllers keep away from a placement with the first annotation, and it is handed to us by the second.
-fn is_ours(placement: &Placement) -> bool {
-    let annotation = |key: &str| {
-        placement
-            .metadata
-            .annotations
-            .as_ref()
-            .and_then(|all| all.get(key))
-    };
-    let disabled = annotation(ocm::SCHEDULING_DISABLE).is_some_and(|value| value == "true");
-    let handed_over = annotation(portolan::SCHEDULER).is_some_and(|value| value == SCHEDULER_NAME);
-    (!disabled || handed_over) && placement.metadata.deletion_timestamp.is_none()
 }
 
 /// Says what of the input has no part in the answer, and what the answer lacks.
@@ -235,12 +207,4 @@ fn namespace(metadata: &ObjectMeta) -> Arc<str> {
 
 fn label<'a>(metadata: &'a ObjectMeta, key: &str) -> Option<&'a str> {
     metadata.labels.as_ref()?.get(key).map(String::as_str)
-}
-
-/// Sorts objects by the number in a label or at the end of their name, then by name.
-fn number(metadata: &ObjectMeta, label_key: Option<&str>) -> (u64, String) {
-    let name = metadata.name.as_deref().unwrap_or_default();
-    let labelled = label_key.and_then(|key| label(metadata, key)?.parse().ok());
-    let suffix = || name.rsplit('-').next().and_then(|suffix| suffix.parse().ok());
-    (labelled.or_else(suffix).unwrap_or(u64::MAX), name.to_owned())
 }

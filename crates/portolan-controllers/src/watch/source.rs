@@ -99,7 +99,7 @@ where
                     stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
                 }
                 Err(error) => {
-                    tracing::warn!(kind = %K::kind(&()), error = %describe(&error), ?pause, "the watch failed and is tried again");
+                    tracing::warn!(kind = %K::kind(&()), error = %crate::request::describe(&error), ?pause, "the watch failed and is tried again");
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
@@ -175,16 +175,4 @@ fn is_unserved(error: &watcher::Error) -> bool {
         _ => return false,
     };
     matches!(error, kube::Error::Api(status) if status.code == 404)
-}
-
-/// The error with its causes: the outermost alone says only that something failed.
-fn describe(error: &watcher::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }

@@ -303,7 +303,18 @@ impl Engine {
     /// Evaluates the first placement that is due and folds its outcome into the counts; timers aside. For callers
     /// that must not hold the outcomes of a whole hub at once, as after a start.
     pub fn evaluate_next(&mut self, now: Timestamp) -> Option<(PlacementKey, Outcome)> {
-        while let Some(key) = self.due.pop_first() {
+        self.evaluate_next_where(now, |_| true)
+    }
+
+    /// As [`Engine::evaluate_next`], for the first placement that is due and `ready`. The others stay due: a placement
+    /// whose last outcome is still being written waits.
+    pub fn evaluate_next_where(
+        &mut self,
+        now: Timestamp,
+        ready: impl Fn(&PlacementKey) -> bool,
+    ) -> Option<(PlacementKey, Outcome)> {
+        while let Some(key) = self.due.iter().find(|key| ready(key)).cloned() {
+            self.due.remove(&key);
             if let Some(outcome) = self.evaluate(&key, now) {
                 self.fold(&key, &outcome, now);
                 return Some((key, outcome));

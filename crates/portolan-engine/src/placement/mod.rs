@@ -1,6 +1,7 @@
 //! A placement compiled for evaluation: selectors parsed, programs compiled, weights resolved, mistakes found.
 
 mod dependencies;
+mod ownership;
 
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use portolan_api::cluster::{Placement, SortBy};
 use portolan_cel::Program;
 
 pub(crate) use dependencies::Dependencies;
+pub use ownership::{has_key, is_handed_over, is_ours, owns_decision, owns_slice, with_stand_ins};
 
 use crate::filter::taint_toleration;
 use crate::fleet::cel::Expressions;

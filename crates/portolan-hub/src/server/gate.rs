@@ -135,7 +135,8 @@ impl Core {
     }
 
     pub(crate) fn identify(&self, peer: &Peer, headers: &HeaderMap) -> Answer<Identity> {
-        self.gate.identify(peer, headers, &self.store, self.clock.now())
+        let sender = self.gate.identify(peer, headers, &self.store, self.clock.now())?;
+        self.act_as(sender, headers)
     }
 
     pub(crate) fn authorize(&self, identity: &Identity, verb: &str, target: Target<'_>) -> Answer<()> {

@@ -11,6 +11,7 @@ mod definitions;
 mod delete;
 mod duplicates;
 mod gate;
+mod impersonate;
 mod listen;
 mod metadata;
 mod patch;

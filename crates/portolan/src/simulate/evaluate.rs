@@ -4,10 +4,10 @@ use jiff::Timestamp;
 use portolan_engine::decide::{self, Decision, Stored};
 use portolan_engine::fleet::{ClusterId, Clusters, Fleet};
 use portolan_engine::layout::PublishScores;
-use portolan_engine::placement::PlacementKey;
+use portolan_engine::placement::{PlacementKey, owns_decision, owns_slice};
 
 use super::report::{Filter, PlacementReport, Prioritizer};
-use crate::world::{self, World};
+use crate::world::World;
 
 /// Decides a placement against the state that was read, and nothing but that.
 pub(super) fn placement(
@@ -44,8 +44,8 @@ fn report(fleet: &Fleet, key: &PlacementKey, decision: Decision, stored: Stored)
     // Slices that are refused are not written: what is there stays.
     let (mut decisions, mut slices) = (layout.decisions, layout.slices.unwrap_or(stored.slices));
     // What stands on the placement's names but belongs to others is no part of its decision.
-    decisions.retain(|decision| world::owns_decision(key, decision));
-    slices.retain(|slice| world::owns_slice(key, slice));
+    decisions.retain(|decision| owns_decision(key, decision));
+    slices.retain(|slice| owns_slice(key, slice));
     PlacementReport {
         namespace: key.namespace.to_string(),
         name: key.name.to_string(),

@@ -1,0 +1,72 @@
+//! Events on Placements: what happened, for people. They are told at leisure and never hold up a decision.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Client;
+use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use tokio::sync::mpsc;
+
+use crate::metrics::Metrics;
+use crate::placements::Note;
+
+/// Events that may wait. What comes on top while a hub starts is dropped and counted.
+const WAITING: usize = 256;
+/// Shortest time between two events, over the whole hub.
+const PACE: Duration = Duration::from_millis(100);
+
+/// Where notes are handed in.
+#[derive(Clone, Debug)]
+pub(crate) struct Events {
+    sender: mpsc::Sender<(ObjectReference, Note)>,
+    metrics: Metrics,
+}
+
+impl Events {
+    /// The handle, and the task that publishes until the last handle is gone.
+    pub(crate) fn new(client: Client, metrics: Metrics) -> (Events, impl Future<Output = ()> + Send) {
+        let (sender, receiver) = mpsc::channel(WAITING);
+        (Events { sender, metrics }, publish(client, receiver))
+    }
+
+    /// Tells people about a placement.
+    pub(crate) fn tell(&self, placement: &ObjectReference, notes: Vec<Note>) {
+        for note in notes {
+            if self.sender.try_send((placement.clone(), note)).is_err() {
+                self.metrics.event_dropped();
+            }
+        }
+    }
+}
+
+async fn publish(client: Client, mut notes: mpsc::Receiver<(ObjectReference, Note)>) {
+    let reporter = Reporter {
+        controller: "portolan".to_owned(),
+        instance: None,
+    };
+    let recorder = Recorder::new(client, reporter);
+    while let Some((placement, note)) = notes.recv().await {
+        let secondary = note.object.as_ref().map(|name| ObjectReference {
+            kind: Some("PlacementDecision".to_owned()),
+            api_version: Some("cluster.open-cluster-management.io/v1beta1".to_owned()),
+            namespace: placement.namespace.clone(),
+            name: Some(name.clone()),
+            ..ObjectReference::default()
+        });
+        let event = Event {
+            type_: if note.warning {
+                EventType::Warning
+            } else {
+                EventType::Normal
+            },
+            reason: note.reason.to_owned(),
+            note: Some(note.message),
+            action: note.action.to_owned(),
+            secondary,
+        };
+        if let Err(error) = recorder.publish(&event, &placement).await {
+            tracing::debug!(error = %crate::request::describe(&error), "an event was not published");
+        }
+        tokio::time::sleep(PACE).await;
+    }
+}

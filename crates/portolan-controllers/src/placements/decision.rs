@@ -1,0 +1,290 @@
+//! From a placement that is due to the step that publishes its decision.
+
+use jiff::Timestamp;
+use portolan_api::cluster::{Placement, UpdateStrategyType};
+use portolan_api::labels::conditions as types;
+use portolan_api::labels::ocm::MAX_DECISIONS;
+use portolan_engine::conditions::{self, Condition};
+use portolan_engine::decide::{self, Decision, Publication, Stored, update_strategy};
+use portolan_engine::fleet::Inventory;
+use portolan_engine::layout::{Layout, SlicesRefused};
+use portolan_engine::outcome::Outcome;
+use portolan_engine::placement::{PlacementKey, owns_slice};
+use portolan_engine::plan::{self, Observed, Plan, Reference, Write};
+
+use super::desk::{Desk, Flight};
+use super::gate::Watched;
+use super::job::{Job, Step, Summary};
+use super::notes;
+use super::status::{self, ANNOTATION_REFUSED, DECISION_CONTESTED};
+use crate::settings::Output;
+
+impl Desk {
+    /// Evaluates the first placement that is due and not busy.
+    pub(super) fn next_decision(&mut self, now: Timestamp) -> Option<Step> {
+        let (in_flight, backoff) = (&self.in_flight, &self.backoff);
+        let ready = |key: &PlacementKey| !in_flight.contains_key(key) && !backoff.rests(key, now);
+        let (key, outcome) = self.engine.evaluate_next_where(now, ready)?;
+        let placement = self.engine.placement(&key)?.clone();
+        Some(self.step(key, &placement, outcome, now))
+    }
+
+    fn step(&mut self, key: PlacementKey, placement: &Placement, outcome: Outcome, now: Timestamp) -> Step {
+        let stored = self.stored(&key);
+        let publication = Publication {
+            scores: self.settings.publish_scores,
+            profile_namespace: self.settings.profile_namespace.as_deref(),
+        };
+        let mut decision = decide::dress(&self.engine, placement, outcome, &stored, publication, now);
+        if let Some(at) = decision.layout.scores_due {
+            self.timers.insert((at, key.clone()));
+        }
+        let (writes_decisions, writes_slices) =
+            (self.writes(Watched::Decisions), self.writes(Watched::Slices));
+        if !writes_decisions {
+            // There is nothing that the names could refer to.
+            let groups = decision.layout.decision_groups.iter_mut();
+            groups.for_each(|group| group.decisions.clear());
+        }
+        let summary = summary(&key, &decision, &stored, writes_decisions, writes_slices);
+        let mut plans = plans(
+            placement,
+            &decision.layout,
+            stored,
+            writes_decisions,
+            writes_slices,
+        );
+        let foreign = self.foreign.remove(&key);
+        let mut more = self.remarks(&key);
+        if plans.is_score_refresh && !foreign {
+            // The membership is written already; what is left can wait for its turn.
+            if let Err(at) = self.budget.spend(plans.writes(), now) {
+                self.timers.insert((at, key.clone()));
+                self.engine.complete(&key);
+                return Step::Settled(summary);
+            }
+        }
+        if foreign && !plans.is_empty() {
+            self.contests.overwrite(&key, now);
+        }
+        if let Some(until) = self.contests.truce(&key, now) {
+            self.timers.insert((until, key.clone()));
+            plans = Plans::default();
+            more.push(contested(until));
+        }
+        let status = status::of(placement, &decision, &more, plans.writes_scores, now);
+        let status = (placement.status.as_ref() != Some(&status)).then_some(status);
+        if plans.is_empty() && status.is_none() {
+            self.engine.complete(&key);
+            return Step::Settled(summary);
+        }
+        self.in_flight.insert(key.clone(), Flight::default());
+        let version = self.placements.get(&key);
+        let notes = notes::of(
+            &key,
+            placement,
+            &decision,
+            status.as_ref(),
+            &plans.decisions,
+            &plans.slices,
+        );
+        Step::Publish(Box::new(Job {
+            placement: Reference {
+                namespace: key.namespace.to_string(),
+                name: key.name.to_string(),
+                uid: placement.metadata.uid.clone(),
+                resource_version: version.map(|known| known.version.clone()),
+            },
+            profiles: self.profiles(&key, &plans.slices),
+            decisions: plans.decisions,
+            slices: plans.slices,
+            status,
+            notes,
+            summary,
+        }))
+    }
+
+    /// Conditions that are not the engine's to know.
+    fn remarks(&self, key: &PlacementKey) -> Vec<Condition> {
+        let problems = self.placements.get(key).map(|known| known.problems.as_slice());
+        let problems = problems.filter(|problems| !problems.is_empty());
+        problems
+            .map(|problems| Condition::new(ANNOTATION_REFUSED, true, "UnknownValue", problems.join("; ")))
+            .into_iter()
+            .collect()
+    }
+
+    /// The profiles that slices refer to, where we are the one who publishes them.
+    fn profiles(&self, key: &PlacementKey, slices: &Plan) -> Option<(String, Vec<String>)> {
+        let published = self.settings.inventory == Inventory::ManagedClusters
+            && self.settings.cluster_profiles == Output::Auto;
+        if !published || slices.is_empty() {
+            return None;
+        }
+        let own = || key.namespace.to_string();
+        let namespace = self.settings.profile_namespace.clone().unwrap_or_else(own);
+        let mut names: Vec<String> = slices
+            .writes()
+            .filter_map(|write| match write {
+                Write::CreateSlice(slice) | Write::ReplaceSlice(slice) => Some(slice),
+                _ => None,
+            })
+            .flat_map(|slice| slice.decisions.iter())
+            .filter_map(|entry| Some(entry.profile(&namespace)?.1.to_owned()))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        Some((namespace, names))
+    }
+}
+
+fn contested(until: Timestamp) -> Condition {
+    Condition::new(
+        DECISION_CONTESTED,
+        true,
+        "AnotherWriter",
+        format!(
+            "Another writer keeps changing the PlacementDecisions of this placement; Portolan leaves them alone until \
+             {until}. If OCM's placement controller runs on this hub, hand the placement over with the annotations \
+             cluster.open-cluster-management.io/experimental-scheduling-disable: \"true\" and \
+             portolan.dev/scheduler: portolan"
+        ),
+    )
+}
+
+/// The writes of the two kinds.
+#[derive(Default)]
+struct Plans {
+    decisions: Plan,
+    slices: Plan,
+    /// Whether nothing but scores is written.
+    is_score_refresh: bool,
+    /// Whether the status of OCM decisions, which is where scores are, is written.
+    writes_scores: bool,
+}
+
+impl Plans {
+    fn is_empty(&self) -> bool {
+        self.decisions.is_empty() && self.slices.is_empty()
+    }
+
+    fn writes(&self) -> usize {
+        self.decisions.writes().count() + self.slices.writes().count()
+    }
+}
+
+fn plans(
+    placement: &Placement,
+    layout: &Layout,
+    stored: Stored,
+    writes_decisions: bool,
+    writes_slices: bool,
+) -> Plans {
+    let update = update_strategy(placement);
+    let observed = Observed {
+        status: None,
+        decisions: stored.decisions,
+        slices: stored.slices,
+    };
+    // The two kinds are planned apart: neither waits for the other.
+    let only_decisions = Layout {
+        slices: Err(SlicesRefused::NoDecision),
+        ..layout.clone()
+    };
+    let only_slices = Layout {
+        decisions: Vec::new(),
+        ..layout.clone()
+    };
+    let plan = |wanted: bool, layout: &Layout| match wanted {
+        true => plan::plan(&observed, layout, update, None),
+        false => Plan::default(),
+    };
+    let decisions = plan(writes_decisions, &only_decisions);
+    let slices = plan(writes_slices, &only_slices);
+    if update == UpdateStrategyType::RollingUpdate {
+        log_surge(placement, &decisions);
+    }
+    Plans {
+        is_score_refresh: is_score_refresh(&observed, &decisions, &slices),
+        writes_scores: layout.writes_decision_status && !decisions.is_empty(),
+        decisions,
+        slices,
+    }
+}
+
+/// Whether every write leaves the clusters of its object as they are. OCM objects say so by their content hash, which
+/// is metadata and would be written too.
+fn is_score_refresh(observed: &Observed, decisions: &Plan, slices: &Plan) -> bool {
+    let same_clusters = |slice: &portolan_api::multicluster::PlacementDecision| {
+        let names = |slice: &portolan_api::multicluster::PlacementDecision| {
+            let mut names: Vec<_> = slice
+                .decisions
+                .iter()
+                .filter_map(|entry| entry.profile("").map(|(_, name)| name.to_owned()))
+                .collect();
+            names.sort_unstable();
+            names
+        };
+        let before = observed
+            .slices
+            .iter()
+            .find(|before| before.metadata.name == slice.metadata.name);
+        before.is_some_and(|before| names(before) == names(slice))
+    };
+    let all = decisions
+        .writes()
+        .chain(slices.writes())
+        .all(|write| match write {
+            Write::DecisionStatus { .. } => true,
+            Write::ReplaceSlice(slice) => same_clusters(slice),
+            _ => false,
+        });
+    all && !(decisions.is_empty() && slices.is_empty())
+}
+
+fn log_surge(placement: &Placement, decisions: &Plan) {
+    for write in decisions.writes() {
+        if let Write::DecisionStatus { object, status } = write
+            && status.decisions.len() > MAX_DECISIONS
+        {
+            tracing::info!(
+                placement = %PlacementKey::of(placement), decision = %object.name, clusters = status.decisions.len(),
+                "a surge holds more than {MAX_DECISIONS} clusters for a moment"
+            );
+        }
+    }
+}
+
+fn summary(
+    key: &PlacementKey,
+    decision: &Decision,
+    stored: &Stored,
+    writes_decisions: bool,
+    writes_slices: bool,
+) -> Summary {
+    let is = |type_: &str| {
+        let mut conditions = decision.conditions.iter();
+        conditions
+            .any(|condition: &conditions::Condition| condition.type_ == type_ && condition.status == "True")
+    };
+    let slices = match &decision.layout.slices {
+        Ok(slices) => slices.len(),
+        Err(_) => stored
+            .slices
+            .iter()
+            .filter(|slice| owns_slice(key, slice))
+            .count(),
+    };
+    Summary {
+        key: key.clone(),
+        clusters: decision.placement_status().number_of_selected_clusters.max(0) as usize,
+        decisions: if writes_decisions {
+            decision.layout.decisions.len()
+        } else {
+            0
+        },
+        slices: if writes_slices { slices } else { 0 },
+        satisfied: is(types::PLACEMENT_SATISFIED),
+        misconfigured: is(types::PLACEMENT_MISCONFIGURED),
+    }
+}

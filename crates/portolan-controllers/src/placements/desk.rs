@@ -1,0 +1,428 @@
+//! Where decisions are made: what is known goes in, steps come out. No I/O, no clock.
+//!
+//! One plan per placement is in flight. Objects that change while it is are compared with what the server
+//! acknowledged for it: the rest was written by others, and the placement is looked at again.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use jiff::{SignedDuration, Timestamp};
+use portolan_api::cluster::{self, Placement};
+use portolan_api::{multicluster, shorten};
+use portolan_engine::decide::Stored;
+use portolan_engine::engine::Engine;
+use portolan_engine::fleet::Inventory;
+use portolan_engine::placement::{PlacementKey, is_handed_over, is_ours, with_stand_ins};
+
+use super::backoff::Backoff;
+use super::budget::Budget;
+use super::contest::Contests;
+use super::gate::{Gate, Knowledge, Watched};
+use super::input::Input;
+use super::job::{Acknowledged, Report, Step};
+use super::shelf::{Shelf, Touched};
+use crate::settings::{Output, Settings};
+use crate::version::is_newer;
+use crate::watch::{Delta, Key};
+
+/// Everything that is known, and what is under way.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    pub(super) engine: Engine,
+    pub(super) settings: Settings,
+    pub(super) gate: Gate,
+    /// Every placement that exists, ours or not: version and UID.
+    pub(super) placements: HashMap<PlacementKey, Known>,
+    /// Placements by namespace and label value, which is cut for long names.
+    by_label: HashMap<(String, String), PlacementKey>,
+    pub(super) decisions: Shelf<cluster::PlacementDecision>,
+    pub(super) slices: Shelf<multicluster::PlacementDecision>,
+    pub(super) in_flight: BTreeMap<PlacementKey, Flight>,
+    /// Placements whose stored decisions changed, to be told to the engine before it evaluates.
+    dirty: BTreeSet<PlacementKey>,
+    /// Placements whose stored objects were changed by others since they were last written.
+    pub(super) foreign: BTreeSet<PlacementKey>,
+    /// Placements that are gone and may have left objects behind.
+    pub(super) leavers: BTreeSet<PlacementKey>,
+    pub(super) backoff: Backoff,
+    pub(super) contests: Contests,
+    pub(super) budget: Budget,
+    /// When to look at placements again though nothing changed.
+    pub(super) timers: BTreeSet<(Timestamp, PlacementKey)>,
+    pub(super) doubt: Doubt,
+    swept: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) version: String,
+    pub(super) uid: String,
+    /// What is wrong with the annotations that stand in for missing fields.
+    pub(super) problems: Vec<String>,
+}
+
+/// A plan that is being carried out.
+#[derive(Debug, Default)]
+pub(super) struct Flight {
+    /// Objects that changed meanwhile, with their versions: an empty one stands for a deletion.
+    touched: Vec<(&'static str, String, String)>,
+}
+
+/// Since when decisions could not be made, and who has been told.
+#[derive(Debug, Default)]
+pub(super) struct Doubt {
+    pub(super) since: Option<Timestamp>,
+    pub(super) told: BTreeSet<PlacementKey>,
+}
+
+const OCM: &str = "ocm";
+const KEP: &str = "kep";
+
+impl Desk {
+    pub(crate) fn new(settings: Settings) -> Desk {
+        let now = settings.clock.now();
+        let mut kinds = vec![Watched::Placements, Watched::Scores];
+        match settings.inventory {
+            Inventory::ManagedClusters => {
+                kinds.extend([Watched::Clusters, Watched::Sets, Watched::Bindings]);
+            }
+            Inventory::ClusterProfiles => kinds.push(Watched::Profiles),
+        }
+        kinds.extend((settings.ocm_decisions == Output::Auto).then_some(Watched::Decisions));
+        kinds.extend((settings.slices == Output::Auto).then_some(Watched::Slices));
+        let longest = SignedDuration::try_from(settings.longest_backoff).unwrap_or(SignedDuration::MAX);
+        Desk {
+            engine: Engine::new(settings.inventory),
+            gate: Gate::new(kinds),
+            placements: HashMap::new(),
+            by_label: HashMap::new(),
+            decisions: Shelf::default(),
+            slices: Shelf::default(),
+            in_flight: BTreeMap::new(),
+            dirty: BTreeSet::new(),
+            foreign: BTreeSet::new(),
+            leavers: BTreeSet::new(),
+            backoff: Backoff::new(longest),
+            contests: Contests::default(),
+            budget: Budget::new(settings.score_writes_per_second, now),
+            timers: BTreeSet::new(),
+            doubt: Doubt::default(),
+            swept: false,
+            settings,
+        }
+    }
+
+    /// Whether an output is written.
+    pub(super) fn writes(&self, kind: Watched) -> bool {
+        self.gate.is_served(kind)
+    }
+
+    /// What decisions wait for; empty when they are made.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        self.gate.missing()
+    }
+
+    /// How many placements wait to be evaluated or written.
+    pub(crate) fn depth(&self) -> usize {
+        self.engine.due().count() + self.dirty.len() + self.in_flight.len() + self.leavers.len()
+    }
+
+    /// Placements that are due, for whoever measures how long they wait.
+    pub(crate) fn due(&self) -> impl Iterator<Item = &PlacementKey> {
+        self.engine.due().chain(&self.dirty)
+    }
+
+    /// When to ask again though nothing came in.
+    pub(crate) fn next_timer(&self, now: Timestamp) -> Option<Timestamp> {
+        let resting = self.backoff.next(now);
+        let timers = match self.gate.is_open() {
+            true => [
+                self.engine.next_timer(),
+                self.timers.first().map(|(at, _)| *at),
+                resting,
+            ],
+            // Nothing is evaluated before it opens.
+            false => [self.next_doubt(now), resting, None],
+        };
+        timers.into_iter().flatten().min()
+    }
+}
+
+/// Input.
+impl Desk {
+    /// Takes in what a watch said.
+    pub(crate) fn handle(&mut self, input: Input) {
+        let kind = input.kind();
+        if let Some(knowledge) = input.knowledge() {
+            let before = self.gate.learn(kind, knowledge);
+            self.learned(kind, before, knowledge);
+            return;
+        }
+        match input {
+            Input::Placement(Delta::Applied(placement)) => self.placement(&placement),
+            Input::Placement(Delta::Deleted(key)) => self.placement_gone(&key),
+            Input::Cluster(Delta::Applied(cluster)) => self.engine.apply_cluster(&cluster),
+            Input::Cluster(Delta::Deleted(key)) => self.engine.remove_cluster(&key.name),
+            Input::Profile(Delta::Applied(profile)) => self.engine.apply_profile(&profile),
+            Input::Profile(Delta::Deleted(key)) => self.engine.remove_profile(&key.namespace, &key.name),
+            Input::Set(Delta::Applied(set)) => self.engine.apply_set(&set),
+            Input::Set(Delta::Deleted(key)) => self.engine.remove_set(&key.name),
+            Input::Binding(Delta::Applied(binding)) => self.engine.apply_binding(&binding),
+            Input::Binding(Delta::Deleted(key)) => self.engine.remove_binding(&key.namespace, &key.name),
+            Input::Score(Delta::Applied(score)) => self.engine.apply_score(&score),
+            Input::Score(Delta::Deleted(key)) => self.engine.remove_score(&key.namespace, &key.name),
+            Input::Decision(Delta::Applied(object)) => {
+                let touched = self.decisions.put(&object);
+                self.touched(OCM, touched);
+            }
+            Input::Decision(Delta::Deleted(key)) => {
+                let touched = self.decisions.remove(&key);
+                self.touched(OCM, touched);
+            }
+            Input::Slice(Delta::Applied(object)) => {
+                let touched = self.slices.put(&object);
+                self.touched(KEP, touched);
+            }
+            Input::Slice(Delta::Deleted(key)) => {
+                let touched = self.slices.remove(&key);
+                self.touched(KEP, touched);
+            }
+            // The rest says something about the kind and was handled above.
+            _ => {}
+        }
+    }
+
+    fn learned(&mut self, kind: Watched, before: Knowledge, after: Knowledge) {
+        let output = matches!(kind, Watched::Decisions | Watched::Slices);
+        if output && after == Knowledge::Unserved && before != Knowledge::Unserved {
+            tracing::warn!(output = %kind, "the output is off until its CustomResourceDefinition is served");
+            match kind {
+                Watched::Decisions => self.decisions.clear(),
+                _ => self.slices.clear(),
+            }
+        }
+        // An output that comes on has to be written by everyone.
+        if output && after == Knowledge::Complete && before != Knowledge::Complete {
+            let everyone: Vec<PlacementKey> = self.engine.placements().cloned().collect();
+            everyone.iter().for_each(|key| self.engine.reconsider(key));
+        }
+    }
+
+    fn placement(&mut self, placement: &Placement) {
+        let key = PlacementKey::of(placement);
+        let metadata = &placement.metadata;
+        let version = metadata.resource_version.clone().unwrap_or_default();
+        let uid = metadata.uid.clone().unwrap_or_default();
+        if let Some(known) = self.placements.get(&key)
+            && known.uid == uid
+            && !is_newer(&version, &known.version)
+        {
+            return;
+        }
+        let label = (
+            key.namespace.to_string(),
+            shorten::label_value(&key.name).into_owned(),
+        );
+        self.by_label.insert(label, key.clone());
+        self.leavers.remove(&key);
+        let mut problems = Vec::new();
+        if is_ours(placement) && (!self.settings.only_handed_over || is_handed_over(placement)) {
+            let mut placement = placement.clone();
+            placement.metadata.managed_fields = None;
+            problems = with_stand_ins(&mut placement);
+            let is_new = self.engine.placement(&key).is_none();
+            self.engine.apply_placement(&placement);
+            if is_new {
+                self.dirty.insert(key.clone());
+            }
+        } else {
+            self.engine.remove_placement(&key);
+            self.contests.forget(&key);
+        }
+        let known = Known {
+            version,
+            uid,
+            problems,
+        };
+        self.placements.insert(key, known);
+    }
+
+    fn placement_gone(&mut self, gone: &Key) {
+        let key = PlacementKey::new(&gone.namespace, &gone.name);
+        // One that was created anew under the name stays.
+        if self
+            .placements
+            .get(&key)
+            .is_some_and(|known| known.uid != gone.uid)
+        {
+            return;
+        }
+        self.placements.remove(&key);
+        self.engine.remove_placement(&key);
+        self.contests.forget(&key);
+        self.leavers.insert(key);
+    }
+
+    /// A decision object changed on the server.
+    fn touched(&mut self, kind: &'static str, touched: Option<Touched>) {
+        let Some(touched) = touched else { return };
+        let mut keys: BTreeSet<PlacementKey> = touched
+            .owners
+            .iter()
+            .map(|owner| self.key_of(&touched.namespace, owner))
+            .collect();
+        if let Some((placement, _)) = touched.name.rsplit_once("-decision-") {
+            let named = PlacementKey::new(&touched.namespace, placement);
+            if self.placements.contains_key(&named) {
+                keys.insert(named);
+            }
+        }
+        for key in keys {
+            match self.in_flight.get_mut(&key) {
+                Some(flight) => {
+                    let change = (kind, touched.name.clone(), touched.version.clone());
+                    flight.touched.push(change);
+                }
+                None => {
+                    if self.swept {
+                        self.foreign.insert(key.clone());
+                    }
+                    self.dirty.insert(key);
+                }
+            }
+        }
+    }
+
+    /// The placement that objects with this owner label belong to; its name may have been cut in the label.
+    pub(super) fn key_of(&self, namespace: &str, owner: &str) -> PlacementKey {
+        let label = (namespace.to_owned(), owner.to_owned());
+        let known = self.by_label.get(&label).cloned();
+        known.unwrap_or_else(|| PlacementKey::new(namespace, owner))
+    }
+
+    /// What a placement has stored, and what of others stands on its names or under its key.
+    pub(super) fn stored(&self, key: &PlacementKey) -> Stored {
+        let owner = shorten::label_value(&key.name);
+        // Names that had to be cut share this much with every number's.
+        let prefix = format!("{}-decision-", key.name);
+        let prefix = prefix.get(..200).unwrap_or(&prefix);
+        let mut stored = Stored {
+            decisions: self.decisions.of(&key.namespace, &owner, prefix),
+            slices: self.slices.of(&key.namespace, &owner, prefix),
+        };
+        stored.sort();
+        stored
+    }
+
+    /// Tells the engine what is stored for placements whose objects changed.
+    pub(super) fn settle(&mut self) {
+        let in_flight = &self.in_flight;
+        let (wait, ready): (BTreeSet<_>, BTreeSet<_>) = std::mem::take(&mut self.dirty)
+            .into_iter()
+            .partition(|key| in_flight.contains_key(key));
+        self.dirty = wait;
+        for key in ready {
+            let stored = self.stored(&key);
+            let prior = super::prior::of(&key, stored, self.writes(Watched::Decisions));
+            self.engine.observe_decisions(&key, &prior);
+            self.engine.reconsider(&key);
+        }
+    }
+
+    /// Finds objects of placements that were deleted while nobody watched.
+    pub(super) fn sweep(&mut self) {
+        if std::mem::replace(&mut self.swept, true) {
+            return;
+        }
+        let owners = self.decisions.owners().chain(self.slices.owners());
+        let keys: BTreeSet<PlacementKey> = owners
+            .map(|(namespace, owner)| self.key_of(namespace, owner))
+            .filter(|key| !self.placements.contains_key(key))
+            .collect();
+        self.leavers.extend(keys);
+    }
+}
+
+/// Results.
+impl Desk {
+    /// Takes in what became of a job.
+    pub(crate) fn done(&mut self, report: Report, now: Timestamp) {
+        let key = report.key;
+        let flight = self.in_flight.remove(&key).unwrap_or_default();
+        let mut ours: BTreeSet<(&'static str, String, String)> = BTreeSet::new();
+        let mut exists = false;
+        for acknowledged in report.acknowledged {
+            match acknowledged {
+                Acknowledged::Decision(object) => {
+                    ours.insert(named(OCM, &object.metadata));
+                    self.decisions.put(&object);
+                }
+                Acknowledged::Slice(object) => {
+                    ours.insert(named(KEP, &object.metadata));
+                    self.slices.put(&object);
+                }
+                Acknowledged::DecisionDeleted(gone) => {
+                    ours.insert((OCM, gone.name.clone(), String::new()));
+                    self.decisions.remove_ours(&gone);
+                }
+                Acknowledged::SliceDeleted(gone) => {
+                    ours.insert((KEP, gone.name.clone(), String::new()));
+                    self.slices.remove_ours(&gone);
+                }
+                Acknowledged::Placement(placement) => self.placement(&placement),
+                Acknowledged::PlacementExists => exists = true,
+            }
+        }
+        let foreign = flight.touched.iter().any(|change| !ours.contains(change));
+        match report.result {
+            Ok(()) => {
+                self.backoff.succeeded(&key);
+                self.engine.complete(&key);
+                if exists || !self.placements.contains_key(&key) && !self.has_objects(&key) {
+                    self.leavers.remove(&key);
+                }
+            }
+            Err(failure) => {
+                let again = self.backoff.failed(&key, failure.severity, now);
+                tracing::warn!(placement = %key, %failure, %again, "the decision was not written and is tried again");
+                self.engine.reconsider(&key);
+                self.doubt.told.remove(&key);
+            }
+        }
+        if foreign {
+            self.foreign.insert(key.clone());
+            self.dirty.insert(key);
+        }
+    }
+
+    fn has_objects(&self, key: &PlacementKey) -> bool {
+        let owner = (
+            key.namespace.to_string(),
+            shorten::label_value(&key.name).into_owned(),
+        );
+        self.decisions.count(&owner) + self.slices.count(&owner) > 0
+    }
+
+    /// The next thing to do, if there is one.
+    pub(crate) fn next(&mut self, now: Timestamp) -> Option<Step> {
+        if !self.gate.is_open() {
+            return self.next_in_doubt(now);
+        }
+        self.doubt_is_over();
+        self.sweep();
+        self.settle();
+        self.engine.wake(now);
+        while let Some((at, key)) = self.timers.first().cloned().filter(|(at, _)| *at <= now) {
+            self.timers.remove(&(at, key.clone()));
+            self.engine.reconsider(&key);
+        }
+        self.next_teardown(now).or_else(|| self.next_decision(now))
+    }
+}
+
+fn named(
+    kind: &'static str,
+    metadata: &k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
+) -> (&'static str, String, String) {
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    (kind, text(&metadata.name), text(&metadata.resource_version))
+}

@@ -1,0 +1,73 @@
+//! While what decisions depend on cannot be read, they are kept, and each placement says so.
+
+use jiff::{SignedDuration, Timestamp};
+use portolan_engine::conditions::Condition;
+use portolan_engine::placement::PlacementKey;
+use portolan_engine::plan::{Plan, Reference};
+
+use super::desk::{Desk, Doubt, Flight};
+use super::job::{Job, Step, Summary};
+use super::status::{self, INPUT_UNREADABLE};
+
+/// A list that takes less than this is nothing to speak of.
+const PATIENCE: SignedDuration = SignedDuration::from_secs(10);
+
+impl Desk {
+    /// When placements are to be told, if that is still to come.
+    pub(super) fn next_doubt(&self, now: Timestamp) -> Option<Timestamp> {
+        let at = self.doubt.since?.checked_add(PATIENCE).ok()?;
+        (at > now).then_some(at)
+    }
+
+    /// The next placement to tell that its decision is kept.
+    pub(super) fn next_in_doubt(&mut self, now: Timestamp) -> Option<Step> {
+        let since = *self.doubt.since.get_or_insert(now);
+        if now < since.checked_add(PATIENCE).unwrap_or(Timestamp::MAX) {
+            return None;
+        }
+        let message = format!(
+            "The last decision is kept: {}. It is evaluated again as soon as that is mended",
+            self.missing().join("; ")
+        );
+        let condition = Condition::new(INPUT_UNREADABLE, true, "NotSynced", message);
+        let waiting = |key: &&PlacementKey| {
+            !self.doubt.told.contains(*key)
+                && !self.in_flight.contains_key(*key)
+                && !self.backoff.rests(key, now)
+        };
+        let key = self.engine.placements().find(waiting)?.clone();
+        let placement = self.engine.placement(&key)?;
+        let status = status::with(placement, condition, now);
+        self.doubt.told.insert(key.clone());
+        let known = self.placements.get(&key);
+        let job = Job {
+            summary: Summary {
+                key: key.clone(),
+                clusters: status.number_of_selected_clusters.max(0) as usize,
+                decisions: 0,
+                slices: 0,
+                satisfied: false,
+                misconfigured: false,
+            },
+            placement: Reference {
+                namespace: key.namespace.to_string(),
+                name: key.name.to_string(),
+                uid: placement.metadata.uid.clone(),
+                resource_version: known.map(|known| known.version.clone()),
+            },
+            decisions: Plan::default(),
+            slices: Plan::default(),
+            profiles: None,
+            status: Some(status),
+            notes: Vec::new(),
+        };
+        self.in_flight.insert(key, Flight::default());
+        Some(Step::Publish(Box::new(job)))
+    }
+
+    /// Everything can be read: who was told otherwise is looked at again.
+    pub(super) fn doubt_is_over(&mut self) {
+        let Doubt { told, .. } = std::mem::take(&mut self.doubt);
+        told.iter().for_each(|key| self.engine.reconsider(key));
+    }
+}

@@ -1,0 +1,117 @@
+//! Whether enough is known to decide. A cache that is being filled, or a kind that cannot be read, keeps every decision
+//! as it is.
+
+use std::fmt;
+
+/// The kinds that decisions depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Watched {
+    Placements,
+    Clusters,
+    Profiles,
+    Sets,
+    Bindings,
+    Scores,
+    Decisions,
+    Slices,
+}
+
+impl fmt::Display for Watched {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Watched::Placements => "Placement (cluster.open-cluster-management.io/v1beta1)",
+            Watched::Clusters => "ManagedCluster (cluster.open-cluster-management.io/v1)",
+            Watched::Profiles => "ClusterProfile (multicluster.x-k8s.io/v1alpha1)",
+            Watched::Sets => "ManagedClusterSet (cluster.open-cluster-management.io/v1beta2)",
+            Watched::Bindings => "ManagedClusterSetBinding (cluster.open-cluster-management.io/v1beta2)",
+            Watched::Scores => "AddOnPlacementScore (cluster.open-cluster-management.io/v1alpha1)",
+            Watched::Decisions => "PlacementDecision (cluster.open-cluster-management.io/v1beta1)",
+            Watched::Slices => "PlacementDecision (multicluster.x-k8s.io/v1alpha1)",
+        })
+    }
+}
+
+/// What is known of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Knowledge {
+    /// A list is under way.
+    Partial,
+    /// All objects are known.
+    Complete,
+    /// The server does not know the kind.
+    Unserved,
+}
+
+/// The kinds that are looked at, and what is known of each.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    kinds: Vec<(Watched, Knowledge)>,
+}
+
+impl Gate {
+    pub(crate) fn new(kinds: impl IntoIterator<Item = Watched>) -> Gate {
+        Gate {
+            kinds: kinds.into_iter().map(|kind| (kind, Knowledge::Partial)).collect(),
+        }
+    }
+
+    /// Learns about one kind and returns what was known before.
+    pub(crate) fn learn(&mut self, kind: Watched, knowledge: Knowledge) -> Knowledge {
+        match self.kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, known)) => std::mem::replace(known, knowledge),
+            None => knowledge,
+        }
+    }
+
+    pub(crate) fn is_served(&self, kind: Watched) -> bool {
+        self.kinds
+            .iter()
+            .any(|(known, knowledge)| *known == kind && *knowledge != Knowledge::Unserved)
+    }
+
+    /// Whether decisions may be made.
+    pub(crate) fn is_open(&self) -> bool {
+        self.kinds.iter().all(passes)
+    }
+
+    /// What decisions wait for.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        let missing = self.kinds.iter().filter(|kind| !passes(kind));
+        missing
+            .map(|(kind, knowledge)| match knowledge {
+                Knowledge::Unserved => format!("{kind} is not served by the API server"),
+                _ => format!("{kind} is still being listed"),
+            })
+            .collect()
+    }
+}
+
+/// Scores are optional, and an output that is not served is off.
+fn passes((kind, knowledge): &(Watched, Knowledge)) -> bool {
+    let optional = matches!(kind, Watched::Scores | Watched::Decisions | Watched::Slices);
+    match knowledge {
+        Knowledge::Complete => true,
+        Knowledge::Partial => false,
+        Knowledge::Unserved => optional,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_decided_until_every_kind_is_complete_or_known_to_be_dispensable() {
+        let mut gate = Gate::new([Watched::Placements, Watched::Scores]);
+        assert_eq!(gate.missing().len(), 2);
+        gate.learn(Watched::Scores, Knowledge::Unserved);
+        assert!(!gate.is_open());
+        gate.learn(Watched::Placements, Knowledge::Complete);
+        assert!(gate.is_open());
+        gate.learn(Watched::Placements, Knowledge::Unserved);
+        assert_eq!(
+            gate.missing(),
+            ["Placement (cluster.open-cluster-management.io/v1beta1) is not served by the API server"]
+        );
+    }
+}

@@ -1,0 +1,62 @@
+//! What watches say, for one channel.
+
+use portolan_api::cluster::{
+    AddOnPlacementScore, ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement,
+    PlacementDecision,
+};
+use portolan_api::multicluster::{self, ClusterProfile};
+
+use super::gate::{Knowledge, Watched};
+use crate::watch::Delta;
+
+/// One message of one watch.
+#[derive(Clone, Debug)]
+pub(crate) enum Input {
+    Placement(Delta<Placement>),
+    Cluster(Delta<ManagedCluster>),
+    Profile(Delta<ClusterProfile>),
+    Set(Delta<ManagedClusterSet>),
+    Binding(Delta<ManagedClusterSetBinding>),
+    Score(Delta<AddOnPlacementScore>),
+    Decision(Delta<PlacementDecision>),
+    Slice(Delta<multicluster::PlacementDecision>),
+}
+
+impl Input {
+    /// The kind it is about.
+    pub(super) fn kind(&self) -> Watched {
+        match self {
+            Input::Placement(_) => Watched::Placements,
+            Input::Cluster(_) => Watched::Clusters,
+            Input::Profile(_) => Watched::Profiles,
+            Input::Set(_) => Watched::Sets,
+            Input::Binding(_) => Watched::Bindings,
+            Input::Score(_) => Watched::Scores,
+            Input::Decision(_) => Watched::Decisions,
+            Input::Slice(_) => Watched::Slices,
+        }
+    }
+
+    /// What it says about the kind as a whole, if it does.
+    pub(super) fn knowledge(&self) -> Option<Knowledge> {
+        match self {
+            Input::Placement(delta) => knowledge(delta),
+            Input::Cluster(delta) => knowledge(delta),
+            Input::Profile(delta) => knowledge(delta),
+            Input::Set(delta) => knowledge(delta),
+            Input::Binding(delta) => knowledge(delta),
+            Input::Score(delta) => knowledge(delta),
+            Input::Decision(delta) => knowledge(delta),
+            Input::Slice(delta) => knowledge(delta),
+        }
+    }
+}
+
+fn knowledge<K>(delta: &Delta<K>) -> Option<Knowledge> {
+    match delta {
+        Delta::Listing => Some(Knowledge::Partial),
+        Delta::Synced => Some(Knowledge::Complete),
+        Delta::Unserved => Some(Knowledge::Unserved),
+        Delta::Applied(_) | Delta::Deleted(_) => None,
+    }
+}

@@ -1,0 +1,97 @@
+//! What the desk hands out, and what comes back. Deciding and doing meet here and nowhere else.
+
+use portolan_api::cluster::{self, Placement, PlacementStatus};
+use portolan_api::multicluster;
+use portolan_engine::placement::PlacementKey;
+use portolan_engine::plan::{Plan, Reference};
+
+use super::backoff::Severity;
+use crate::watch::Key;
+
+/// The next thing to do.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// A placement was evaluated, and what is stored is what it decides.
+    Settled(Summary),
+    /// A placement was evaluated and has something to write.
+    Publish(Box<Job>),
+    /// A placement is gone and has left objects behind.
+    Teardown(Box<Teardown>),
+}
+
+/// What a placement decided, in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Summary {
+    pub(crate) key: PlacementKey,
+    pub(crate) clusters: usize,
+    pub(crate) decisions: usize,
+    pub(crate) slices: usize,
+    pub(crate) satisfied: bool,
+    pub(crate) misconfigured: bool,
+}
+
+/// The writes of one placement.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) summary: Summary,
+    pub(crate) placement: Reference,
+    /// OCM decisions.
+    pub(crate) decisions: Plan,
+    /// KEP slices. They wait until the profiles that they refer to are there; the two kinds do not wait for each other.
+    pub(crate) slices: Plan,
+    /// Namespace and names of the profiles that the slices refer to.
+    pub(crate) profiles: Option<(String, Vec<String>)>,
+    /// Written when both kinds are.
+    pub(crate) status: Option<PlacementStatus>,
+    pub(crate) notes: Vec<Note>,
+}
+
+/// The objects that a placement left behind. They are deleted once the server confirms that it is gone.
+#[derive(Debug)]
+pub(crate) struct Teardown {
+    pub(crate) key: PlacementKey,
+    pub(crate) plan: Plan,
+}
+
+/// Something that people are told in an Event on the placement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Note {
+    pub(crate) warning: bool,
+    pub(crate) reason: &'static str,
+    pub(crate) action: &'static str,
+    pub(crate) message: String,
+    /// The decision object it is about.
+    pub(crate) object: Option<String>,
+}
+
+/// What became of a job.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) key: PlacementKey,
+    /// What the server acknowledged, whether or not everything else went well.
+    pub(crate) acknowledged: Vec<Acknowledged>,
+    pub(crate) result: Result<(), Failure>,
+}
+
+/// One write that the server acknowledged, with the object as it is now.
+#[derive(Debug)]
+pub(crate) enum Acknowledged {
+    Decision(Box<cluster::PlacementDecision>),
+    DecisionDeleted(Key),
+    Slice(Box<multicluster::PlacementDecision>),
+    SliceDeleted(Key),
+    Placement(Box<Placement>),
+    /// The placement that was to be torn down is there after all.
+    PlacementExists,
+}
+
+/// Why a job did not end well.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{operation}: {message}")]
+pub(crate) struct Failure {
+    pub(crate) severity: Severity,
+    /// What was tried.
+    pub(crate) operation: String,
+    /// What the server said.
+    pub(crate) message: String,
+}

@@ -1,0 +1,238 @@
+//! The scheduling controller: watches in, decisions out.
+//!
+//! [`Desk`] decides and does no I/O; [`Publisher`] writes and decides nothing; the loop here passes what one says to
+//! the other.
+
+mod backoff;
+mod budget;
+mod contest;
+mod decision;
+mod desk;
+mod doubt;
+mod gate;
+mod input;
+mod job;
+mod notes;
+mod prior;
+mod publish;
+mod shelf;
+mod status;
+mod teardown;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+use portolan_engine::placement::PlacementKey;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+pub(crate) use input::Input;
+pub(crate) use job::Note;
+pub(crate) use publish::Publisher;
+
+use crate::events::Events;
+use crate::health::Health;
+use crate::metrics::Metrics;
+use crate::settings::Settings;
+use desk::Desk;
+use job::{Job, Report, Step, Summary};
+
+/// Messages taken in before the next look at what is due: a burst of changes is one evaluation.
+const BATCH: usize = 1024;
+/// Longest sleep; a timer further away is looked at again then.
+const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
+
+/// The controller, ready to run.
+pub(crate) struct Placements {
+    desk: Desk,
+    settings: Settings,
+    publisher: Publisher,
+    events: Events,
+    metrics: Metrics,
+    health: Health,
+    /// Since when each placement has been due.
+    due_since: HashMap<PlacementKey, Instant>,
+    conditions: HashMap<PlacementKey, (bool, bool)>,
+    running: JoinSet<Report>,
+    first_round_done: bool,
+}
+
+impl Placements {
+    pub(crate) fn new(
+        settings: Settings,
+        publisher: Publisher,
+        events: Events,
+        metrics: Metrics,
+        health: Health,
+    ) -> Placements {
+        Placements {
+            desk: Desk::new(settings.clone()),
+            settings,
+            publisher,
+            events,
+            metrics,
+            health,
+            due_since: HashMap::new(),
+            conditions: HashMap::new(),
+            running: JoinSet::new(),
+            first_round_done: false,
+        }
+    }
+
+    /// Runs until told to stop; then finishes what is being written.
+    pub(crate) async fn run(mut self, mut inputs: mpsc::Receiver<Input>, mut stop: oneshot::Receiver<()>) {
+        let mut batch = Vec::with_capacity(BATCH);
+        loop {
+            let sleep = self.sleep();
+            tokio::select! {
+                biased;
+                _ = &mut stop => break,
+                Some(report) = self.running.join_next() => self.finished(report),
+                received = inputs.recv_many(&mut batch, BATCH) => {
+                    if received == 0 {
+                        break;
+                    }
+                    batch.drain(..).for_each(|input| self.desk.handle(input));
+                }
+                () = tokio::time::sleep(sleep) => {}
+            }
+            // Everything that has arrived is taken in before anything is decided.
+            while let Ok(input) = inputs.try_recv() {
+                self.desk.handle(input);
+            }
+            self.start_due();
+            self.report_health();
+        }
+        while let Some(report) = self.running.join_next().await {
+            self.finished(report);
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.settings.clock.now()
+    }
+
+    /// How long nothing happens unless something comes in.
+    fn sleep(&self) -> Duration {
+        if self.running.len() >= self.settings.parallel_writes {
+            return LONGEST_SLEEP;
+        }
+        let now = self.now();
+        let until = self.desk.next_timer(now).map(|at| at.duration_since(now));
+        let wait = until.map_or(LONGEST_SLEEP, |wait| Duration::try_from(wait).unwrap_or_default());
+        // A timer may lie a fraction of the clock's resolution ahead.
+        wait.clamp(Duration::from_millis(1), LONGEST_SLEEP)
+    }
+
+    fn start_due(&mut self) {
+        let (now, at) = (self.now(), Instant::now());
+        if self.desk.missing().is_empty() {
+            for key in self.desk.due() {
+                if !self.due_since.contains_key(key) {
+                    self.due_since.insert(key.clone(), at);
+                }
+            }
+        }
+        while self.running.len() < self.settings.parallel_writes {
+            let started = Instant::now();
+            let Some(step) = self.desk.next(now) else { break };
+            match step {
+                Step::Settled(summary) => {
+                    self.metrics.evaluated(started.elapsed());
+                    self.due_since.remove(&summary.key);
+                    self.account(&summary);
+                }
+                Step::Publish(job) => {
+                    self.metrics.evaluated(started.elapsed());
+                    self.account(&job.summary);
+                    self.start(*job);
+                }
+                Step::Teardown(teardown) => {
+                    let key = &teardown.key;
+                    self.metrics.placement_gone(&key.namespace, &key.name);
+                    self.conditions.remove(key);
+                    let publisher = self.publisher.clone();
+                    self.running
+                        .spawn(async move { publisher.tear_down(*teardown).await });
+                }
+            }
+        }
+        self.metrics.queue(self.desk.depth());
+        self.account_conditions();
+    }
+
+    fn start(&mut self, mut job: Job) {
+        let (publisher, events, metrics) =
+            (self.publisher.clone(), self.events.clone(), self.metrics.clone());
+        let due_since = self.due_since.remove(&job.summary.key);
+        let notes = std::mem::take(&mut job.notes);
+        let reference = reference(&job);
+        self.running.spawn(async move {
+            let started = Instant::now();
+            let report = publisher.publish(job).await;
+            if report.result.is_ok() {
+                metrics.published(started.elapsed(), due_since.map(|since| since.elapsed()));
+                events.tell(&reference, notes);
+            }
+            report
+        });
+    }
+
+    fn finished(&mut self, report: Result<Report, tokio::task::JoinError>) {
+        match report {
+            Ok(report) => self.desk.done(report, self.now()),
+            // A task ends early only when the runtime does, or by a panic, which is passed on.
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => {}
+        }
+    }
+
+    fn account(&mut self, summary: &Summary) {
+        let key = &summary.key;
+        let published = crate::metrics::Published {
+            clusters: summary.clusters,
+            decisions: summary.decisions,
+            slices: summary.slices,
+        };
+        self.metrics.placement(&key.namespace, &key.name, published);
+        self.conditions
+            .insert(key.clone(), (summary.satisfied, summary.misconfigured));
+    }
+
+    fn account_conditions(&self) {
+        let count = |is: &dyn Fn(&(bool, bool)) -> bool| self.conditions.values().filter(|c| is(c)).count();
+        for status in [true, false] {
+            let satisfied = count(&|(satisfied, _)| *satisfied == status);
+            let misconfigured = count(&|(_, misconfigured)| *misconfigured == status);
+            self.metrics.condition("PlacementSatisfied", status, satisfied);
+            self.metrics
+                .condition("PlacementMisconfigured", status, misconfigured);
+        }
+    }
+
+    fn report_health(&mut self) {
+        let mut reasons = self.desk.missing();
+        if reasons.is_empty() && !self.first_round_done {
+            self.first_round_done = self.desk.depth() == 0;
+            if !self.first_round_done {
+                reasons.push("the first decisions are being written".to_owned());
+            }
+        }
+        self.metrics.set_ready(reasons.is_empty());
+        self.health.set(reasons);
+    }
+}
+
+fn reference(job: &Job) -> ObjectReference {
+    ObjectReference {
+        api_version: Some("cluster.open-cluster-management.io/v1beta1".to_owned()),
+        kind: Some("Placement".to_owned()),
+        namespace: Some(job.placement.namespace.clone()),
+        name: Some(job.placement.name.clone()),
+        uid: job.placement.uid.clone(),
+        ..ObjectReference::default()
+    }
+}

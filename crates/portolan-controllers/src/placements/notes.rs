@@ -1,0 +1,119 @@
+//! What people are told in Events. The words and reasons are OCM's where it has them.
+
+use portolan_api::cluster::{Placement, PlacementStatus};
+use portolan_api::labels::conditions as types;
+use portolan_engine::conditions::DECISION_KEPT;
+use portolan_engine::decide::Decision;
+use portolan_engine::placement::PlacementKey;
+use portolan_engine::plan::{Plan, Write};
+use portolan_engine::status::Code;
+
+use super::job::Note;
+use super::status::DECISION_CONTESTED;
+
+/// Longest note that the API accepts.
+const LONGEST: usize = 1000;
+
+/// The notes of one step. Where OCM decisions are written they are what is spoken of, else the slices.
+pub(super) fn of(
+    key: &PlacementKey,
+    placement: &Placement,
+    decision: &Decision,
+    status: Option<&PlacementStatus>,
+    decisions: &Plan,
+    slices: &Plan,
+) -> Vec<Note> {
+    let spoken = if decisions.is_empty() { slices } else { decisions };
+    let mut notes: Vec<Note> = Vec::new();
+    for write in spoken.writes() {
+        let note = match write {
+            Write::CreateDecision(object) => {
+                note(key, "DecisionCreate", "DecisionCreated", &object.metadata.name)
+            }
+            Write::CreateSlice(slice) => note(key, "DecisionCreate", "DecisionCreated", &slice.metadata.name),
+            Write::DecisionStatus { object, .. } => updated(key, decision, &object.name),
+            Write::ReplaceSlice(slice) => {
+                updated(key, decision, slice.metadata.name.as_deref().unwrap_or_default())
+            }
+            Write::DeleteDecision(object) | Write::DeleteSlice(object) => note(
+                key,
+                "DecisionDelete",
+                "DecisionDeleted",
+                &Some(object.name.clone()),
+            ),
+            Write::DecisionMetadata(_) | Write::PlacementStatus(_) => continue,
+        };
+        // An object that is created, filled and grown is spoken of once.
+        if !notes.iter().any(|known| known.object == note.object) {
+            notes.push(note);
+        }
+    }
+    notes.extend(
+        status
+            .into_iter()
+            .flat_map(|status| transitions(placement, status)),
+    );
+    notes
+}
+
+fn note(key: &PlacementKey, reason: &'static str, action: &'static str, object: &Option<String>) -> Note {
+    let object = object.clone().unwrap_or_default();
+    let verb = action.trim_start_matches("Decision").to_lowercase();
+    Note {
+        warning: false,
+        reason,
+        action,
+        message: format!(
+            "Decision {object} is {verb} with placement {} in namespace {}",
+            key.name, key.namespace
+        ),
+        object: Some(object),
+    }
+}
+
+fn updated(key: &PlacementKey, decision: &Decision, object: &str) -> Note {
+    let mut note = note(key, "DecisionUpdate", "DecisionUpdated", &Some(object.to_owned()));
+    let status = &decision.outcome.status;
+    if status.code == Code::Warning {
+        note.warning = true;
+        note.message = format!("{}: {} in plugin {}", note.message, status.message, status.plugin);
+        note.message = note.message.chars().take(LONGEST).collect();
+    }
+    note
+}
+
+/// Conditions that became true and that someone has to do something about.
+fn transitions(placement: &Placement, status: &PlacementStatus) -> Vec<Note> {
+    let told = [
+        (types::PLACEMENT_MISCONFIGURED, "PlacementMisconfigured"),
+        (types::DECISION_KEY_CONFLICT, "DecisionKeyConflict"),
+        (DECISION_KEPT, "DecisionHeldBack"),
+        (DECISION_CONTESTED, "DecisionContested"),
+    ];
+    let is_true = |conditions: &[k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition], type_: &str| {
+        let mut conditions = conditions.iter();
+        conditions.any(|condition| condition.type_ == type_ && condition.status == "True")
+    };
+    let before = placement
+        .status
+        .as_ref()
+        .map(|status| status.conditions.as_slice());
+    let before = before.unwrap_or_default();
+    let news = told
+        .iter()
+        .filter(|(type_, _)| is_true(&status.conditions, type_) && !is_true(before, type_));
+    news.filter_map(|(type_, reason)| {
+        let condition = status
+            .conditions
+            .iter()
+            .find(|condition| condition.type_ == *type_)?;
+        Some(Note {
+            warning: true,
+            reason,
+            action: "Evaluated",
+            message: condition.message.chars().take(LONGEST).collect(),
+            object: None,
+        })
+    })
+    .collect()
+}

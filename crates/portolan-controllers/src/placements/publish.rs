@@ -1,0 +1,329 @@
+//! Carries out the writes of one job: phases in order, the writes of a phase side by side, the status of the placement
+//! last. What the server acknowledged is reported whether or not the rest went well.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::{BoxFuture, join, join_all};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::{Api, Client};
+use portolan_api::cluster::{self, Placement, PlacementStatus};
+use portolan_api::multicluster;
+use portolan_engine::placement::PlacementKey;
+use portolan_engine::plan::{Plan, Reference, Write};
+use serde_json::json;
+use tokio::sync::Semaphore;
+
+use super::backoff::Severity;
+use super::job::{Acknowledged, Failure, Job, Report, Teardown};
+use crate::metrics::Metrics;
+use crate::request::{self, Problem};
+use crate::watch::Key;
+
+/// Resolves when the ClusterProfiles of these clusters are there, or cannot be.
+pub(crate) type ProfilesPublished = Arc<dyn Fn(String, Vec<String>) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// Writes what the desk decided.
+#[derive(Clone)]
+pub(crate) struct Publisher {
+    pub(crate) client: Client,
+    /// Shared by all controllers: how many requests may be under way.
+    pub(crate) slots: Arc<Semaphore>,
+    pub(crate) profiles: Option<ProfilesPublished>,
+    pub(crate) metrics: Metrics,
+}
+
+/// The versions that objects have after writes of the same job, and what was acknowledged.
+#[derive(Default)]
+struct Ledger {
+    versions: Mutex<HashMap<(&'static str, String), (String, String)>>,
+    acknowledged: Mutex<Vec<Acknowledged>>,
+}
+
+impl Ledger {
+    /// UID and version that a write has to name: those of the last acknowledged write, else those observed.
+    fn current(&self, kind: &'static str, metadata: &mut ObjectMeta) {
+        let versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = metadata.name.clone().unwrap_or_default();
+        if let Some((uid, version)) = versions.get(&(kind, name)) {
+            metadata.uid = Some(uid.clone());
+            metadata.resource_version = Some(version.clone());
+        }
+    }
+
+    fn wrote(&self, kind: &'static str, metadata: &ObjectMeta) {
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        versions.insert(
+            (kind, text(&metadata.name)),
+            (text(&metadata.uid), text(&metadata.resource_version)),
+        );
+    }
+
+    fn acknowledge(&self, acknowledged: Acknowledged) {
+        let mut all = self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(acknowledged);
+    }
+
+    fn into_acknowledged(self) -> Vec<Acknowledged> {
+        self.acknowledged
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Publisher {
+    /// Publishes a decision.
+    pub(crate) async fn publish(&self, job: Job) -> Report {
+        let key = job.summary.key;
+        let ledger = Ledger::default();
+        let slices = async {
+            if let (Some(published), Some((namespace, names))) = (&self.profiles, job.profiles) {
+                published(namespace, names).await;
+            }
+            self.carry_out(&key, &job.slices, &ledger).await
+        };
+        let (decisions, slices) = join(self.carry_out(&key, &job.decisions, &ledger), slices).await;
+        let mut result = decisions.and(slices);
+        // A status that speaks of objects that are not there yet would mislead every reader.
+        if let (Ok(()), Some(status)) = (&result, job.status) {
+            result = self.status(&job.placement, status, &ledger).await;
+        }
+        Report {
+            key,
+            acknowledged: ledger.into_acknowledged(),
+            result,
+        }
+    }
+
+    /// Deletes what a placement left behind, once the server confirms that it is gone.
+    pub(crate) async fn tear_down(&self, teardown: Teardown) -> Report {
+        let ledger = Ledger::default();
+        let key = teardown.key;
+        let placements = Api::<Placement>::namespaced(self.client.clone(), &key.namespace);
+        let found = self
+            .call("get", "placements", || placements.get_metadata_opt(&key.name))
+            .await;
+        let result = match found {
+            Ok(None) => self.carry_out(&key, &teardown.plan, &ledger).await,
+            Ok(Some(_)) => {
+                ledger.acknowledge(Acknowledged::PlacementExists);
+                Ok(())
+            }
+            Err(problem) => Err(failure(format!("get Placement {key}"), problem)),
+        };
+        Report {
+            key,
+            acknowledged: ledger.into_acknowledged(),
+            result,
+        }
+    }
+
+    async fn carry_out(&self, key: &PlacementKey, plan: &Plan, ledger: &Ledger) -> Result<(), Failure> {
+        for phase in &plan.phases {
+            let writes = phase.writes.iter().map(|write| self.write(key, write, ledger));
+            // Every write of the phase is waited for: what was acknowledged must be known.
+            join_all(writes)
+                .await
+                .into_iter()
+                .collect::<Result<(), Failure>>()?;
+        }
+        Ok(())
+    }
+
+    async fn write(&self, key: &PlacementKey, write: &Write, ledger: &Ledger) -> Result<(), Failure> {
+        let decisions = Api::<cluster::PlacementDecision>::namespaced(self.client.clone(), &key.namespace);
+        let slices = Api::<multicluster::PlacementDecision>::namespaced(self.client.clone(), &key.namespace);
+        let parameters = PostParams {
+            field_manager: Some(request::FIELD_MANAGER.to_owned()),
+            ..PostParams::default()
+        };
+        match write {
+            Write::CreateDecision(object) => {
+                let created = self
+                    .call("create", OCM, || decisions.create(&parameters, object))
+                    .await
+                    .map_err(|problem| failed("create", OCM, &object.metadata, problem))?;
+                ledger.wrote(OCM, &created.metadata);
+                ledger.acknowledge(Acknowledged::Decision(Box::new(created)));
+            }
+            Write::DecisionMetadata(metadata) => {
+                let mut object = cluster::PlacementDecision {
+                    metadata: (**metadata).clone(),
+                    status: None,
+                };
+                ledger.current(OCM, &mut object.metadata);
+                let name = object.metadata.name.clone().unwrap_or_default();
+                let updated = self
+                    .call("update", OCM, || decisions.replace(&name, &parameters, &object))
+                    .await
+                    .map_err(|problem| failed("update", OCM, &object.metadata, problem))?;
+                ledger.wrote(OCM, &updated.metadata);
+                ledger.acknowledge(Acknowledged::Decision(Box::new(updated)));
+            }
+            Write::DecisionStatus { object, status } => {
+                let mut object = cluster::PlacementDecision {
+                    metadata: metadata(object),
+                    status: Some(status.clone()),
+                };
+                ledger.current(OCM, &mut object.metadata);
+                let name = object.metadata.name.clone().unwrap_or_default();
+                let updated = self
+                    .call("update", OCM_STATUS, || {
+                        decisions.replace_status(&name, &parameters, &object)
+                    })
+                    .await
+                    .map_err(|problem| failed("update the status of", OCM, &object.metadata, problem))?;
+                ledger.wrote(OCM, &updated.metadata);
+                ledger.acknowledge(Acknowledged::Decision(Box::new(updated)));
+            }
+            Write::CreateSlice(slice) => {
+                let created = self
+                    .call("create", KEP, || slices.create(&parameters, slice))
+                    .await
+                    .map_err(|problem| failed("create", KEP, &slice.metadata, problem))?;
+                ledger.wrote(KEP, &created.metadata);
+                ledger.acknowledge(Acknowledged::Slice(Box::new(created)));
+            }
+            Write::ReplaceSlice(slice) => {
+                let mut slice = (**slice).clone();
+                ledger.current(KEP, &mut slice.metadata);
+                let name = slice.metadata.name.clone().unwrap_or_default();
+                let updated = self
+                    .call("update", KEP, || slices.replace(&name, &parameters, &slice))
+                    .await
+                    .map_err(|problem| failed("update", KEP, &slice.metadata, problem))?;
+                ledger.wrote(KEP, &updated.metadata);
+                ledger.acknowledge(Acknowledged::Slice(Box::new(updated)));
+            }
+            Write::DeleteDecision(object) => {
+                let gone = self.delete(&decisions, OCM, object, ledger).await?;
+                ledger.acknowledge(Acknowledged::DecisionDeleted(gone));
+            }
+            Write::DeleteSlice(object) => {
+                let gone = self.delete(&slices, KEP, object, ledger).await?;
+                ledger.acknowledge(Acknowledged::SliceDeleted(gone));
+            }
+            // Written on its own, after everything else.
+            Write::PlacementStatus(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Deletes one object in the version that was looked at. One that is gone already is as good.
+    async fn delete<K>(
+        &self,
+        api: &Api<K>,
+        kind: &'static str,
+        object: &Reference,
+        ledger: &Ledger,
+    ) -> Result<Key, Failure>
+    where
+        K: kube::Resource + Clone + serde::de::DeserializeOwned + std::fmt::Debug,
+    {
+        let mut metadata = metadata(object);
+        ledger.current(kind, &mut metadata);
+        let parameters = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: metadata.uid.clone(),
+                resource_version: metadata.resource_version.clone(),
+            }),
+            ..DeleteParams::default()
+        };
+        let deleted = self
+            .call("delete", kind, || api.delete(&object.name, &parameters))
+            .await;
+        match deleted {
+            Ok(_) | Err(Problem::NotFound(_)) => Ok(Key::of(&metadata)),
+            Err(problem) => Err(failed("delete", kind, &metadata, problem)),
+        }
+    }
+
+    async fn status(
+        &self,
+        placement: &Reference,
+        status: PlacementStatus,
+        ledger: &Ledger,
+    ) -> Result<(), Failure> {
+        let api = Api::<Placement>::namespaced(self.client.clone(), &placement.namespace);
+        let mut metadata = json!({});
+        if let Some(version) = &placement.resource_version {
+            metadata["resourceVersion"] = json!(version);
+        }
+        let patch = Patch::Merge(json!({"metadata": metadata, "status": status}));
+        let parameters = PatchParams {
+            field_manager: Some(request::FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let patched = self
+            .call("patch", "placements/status", || {
+                api.patch_status(&placement.name, &parameters, &patch)
+            })
+            .await;
+        match patched {
+            Ok(placement) => {
+                ledger.acknowledge(Acknowledged::Placement(Box::new(placement)));
+                Ok(())
+            }
+            // Nobody is left to be told.
+            Err(Problem::NotFound(_)) => Ok(()),
+            Err(problem) => {
+                let operation = format!(
+                    "patch the status of Placement {}/{}",
+                    placement.namespace, placement.name
+                );
+                Err(failure(operation, problem))
+            }
+        }
+    }
+
+    /// One request, within the shared limit, counted.
+    async fn call<T, F>(
+        &self,
+        verb: &'static str,
+        resource: &'static str,
+        request: impl Fn() -> F,
+    ) -> Result<T, Problem>
+    where
+        F: Future<Output = kube::Result<T>>,
+    {
+        request::call(&self.slots, &self.metrics, verb, resource, request).await
+    }
+}
+
+const OCM: &str = "placementdecisions.cluster.open-cluster-management.io";
+const OCM_STATUS: &str = "placementdecisions.cluster.open-cluster-management.io/status";
+const KEP: &str = "placementdecisions.multicluster.x-k8s.io";
+
+fn metadata(object: &Reference) -> ObjectMeta {
+    ObjectMeta {
+        namespace: Some(object.namespace.clone()),
+        name: Some(object.name.clone()),
+        uid: object.uid.clone(),
+        resource_version: object.resource_version.clone(),
+        ..ObjectMeta::default()
+    }
+}
+
+fn failed(verb: &str, kind: &str, metadata: &ObjectMeta, problem: Problem) -> Failure {
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let operation = format!(
+        "{verb} {kind} {}/{}",
+        text(&metadata.namespace),
+        text(&metadata.name)
+    );
+    failure(operation, problem)
+}
+
+fn failure(operation: String, problem: Problem) -> Failure {
+    let severity = match problem {
+        Problem::Conflict(_) | Problem::NotFound(_) => Severity::Conflict,
+        Problem::Transient(_) | Problem::Refused(_) => Severity::Error,
+    };
+    Failure {
+        severity,
+        operation,
+        message: problem.to_string(),
+    }
+}

@@ -1,0 +1,286 @@
+//! Decision objects as the server has them, packed: a hub of a thousand placements over ten thousand clusters has
+//! millions of entries, and only those of the placement at hand are looked at.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Resource;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::version::is_newer;
+use crate::watch::Key;
+
+/// A kind of decision object.
+pub(crate) trait Published: Resource<DynamicType = ()> + Serialize + DeserializeOwned + Clone {
+    /// The label that says which placement an object belongs to.
+    const OWNER_LABEL: &'static str;
+}
+
+impl Published for portolan_api::cluster::PlacementDecision {
+    const OWNER_LABEL: &'static str = portolan_api::labels::ocm::PLACEMENT;
+}
+
+impl Published for portolan_api::multicluster::PlacementDecision {
+    const OWNER_LABEL: &'static str = portolan_api::labels::multicluster::DECISION_KEY;
+}
+
+/// Namespace and the value of the owner label.
+pub(crate) type Owner = (String, String);
+
+/// All objects of one kind.
+#[derive(Debug)]
+pub(crate) struct Shelf<K> {
+    objects: BTreeMap<(String, String), Held>,
+    by_owner: BTreeMap<Owner, BTreeSet<String>>,
+    /// UIDs of objects that we deleted and whose last events are still on their way.
+    deleted: HashSet<String>,
+    kind: std::marker::PhantomData<fn() -> K>,
+}
+
+#[derive(Debug)]
+struct Held {
+    uid: Box<str>,
+    version: Box<str>,
+    owner: Option<Box<str>>,
+    packed: Box<[u8]>,
+}
+
+/// What a change of the shelf concerns: the owners before and after, and the name, which may be one that a placement
+/// needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Touched {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) owners: Vec<String>,
+    pub(crate) version: String,
+}
+
+impl<K> Default for Shelf<K> {
+    fn default() -> Self {
+        Shelf {
+            objects: BTreeMap::new(),
+            by_owner: BTreeMap::new(),
+            deleted: HashSet::new(),
+            kind: std::marker::PhantomData,
+        }
+    }
+}
+
+impl<K: Published> Shelf<K> {
+    /// Takes an object in, unless a later version of it is there already.
+    pub(crate) fn put(&mut self, object: &K) -> Option<Touched> {
+        let metadata = object.meta();
+        let key = Key::of(metadata);
+        let version = metadata.resource_version.clone().unwrap_or_default();
+        if self.deleted.contains(&key.uid) {
+            return None;
+        }
+        let place = (key.namespace, key.name);
+        if let Some(held) = self.objects.get(&place)
+            && *held.uid == *key.uid
+            && !is_newer(&version, &held.version)
+        {
+            return None;
+        }
+        let owner = owner_of::<K>(metadata).map(Box::from);
+        let held = Held {
+            uid: key.uid.into(),
+            version: version.as_str().into(),
+            owner: owner.clone(),
+            packed: pack(object),
+        };
+        let before = self
+            .objects
+            .insert(place.clone(), held)
+            .and_then(|held| held.owner);
+        let (namespace, name) = place;
+        if before != owner {
+            self.leave(&namespace, before.as_deref(), &name);
+        }
+        if let Some(owner) = &owner {
+            let owned = self.by_owner.entry((namespace.clone(), owner.to_string()));
+            owned.or_default().insert(name.clone());
+        }
+        let mut owners: Vec<String> = before.into_iter().chain(owner).map(String::from).collect();
+        owners.dedup();
+        Some(Touched {
+            namespace,
+            name,
+            owners,
+            version,
+        })
+    }
+
+    /// The server says that the object is gone.
+    pub(crate) fn remove(&mut self, key: &Key) -> Option<Touched> {
+        self.deleted.remove(&key.uid);
+        let place = (key.namespace.clone(), key.name.clone());
+        let held = self.objects.get(&place)?;
+        // An object that was created anew under the name stays.
+        if !key.uid.is_empty() && *held.uid != *key.uid {
+            return None;
+        }
+        let held = self.objects.remove(&place)?;
+        self.leave(&key.namespace, held.owner.as_deref(), &key.name);
+        Some(Touched {
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
+            owners: held.owner.into_iter().map(String::from).collect(),
+            version: String::new(),
+        })
+    }
+
+    /// We deleted the object. Events of its life that arrive late do not bring it back.
+    pub(crate) fn remove_ours(&mut self, key: &Key) {
+        if self.remove(key).is_some() && !key.uid.is_empty() {
+            self.deleted.insert(key.uid.clone());
+        }
+    }
+
+    /// Forgets everything: the kind is not served any more, so there is nothing.
+    pub(crate) fn clear(&mut self) {
+        *self = Shelf::default();
+    }
+
+    /// The objects of one owner, and those on a name that starts with `prefix`.
+    pub(crate) fn of(&self, namespace: &str, owner: &str, prefix: &str) -> Vec<K> {
+        let owned = self.by_owner.get(&(namespace.to_owned(), owner.to_owned()));
+        let first = (namespace.to_owned(), prefix.to_owned());
+        let on_name = self.objects.range(first..);
+        let on_name = on_name
+            .map(|(place, _)| place)
+            .take_while(|(other, name)| other == namespace && name.starts_with(prefix));
+        let names: BTreeSet<&String> = owned
+            .into_iter()
+            .flatten()
+            .chain(on_name.map(|(_, name)| name))
+            .collect();
+        names
+            .into_iter()
+            .filter_map(|name| self.objects.get(&(namespace.to_owned(), name.clone())))
+            .filter_map(|held| unpack(&held.packed))
+            .collect()
+    }
+
+    /// Every owner that has objects.
+    pub(crate) fn owners(&self) -> impl Iterator<Item = &Owner> {
+        self.by_owner.keys()
+    }
+
+    /// How many objects an owner has.
+    pub(crate) fn count(&self, owner: &Owner) -> usize {
+        self.by_owner.get(owner).map_or(0, BTreeSet::len)
+    }
+
+    fn leave(&mut self, namespace: &str, owner: Option<&str>, name: &str) {
+        let Some(owner) = owner else { return };
+        let owner = (namespace.to_owned(), owner.to_owned());
+        if let Some(names) = self.by_owner.get_mut(&owner) {
+            names.remove(name);
+            if names.is_empty() {
+                self.by_owner.remove(&owner);
+            }
+        }
+    }
+}
+
+fn owner_of<K: Published>(metadata: &ObjectMeta) -> Option<&str> {
+    metadata.labels.as_ref()?.get(K::OWNER_LABEL).map(String::as_str)
+}
+
+fn pack<K: Published>(object: &K) -> Box<[u8]> {
+    let mut object = object.clone();
+    // A server keeps them when a write does not mention them, and they are larger than all the rest.
+    object.meta_mut().managed_fields = None;
+    // Serialising a value that was read from JSON cannot fail; an empty one would read as "not there" and be written
+    // again, which is the safe side.
+    let json = serde_json::to_vec(&object).unwrap_or_default();
+    lz4_flex::compress_prepend_size(&json).into()
+}
+
+fn unpack<K: Published>(packed: &[u8]) -> Option<K> {
+    let json = lz4_flex::decompress_size_prepended(packed).ok()?;
+    serde_json::from_slice(&json).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use portolan_api::cluster::PlacementDecision;
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(name: &str, owner: &str, version: &str, uid: &str) -> PlacementDecision {
+        serde_json::from_value(json!({
+            "metadata": {
+                "namespace": "n", "name": name, "uid": uid, "resourceVersion": version,
+                "labels": {PlacementDecision::OWNER_LABEL: owner},
+            },
+            "status": {"decisions": [{"clusterName": "c", "reason": ""}]},
+        }))
+        .unwrap()
+    }
+
+    fn key(name: &str, uid: &str) -> Key {
+        Key {
+            namespace: "n".into(),
+            name: name.into(),
+            uid: uid.into(),
+        }
+    }
+
+    fn names(shelf: &Shelf<PlacementDecision>, owner: &str, prefix: &str) -> Vec<String> {
+        let objects = shelf.of("n", owner, prefix);
+        objects
+            .into_iter()
+            .filter_map(|object| object.metadata.name)
+            .collect()
+    }
+
+    #[test]
+    fn an_older_version_does_not_replace_a_later_one() {
+        let mut shelf = Shelf::default();
+        assert!(shelf.put(&object("p-decision-1", "p", "10", "u")).is_some());
+        assert!(shelf.put(&object("p-decision-1", "q", "9", "u")).is_none());
+        assert!(shelf.put(&object("p-decision-1", "p", "10", "u")).is_none());
+        assert_eq!(names(&shelf, "p", "p-decision-"), ["p-decision-1"]);
+    }
+
+    #[test]
+    fn an_object_created_anew_replaces_the_old_one_whatever_its_version() {
+        let mut shelf = Shelf::default();
+        shelf.put(&object("p-decision-1", "p", "10", "u"));
+        assert!(shelf.put(&object("p-decision-1", "p", "3", "v")).is_some());
+        assert!(shelf.remove(&key("p-decision-1", "u")).is_none());
+        assert_eq!(names(&shelf, "p", "p-decision-"), ["p-decision-1"]);
+    }
+
+    #[test]
+    fn an_object_that_changes_owners_concerns_both() {
+        let mut shelf = Shelf::default();
+        shelf.put(&object("x", "p", "1", "u"));
+        let touched = shelf.put(&object("x", "q", "2", "u")).unwrap();
+        assert_eq!(touched.owners, ["p", "q"]);
+        assert!(names(&shelf, "p", "p-decision-").is_empty());
+        assert_eq!(names(&shelf, "q", "q-decision-"), ["x"]);
+    }
+
+    #[test]
+    fn an_object_that_we_deleted_is_not_brought_back_by_a_late_event() {
+        let mut shelf = Shelf::default();
+        shelf.put(&object("x", "p", "1", "u"));
+        shelf.remove_ours(&key("x", "u"));
+        assert!(shelf.put(&object("x", "p", "2", "u")).is_none());
+        assert!(shelf.remove(&key("x", "u")).is_none());
+        assert_eq!(shelf.owners().count(), 0);
+    }
+
+    #[test]
+    fn objects_on_a_name_of_the_placement_are_found_without_its_label() {
+        let mut shelf = Shelf::default();
+        shelf.put(&object("p-decision-1", "other", "1", "u"));
+        shelf.put(&object("pp-decision-1", "pp", "1", "v"));
+        assert_eq!(names(&shelf, "p", "p-decision-"), ["p-decision-1"]);
+    }
+}

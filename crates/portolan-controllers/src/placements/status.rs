@@ -1,0 +1,163 @@
+//! The status of a Placement: what was decided, with the times that only a writer knows.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use portolan_api::cluster::{Placement, PlacementStatus};
+use portolan_engine::conditions;
+use portolan_engine::decide::Decision;
+
+/// Condition: another writer keeps changing the decision, and we stopped.
+pub(crate) const DECISION_CONTESTED: &str = "DecisionContested";
+
+/// Condition: the decision is kept because what it depends on cannot be read.
+pub(crate) const INPUT_UNREADABLE: &str = "InputUnreadable";
+
+/// Condition: an annotation that stands in for a missing field has a value that is not known.
+pub(crate) const ANNOTATION_REFUSED: &str = "AnnotationRefused";
+
+/// The status to write for a decision. Conditions of other writers stay; ours that have nothing to say go.
+pub(crate) fn of(
+    placement: &Placement,
+    decision: &Decision,
+    more: &[conditions::Condition],
+    writes_scores: bool,
+    now: Timestamp,
+) -> PlacementStatus {
+    let observed = placement.status.as_ref();
+    let said: Vec<&conditions::Condition> = decision.conditions.iter().chain(more).collect();
+    let before = observed
+        .map(|status| status.conditions.as_slice())
+        .unwrap_or_default();
+    PlacementStatus {
+        conditions: merge(before, &said, placement.metadata.generation, now),
+        last_score_update_time: match writes_scores {
+            true => Some(Time(now_in_seconds(now))),
+            false => observed.and_then(|status| status.last_score_update_time.clone()),
+        },
+        ..decision.placement_status()
+    }
+}
+
+/// The status as it is, with one more condition.
+pub(crate) fn with(placement: &Placement, said: conditions::Condition, now: Timestamp) -> PlacementStatus {
+    let mut status = placement.status.clone().unwrap_or_default();
+    let before = status
+        .conditions
+        .iter()
+        .find(|condition| condition.type_ == said.type_);
+    let condition = said_at(&said, before, placement.metadata.generation, now);
+    status
+        .conditions
+        .retain(|condition| condition.type_ != said.type_);
+    status.conditions.push(condition);
+    status
+}
+
+fn merge(
+    before: &[Condition],
+    said: &[&conditions::Condition],
+    generation: Option<i64>,
+    now: Timestamp,
+) -> Vec<Condition> {
+    let ours = |type_: &str| {
+        conditions::TYPES.contains(&type_)
+            || [DECISION_CONTESTED, INPUT_UNREADABLE, ANNOTATION_REFUSED].contains(&type_)
+    };
+    let find = |type_: &str| before.iter().find(|condition| condition.type_ == type_);
+    let mut merged: Vec<Condition> = before
+        .iter()
+        .filter_map(|condition| {
+            let said = said.iter().find(|said| said.type_ == condition.type_);
+            match said {
+                Some(said) => Some(said_at(said, Some(condition), generation, now)),
+                None => (!ours(&condition.type_)).then(|| condition.clone()),
+            }
+        })
+        .collect();
+    merged.extend(
+        said.iter()
+            .filter(|said| find(&said.type_).is_none())
+            .map(|said| said_at(said, None, generation, now)),
+    );
+    merged
+}
+
+fn said_at(
+    said: &conditions::Condition,
+    before: Option<&Condition>,
+    generation: Option<i64>,
+    now: Timestamp,
+) -> Condition {
+    let unchanged = before.filter(|before| before.status == said.status);
+    Condition {
+        type_: said.type_.clone(),
+        status: said.status.clone(),
+        reason: said.reason.clone(),
+        message: said.message.clone(),
+        observed_generation: generation,
+        last_transition_time: match unchanged {
+            Some(before) => before.last_transition_time.clone(),
+            None => Time(now_in_seconds(now)),
+        },
+    }
+}
+
+/// Times in metadata have no fractions: what is written must be what is read back.
+fn now_in_seconds(now: Timestamp) -> Timestamp {
+    Timestamp::from_second(now.as_second()).unwrap_or(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn condition(type_: &str, status: &str) -> Condition {
+        Condition {
+            type_: type_.into(),
+            status: status.into(),
+            reason: "R".into(),
+            message: String::new(),
+            observed_generation: Some(1),
+            last_transition_time: Time(Timestamp::UNIX_EPOCH),
+        }
+    }
+
+    fn said(type_: &str, status: bool) -> conditions::Condition {
+        conditions::Condition::new(type_, status, "R", "")
+    }
+
+    #[test]
+    fn times_change_with_the_status_only_and_conditions_of_others_stay() {
+        let now = Timestamp::from_millisecond(9_500).unwrap();
+        let before = [
+            condition("PlacementSatisfied", "True"),
+            condition("PlacementMisconfigured", "True"),
+            condition("example.com/Reviewed", "True"),
+            condition("DecisionKept", "True"),
+        ];
+        let said = [
+            said("PlacementSatisfied", true),
+            said("PlacementMisconfigured", false),
+        ];
+        let merged = merge(&before, &said.iter().collect::<Vec<_>>(), Some(2), now);
+        let times: Vec<(&str, i64)> = merged
+            .iter()
+            .map(|condition| {
+                (
+                    condition.type_.as_str(),
+                    condition.last_transition_time.0.as_second(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            times,
+            [
+                ("PlacementSatisfied", 0),
+                ("PlacementMisconfigured", 9),
+                ("example.com/Reviewed", 0)
+            ]
+        );
+        assert_eq!(merged[0].observed_generation, Some(2));
+        assert_eq!(merged[2].observed_generation, Some(1));
+    }
+}

@@ -1,0 +1,85 @@
+//! Acting as somebody else, as `kubectl --as` asks for: who may do so is a question for the roles.
+
+use http::{HeaderMap, HeaderName};
+
+use super::Core;
+use super::status::{Answer, Failure};
+use crate::access::rbac::Target;
+use crate::access::{ANONYMOUS, Identity, UNAUTHENTICATED};
+
+const USER: HeaderName = HeaderName::from_static("impersonate-user");
+const GROUP: HeaderName = HeaderName::from_static("impersonate-group");
+const UID: HeaderName = HeaderName::from_static("impersonate-uid");
+const EXTRA: &str = "impersonate-extra-";
+const AUTHENTICATION: &str = "authentication.k8s.io";
+
+impl Core {
+    /// Who the request is made by, once the headers were asked whether that is who sent it.
+    pub(crate) fn act_as(&self, sender: Identity, headers: &HeaderMap) -> Answer<Identity> {
+        let Some(user) = all(headers, &USER).into_iter().next() else {
+            let others = headers.contains_key(GROUP)
+                || headers.contains_key(UID)
+                || headers.keys().any(|name| name.as_str().starts_with(EXTRA));
+            return match others {
+                true => Err(Failure::internal(
+                    "requested attributes of a user without impersonating a user",
+                )),
+                false => Ok(sender),
+            };
+        };
+        let may = |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| {
+            let target = Target::Resource {
+                group,
+                resource,
+                subresource,
+                namespace,
+                name,
+            };
+            self.authorize(&sender, "impersonate", target)
+        };
+        let account = user
+            .strip_prefix("system:serviceaccount:")
+            .and_then(|rest| rest.split_once(':'));
+        match account {
+            Some((namespace, name)) => may("", "serviceaccounts", "", namespace, name)?,
+            None => may("", "users", "", "", &user)?,
+        }
+        let groups = all(headers, &GROUP);
+        for group in &groups {
+            may("", "groups", "", "", group)?;
+        }
+        let mut identity = match account {
+            _ if user == ANONYMOUS => Identity::anonymous(),
+            Some((namespace, name)) if groups.is_empty() => Identity::service_account(namespace, name),
+            _ => Identity::authenticated(user.as_str(), groups.iter().map(String::as_str)),
+        };
+        if user == ANONYMOUS {
+            identity.groups = groups;
+            identity.groups.push(UNAUTHENTICATED.to_owned());
+        }
+        if let Some(uid) = all(headers, &UID).into_iter().next() {
+            may(AUTHENTICATION, "uids", "", "", &uid)?;
+            identity.uid = uid;
+        }
+        for name in headers.keys() {
+            let Some(key) = name.as_str().strip_prefix(EXTRA) else {
+                continue;
+            };
+            for value in all(headers, name) {
+                may(AUTHENTICATION, "userextras", key, "", &value)?;
+                identity.extra.entry(key.to_owned()).or_default().push(value);
+            }
+        }
+        Ok(identity)
+    }
+}
+
+fn all(headers: &HeaderMap, name: &HeaderName) -> Vec<String> {
+    headers
+        .get_all(name)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .filter(|value| !value.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
