@@ -29,13 +29,11 @@ mod state;
 mod tests;
 mod write;
 
-use std::sync::Arc;
-
 use jiff::SignedDuration;
 use kube::Client;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 use portolan_api::multicluster::ClusterProfile;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 
 use crate::settings::Settings;
 use crate::upkeep::{self, Pace};
@@ -76,13 +74,8 @@ pub(crate) struct Feeds {
 }
 
 impl Publisher {
-    /// A publisher that writes through `client`; requests of all controllers share `permits`. Whoever refers to
-    /// profiles waits for them with [`Profiles`].
-    pub(crate) fn new(
-        client: Client,
-        settings: &Settings,
-        permits: Arc<Semaphore>,
-    ) -> (Publisher, Feeds, Profiles) {
+    /// A publisher that writes through `client`. Whoever refers to profiles waits for them with [`Profiles`].
+    pub(crate) fn new(client: Client, settings: &Settings, pace: Pace) -> (Publisher, Feeds, Profiles) {
         let (sender, inputs) = mpsc::channel(CHANNEL);
         let feeds = Feeds {
             clusters: Feed::new(sender.clone(), Input::Cluster),
@@ -101,11 +94,7 @@ impl Publisher {
             client,
             state,
             inputs,
-            pace: Pace {
-                clock: settings.clock.clone(),
-                parallel: settings.parallel_writes,
-                permits,
-            },
+            pace,
             shared: settings.profile_namespace.is_some(),
         };
         (publisher, feeds, profiles)

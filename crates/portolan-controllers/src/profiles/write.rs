@@ -1,15 +1,18 @@
 //! Carries out what the state decided.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 
 use kube::Client;
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{Api, DeleteParams, ListParams, Patch, Preconditions};
 use portolan_api::multicluster::{ClusterProfile, PlacementDecision};
 
 use super::content::Content;
 use super::message::{Input, Key, Outcome, Removal, Write};
-use crate::upkeep::{Failure, Pace, describe};
+use crate::upkeep::{Failure, Pace, creating, patching};
+
+const PROFILES: &str = "clusterprofiles";
 
 /// Slices that are read at a time when it is asked whether they refer to profiles.
 const PAGE: u32 = 250;
@@ -28,14 +31,9 @@ pub(super) async fn carry_out(client: Client, pace: Pace, shared: bool, write: W
             version,
             content,
         } => {
-            let patch = Patch::Merge(content.metadata_patch(&version));
-            let sent = async {
-                sender
-                    .api(&key.0)
-                    .patch(&key.1, &PatchParams::default(), &patch)
-                    .await
-            };
-            let outcome = match sender.request("patch", &key, sent).await {
+            let (api, patch) = (sender.api(&key.0), Patch::Merge(content.metadata_patch(&version)));
+            let sent = async { api.patch(&key.1, &patching(), &patch).await };
+            let outcome = match sender.request("patch", PROFILES, &key, sent).await {
                 Ok(profile) => Outcome::Shown(Arc::new(profile)),
                 Err(failure) => Outcome::Failed(failure),
             };
@@ -53,6 +51,15 @@ pub(super) async fn carry_out(client: Client, pace: Pace, shared: bool, write: W
     }
 }
 
+/// A profile as people write it.
+struct Named<'a>(&'a Key);
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.0.0, self.0.1)
+    }
+}
+
 struct Sender {
     client: Client,
     pace: Pace,
@@ -63,37 +70,21 @@ impl Sender {
         Api::namespaced(self.client.clone(), namespace)
     }
 
-    /// One request under a permit; an error is logged and classified.
     async fn request<T>(
         &self,
-        operation: &'static str,
+        verb: &'static str,
+        resource: &'static str,
         key: &Key,
-        request: impl Future<Output = Result<T, kube::Error>>,
+        request: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, Failure> {
-        let result = {
-            // The semaphore is never closed; without a permit the request is merely not counted.
-            let _permit = self.pace.permits.acquire().await.ok();
-            request.await
-        };
-        result.map_err(|error| {
-            let (failure, object) = (Failure::of(&error), format!("ClusterProfile {}/{}", key.0, key.1));
-            match failure {
-                Failure::Conflict => {
-                    tracing::info!(operation, object, error = %describe(&error), "somebody else was faster; trying again");
-                }
-                _ => {
-                    tracing::warn!(operation, object, error = %describe(&error), "a ClusterProfile could not be written; trying again");
-                }
-            }
-            failure
-        })
+        self.pace.request(verb, resource, Named(key), request).await
     }
 
     async fn create(&self, key: &Key, content: &Content) -> Outcome {
         let profile = content.profile(&key.0);
         let api = self.api(&key.0);
-        let sent = async { api.create(&PostParams::default(), &profile).await };
-        match self.request("create", key, sent).await {
+        let sent = async { api.create(&creating(), &profile).await };
+        match self.request("create", PROFILES, key, sent).await {
             Ok(created) => self.patch_status(key, content, created).await,
             Err(failure) => Outcome::Failed(failure),
         }
@@ -102,7 +93,7 @@ impl Sender {
     /// Reads the profile first: conditions of others have to stay, and are not kept in memory.
     async fn status(&self, key: &Key, content: &Content) -> Outcome {
         let sent = async { self.api(&key.0).get(&key.1).await };
-        match self.request("get", key, sent).await {
+        match self.request("get", PROFILES, key, sent).await {
             Ok(profile) => self.patch_status(key, content, profile).await,
             Err(failure) => Outcome::Failed(failure),
         }
@@ -113,8 +104,8 @@ impl Sender {
             return Outcome::Shown(Arc::new(profile));
         };
         let (api, patch) = (self.api(&key.0), Patch::Merge(patch));
-        let sent = async { api.patch_status(&key.1, &PatchParams::default(), &patch).await };
-        match self.request("patch status", key, sent).await {
+        let sent = async { api.patch_status(&key.1, &patching(), &patch).await };
+        match self.request("patch", "clusterprofiles/status", key, sent).await {
             Ok(profile) => Outcome::Shown(Arc::new(profile)),
             Err(failure) => Outcome::Begun(Arc::new(profile), failure),
         }
@@ -167,7 +158,7 @@ impl Sender {
                 other => other.map(drop),
             }
         };
-        match self.request("delete", key, sent).await {
+        match self.request("delete", PROFILES, key, sent).await {
             Ok(()) => Outcome::Removed,
             Err(failure) => Outcome::Failed(failure),
         }
@@ -188,21 +179,19 @@ impl Sender {
         let mut referenced = BTreeSet::new();
         let mut page = ListParams::default().limit(PAGE);
         loop {
-            let listed = {
-                let _permit = self.pace.permits.acquire().await.ok();
-                slices.list(&page).await
-            };
-            let listed = match listed {
-                Ok(listed) => listed,
-                // Nothing refers to anything by a kind that is not there.
-                Err(kube::Error::Api(status)) if status.code == 404 => return Ok(referenced),
-                Err(error) => {
-                    tracing::warn!(
-                        namespace, error = %describe(&error),
-                        "list PlacementDecisions: whether slices refer to ClusterProfiles cannot be told; trying again"
-                    );
-                    return Err(Failure::of(&error));
+            let sent = async {
+                match slices.list(&page).await {
+                    // Nothing refers to anything by a kind that is not there.
+                    Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+                    other => other.map(Some),
                 }
+            };
+            let Some(listed) = self
+                .pace
+                .request("list", "placementdecisions", namespace, sent)
+                .await?
+            else {
+                return Ok(referenced);
             };
             for slice in &listed.items {
                 let home = slice.metadata.namespace.as_deref().unwrap_or_default();

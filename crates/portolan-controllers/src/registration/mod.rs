@@ -19,11 +19,9 @@ mod state;
 mod tests;
 mod write;
 
-use std::sync::Arc;
-
 use kube::Client;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 
 use crate::settings::Settings;
 use crate::upkeep::{self, Pace};
@@ -50,8 +48,8 @@ pub(crate) struct Feeds {
 }
 
 impl Registration {
-    /// Registration through `client`; requests of all controllers share `permits`.
-    pub(crate) fn new(client: Client, settings: &Settings, permits: Arc<Semaphore>) -> (Registration, Feeds) {
+    /// Registration through `client`.
+    pub(crate) fn new(client: Client, settings: &Settings, pace: Pace) -> (Registration, Feeds) {
         let (sender, inputs) = mpsc::channel(CHANNEL);
         let feeds = Feeds {
             clusters: Feed::new(sender.clone(), Input::Cluster),
@@ -62,11 +60,7 @@ impl Registration {
             client,
             state: State::new(settings.longest_backoff),
             inputs,
-            pace: Pace {
-                clock: settings.clock.clone(),
-                parallel: settings.parallel_writes,
-                permits,
-            },
+            pace,
         };
         (registration, feeds)
     }

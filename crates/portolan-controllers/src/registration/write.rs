@@ -1,9 +1,10 @@
 //! Carries out what the state decided.
 
+use std::fmt;
 use std::sync::Arc;
 
 use kube::Client;
-use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::api::{Api, Patch};
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 use portolan_api::labels::ocm;
 use serde_json::{Value, json};
@@ -11,65 +12,48 @@ use serde_json::{Value, json};
 use super::clusters::ClusterChange;
 use super::sets;
 use super::state::{Answer, Input, Target, Write};
-use crate::upkeep::{Failure, Pace, Version, describe};
+use crate::upkeep::{Pace, Version, creating, patching};
 
 /// Sends one write and says how it ended.
 pub(super) async fn carry_out(client: Client, pace: Pace, write: Write) -> Input {
+    let (verb, resource) = write.request();
     let target = write.target();
-    let result = {
-        // The semaphore is never closed; without a permit the request is merely not counted.
-        let _permit = pace.permits.acquire().await.ok();
-        send(client, &write).await
-    };
-    let result = result.map_err(|error| {
-        let failure = Failure::of(&error);
-        let (operation, object) = write.describe();
-        match failure {
-            Failure::Conflict => {
-                tracing::info!(operation, object, error = %describe(&error), "somebody else was faster; trying again");
-            }
-            _ => tracing::warn!(operation, object, error = %describe(&error), "registration could not write; trying again"),
-        }
-        failure
-    });
+    let result = pace.request(verb, resource, &target, send(client, &write)).await;
     Input::Ended {
-        target,
         at: pace.clock.now(),
+        target,
         result,
     }
 }
 
-async fn send(client: Client, write: &Write) -> Result<Answer, kube::Error> {
-    let params = PatchParams::default();
+async fn send(client: Client, write: &Write) -> kube::Result<Answer> {
+    let (params, patch) = (patching(), Patch::Merge(write.patch()));
     match write {
         Write::CreateSet { name } => {
             let set = sets::built_in(name).unwrap_or_default();
-            let api = Api::<ManagedClusterSet>::all(client);
-            let set = api.create(&PostParams::default(), &set).await?;
+            let set = Api::<ManagedClusterSet>::all(client)
+                .create(&creating(), &set)
+                .await?;
             Ok(Answer::Set(Arc::new(set)))
         }
         Write::RepairSet { name, .. } => {
             let api = Api::<ManagedClusterSet>::all(client);
-            let set = api.patch(name, &params, &Patch::Merge(write.patch())).await?;
+            let set = api.patch(name, &params, &patch).await?;
             Ok(Answer::Set(Arc::new(set)))
         }
         Write::SetStatus { name, .. } => {
             let api = Api::<ManagedClusterSet>::all(client);
-            let set = api
-                .patch_status(name, &params, &Patch::Merge(write.patch()))
-                .await?;
+            let set = api.patch_status(name, &params, &patch).await?;
             Ok(Answer::Set(Arc::new(set)))
         }
         Write::BindingStatus { namespace, name, .. } => {
             let api = Api::<ManagedClusterSetBinding>::namespaced(client, namespace);
-            let binding = api
-                .patch_status(name, &params, &Patch::Merge(write.patch()))
-                .await?;
+            let binding = api.patch_status(name, &params, &patch).await?;
             Ok(Answer::Binding(Arc::new(binding)))
         }
         Write::Cluster { name, .. } => {
             let api = Api::<ManagedCluster>::all(client);
-            let cluster = api.patch(name, &params, &Patch::Merge(write.patch())).await?;
+            let cluster = api.patch(name, &params, &patch).await?;
             Ok(Answer::Cluster(Arc::new(cluster)))
         }
     }
@@ -129,16 +113,24 @@ impl Write {
         }
     }
 
-    fn describe(&self) -> (&'static str, String) {
+    /// Verb and resource, for logs and metrics.
+    fn request(&self) -> (&'static str, &'static str) {
         match self {
-            Write::CreateSet { name } => ("create", format!("ManagedClusterSet {name}")),
-            Write::RepairSet { name, .. } => ("patch", format!("ManagedClusterSet {name}")),
-            Write::SetStatus { name, .. } => ("patch status", format!("ManagedClusterSet {name}")),
-            Write::BindingStatus { namespace, name, .. } => (
-                "patch status",
-                format!("ManagedClusterSetBinding {namespace}/{name}"),
-            ),
-            Write::Cluster { name, .. } => ("patch", format!("ManagedCluster {name}")),
+            Write::CreateSet { .. } => ("create", "managedclustersets"),
+            Write::RepairSet { .. } => ("patch", "managedclustersets"),
+            Write::SetStatus { .. } => ("patch", "managedclustersets/status"),
+            Write::BindingStatus { .. } => ("patch", "managedclustersetbindings/status"),
+            Write::Cluster { .. } => ("patch", "managedclusters"),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Set(name) => formatter.write_str(name),
+            Target::Binding(namespace, name) => write!(formatter, "{namespace}/{name}"),
+            Target::Cluster(name) => formatter.write_str(name),
         }
     }
 }

@@ -1,5 +1,3 @@
-use std::error::Error;
-
 /// Why a request was not carried out, as far as it matters for what to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
@@ -29,19 +27,14 @@ impl Failure {
             _ => Failure::Transient,
         }
     }
-}
 
-/// The error with its causes: the outermost alone often says only that something failed.
-pub(crate) fn describe(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.ends_with(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
+    /// In metrics.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Failure::Conflict => "conflict",
+            Failure::Missing => "not_found",
+            Failure::Forbidden | Failure::Invalid => "refused",
+            Failure::Transient => "error",
         }
-        source = cause.source();
     }
-    text
 }

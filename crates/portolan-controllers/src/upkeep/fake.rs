@@ -185,15 +185,19 @@ pub(crate) fn object<K: DeserializeOwned>(json: Value) -> K {
 
 /// The embedded hub, for tests of keepers with real watches on paused time.
 pub(crate) mod live {
+    use std::sync::Arc;
     use std::time::Duration;
 
     use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
     use kube::api::PostParams;
     use kube::{Api, Client};
     use portolan_hub::Hub;
+    use tokio::sync::Semaphore;
     use tokio::time::{Instant, sleep};
 
-    use crate::settings::Clock;
+    use crate::metrics::Metrics;
+    use crate::settings::{Clock, Settings};
+    use crate::upkeep::Pace;
 
     /// A hub with all our kinds.
     pub(crate) async fn hub() -> (Hub, Client) {
@@ -217,6 +221,11 @@ pub(crate) mod live {
     pub(crate) fn clock() -> Clock {
         let start = Instant::now();
         Clock::new(move || super::second(0) + start.elapsed())
+    }
+
+    /// Few requests at a time, so that there is something to wait for.
+    pub(crate) fn pace(settings: &Settings) -> Pace {
+        Pace::new(settings, Arc::new(Semaphore::new(4)), Metrics::new())
     }
 
     /// Long enough for anything that is going to happen to have happened.

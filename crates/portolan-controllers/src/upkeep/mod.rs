@@ -9,22 +9,21 @@ mod failure;
 #[cfg(test)]
 pub(crate) mod fake;
 mod membership;
+mod pace;
 mod queue;
 mod version;
 
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::settings::Clock;
-
 pub(crate) use conditions::{Wanted, with_condition};
-pub(crate) use failure::{Failure, describe};
+pub(crate) use failure::Failure;
 pub(crate) use membership::{Labels, Membership};
+pub(crate) use pace::{Pace, creating, patching};
 pub(crate) use queue::{Decision, Queue, backoff};
 pub(crate) use version::Version;
 
@@ -49,16 +48,6 @@ pub(crate) trait Keeper {
 
     /// When something may become due without anything being heard.
     fn next_due(&self) -> Option<Timestamp>;
-}
-
-/// How much at once, and by which clock.
-#[derive(Clone, Debug)]
-pub(crate) struct Pace {
-    pub(crate) clock: Clock,
-    /// Writes of this keeper that may be under way.
-    pub(crate) parallel: usize,
-    /// Requests of everybody that may be under way.
-    pub(crate) permits: Arc<Semaphore>,
 }
 
 /// Runs a keeper until nobody sends to `inputs` any more; writes under way are then waited for.

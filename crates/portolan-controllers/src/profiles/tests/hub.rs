@@ -1,7 +1,5 @@
 //! The publisher on the embedded hub, through real watches.
 
-use std::sync::Arc;
-
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
@@ -9,21 +7,19 @@ use kube::{Api, Client};
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 use portolan_api::multicluster::{ClusterProfile, PlacementDecision};
 use serde_json::json;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::fixture::{binding, cluster, placement, set};
 use crate::profiles::{Profiles, Publisher};
 use crate::settings::Settings;
-use crate::upkeep::fake::live::{clock, eventually, hub, install, rest};
+use crate::upkeep::fake::live::{clock, eventually, hub, install, pace, rest};
 use crate::upkeep::fake::object;
 use crate::watch::Source;
 
 /// A publisher with its watches; it ends when this is dropped.
 fn start(client: &Client) -> (JoinSet<()>, Profiles) {
     let settings = Settings::new(clock());
-    let permits = Arc::new(Semaphore::new(settings.parallel_writes));
-    let (publisher, feeds, profiles) = Publisher::new(client.clone(), &settings, permits);
+    let (publisher, feeds, profiles) = Publisher::new(client.clone(), &settings, pace(&settings));
     let mut tasks = JoinSet::new();
     tasks.spawn(Source::new(Api::all(client.clone()), vec![feeds.clusters]).run());
     tasks.spawn(Source::new(Api::all(client.clone()), vec![feeds.sets]).run());

@@ -4,20 +4,18 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 use serde_json::json;
-use std::sync::Arc;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::fixture::{binding, labelled};
 use crate::registration::Registration;
 use crate::settings::Settings;
-use crate::upkeep::fake::live::{clock, eventually, hub, rest};
+use crate::upkeep::fake::live::{clock, eventually, hub, pace, rest};
 use crate::watch::Source;
 
 /// Registration with its watches; it ends when this is dropped.
 fn start(client: &Client) -> JoinSet<()> {
     let settings = Settings::new(clock());
-    let (registration, feeds) = Registration::new(client.clone(), &settings, Arc::new(Semaphore::new(4)));
+    let (registration, feeds) = Registration::new(client.clone(), &settings, pace(&settings));
     let mut tasks = JoinSet::new();
     tasks.spawn(Source::new(Api::all(client.clone()), vec![feeds.clusters]).run());
     tasks.spawn(Source::new(Api::all(client.clone()), vec![feeds.sets]).run());
