@@ -25,11 +25,11 @@ impl Checker<'_> {
         };
         if let Some(qualifier) = self.qualifier(&target) {
             let qualified = format!("{qualifier}.{name}");
-            if !library::overloads(&qualified).is_empty() {
+            if !library::overloads(&qualified, self.environment.scope).is_empty() {
                 return self.function(at, &qualified, Style::Global, arguments);
             }
         }
-        if let Some(name) = macros::recognise(&name, arguments.len()) {
+        if let Some(name) = macros::recognise(&name, arguments.len(), self.environment.scope) {
             return self.expand(at, name, *target, arguments);
         }
         if matches!(name.as_str(), "or" | "orValue") && arguments.len() == 1 {
@@ -69,7 +69,7 @@ impl Checker<'_> {
 
     /// A call of a library function; for members the receiver is the first argument.
     fn function(&mut self, at: u32, name: &str, style: Style, arguments: Vec<Expr>) -> Checked {
-        let overloads = library::overloads(name);
+        let overloads = library::overloads(name, self.environment.scope);
         if overloads.is_empty() {
             return Err(self.undeclared(at, name));
         }
