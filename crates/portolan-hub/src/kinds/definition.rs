@@ -98,29 +98,43 @@ pub(crate) fn check(definition: &Value) -> Vec<FieldError> {
                 &error.to_string(),
             ));
         }
-        match version.pointer("/schema/openAPIV3Schema") {
-            None => {
-                errors.push(FieldError::required(
-                    format!("{at}.schema.openAPIV3Schema"),
-                    "schemas are required",
-                ));
-            }
-            Some(schema) => {
-                if let Err(wrong) = compile(schema, &format!("{at}.schema.openAPIV3Schema")) {
-                    errors.extend(wrong);
-                }
-                if schema["type"] != "object" {
-                    let field = format!("{at}.schema.openAPIV3Schema.type");
-                    errors.push(FieldError::invalid(
-                        field,
-                        &schema["type"],
-                        "must be object at the root",
-                    ));
-                }
-            }
+        if version.pointer("/schema/openAPIV3Schema").is_none() {
+            errors.push(FieldError::required(
+                format!("{at}.schema.openAPIV3Schema"),
+                "schemas are required",
+            ));
         }
     }
+    check_schemas(versions, &mut errors);
     errors
+}
+
+/// A schema that all versions have is named as if it stood beside them, which is where Kubernetes keeps it.
+fn check_schemas(versions: &[Value], errors: &mut Vec<FieldError>) {
+    let schema = |version: &Value| version.pointer("/schema/openAPIV3Schema").cloned();
+    let shared = versions
+        .windows(2)
+        .all(|pair| schema(&pair[0]) == schema(&pair[1]));
+    for (i, version) in versions.iter().enumerate() {
+        let Some(schema) = version.pointer("/schema/openAPIV3Schema") else {
+            continue;
+        };
+        let at = if shared {
+            "spec.validation.openAPIV3Schema".to_owned()
+        } else {
+            format!("spec.versions[{i}].schema.openAPIV3Schema")
+        };
+        if let Err(wrong) = compile(schema, &at) {
+            errors.extend(wrong);
+        }
+        if schema["type"] != "object" {
+            let detail = "must be object at the root";
+            errors.push(FieldError::invalid(format!("{at}.type"), &schema["type"], detail));
+        }
+        if shared {
+            return;
+        }
+    }
 }
 
 /// The resources a definition serves. A version whose schema does not compile is left out; [`check`] refuses those.

@@ -172,7 +172,7 @@ impl Failure {
             many => format!("[{}]", many.join(", ")),
         };
         let message = format!("{} {name:?} is invalid: {list}", resource.qualified_kind());
-        let cause = |error: &FieldError| json!({"reason": error.cause.reason(), "message": error.message, "field": error.field});
+        let cause = |error: &FieldError| json!({"reason": error.cause.reason(), "message": error.message, "field": error.field_name()});
         let failure = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message).about(resource, name);
         failure
             .with("kind", resource.kind.as_str().into())

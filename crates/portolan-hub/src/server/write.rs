@@ -96,7 +96,7 @@ impl Core {
     ) -> Answer<(Value, Vec<String>)> {
         let resource = &call.resource;
         let namespace = call.namespace();
-        let warnings = decode(call, &mut object)?;
+        let mut warnings = decode(call, &mut object)?;
         let own = metadata::text(&object, "namespace");
         if !own.is_empty() && own != namespace {
             return Err(Failure::bad_request(
@@ -122,7 +122,7 @@ impl Core {
         }
         schema::default(&resource.schema, &mut object);
         prepare::complete(resource, &mut object, None);
-        validate(resource, &object, None)?;
+        warnings.extend(validate(resource, &object, None)?);
         self.check_escalation(call, &object, None)?;
         if tracking == Tracking::Update {
             track_update(
@@ -180,8 +180,8 @@ impl Core {
                 .ok_or_else(|| Failure::not_found(resource, name))?;
             let live = resource.served(stored.value());
             let mut object = change(&live)?;
-            let warnings = decode(call, &mut object)?;
-            self.prepare_changed(call, &live, &mut object, tracking)?;
+            let mut warnings = decode(call, &mut object)?;
+            warnings.extend(self.prepare_changed(call, &live, &mut object, tracking)?);
             if object == live {
                 return Ok(Done {
                     code: StatusCode::OK,
@@ -230,7 +230,7 @@ impl Core {
         live: &Value,
         object: &mut Value,
         tracking: Tracking,
-    ) -> Answer<()> {
+    ) -> Answer<Vec<String>> {
         let resource = &call.resource;
         let name = call.name();
         check_identity(object, name, call.place.namespace.as_deref()).map_err(patch_failure)?;
@@ -257,7 +257,7 @@ impl Core {
             let generation = live["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
             metadata::of(&mut own).insert("generation".into(), generation.into());
         }
-        validate(resource, &own, Some(live))?;
+        let warnings = validate(resource, &own, Some(live))?;
         self.check_escalation(call, &own, Some(live))?;
         if tracking == Tracking::Update {
             track_update(
@@ -269,7 +269,7 @@ impl Core {
         }
         keep_times_if_unchanged(live, &mut own);
         *object = own;
-        Ok(())
+        Ok(warnings)
     }
 
     /// What follows from a write at once: a definition is served when its write is answered.
