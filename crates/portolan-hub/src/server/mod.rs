@@ -4,6 +4,7 @@
 //! keep state of their own: what is not in the store is not there after a restart.
 
 mod accept;
+mod admit;
 mod body;
 mod call;
 mod checks;
@@ -37,6 +38,7 @@ pub use service::Service;
 pub(crate) use status::{Answer, Failure};
 pub(crate) use write::is_free;
 
+use crate::admission::Chain;
 use crate::clock::Clock;
 use crate::kinds::{Registry, prepare};
 use crate::store::{Change, Expect, Key, Store, Write};
@@ -47,6 +49,7 @@ pub(crate) struct Core {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
     gate: Gate,
+    admission: Chain,
     registry: RwLock<Arc<Registry>>,
     /// Turns true when the hub stops; watches end then.
     stopping: tokio::sync::watch::Receiver<bool>,
@@ -57,6 +60,7 @@ impl Core {
         store: Store,
         clock: Clock,
         gate: Gate,
+        admission: Chain,
         stopping: tokio::sync::watch::Receiver<bool>,
     ) -> Self {
         let registry = RwLock::new(Arc::new(Registry::builtin()));
@@ -64,6 +68,7 @@ impl Core {
             store,
             clock,
             gate,
+            admission,
             registry,
             stopping,
         }

@@ -102,6 +102,7 @@ impl Core {
                     return Err(Failure::no_such_path());
                 }
                 let call = Call {
+                    method,
                     identity,
                     resource,
                     place,

@@ -1,6 +1,7 @@
 //! Creating and changing objects: every write of an object's content goes through here.
 //!
-//! The order is that of Kubernetes: decode, prune, default, complete, validate, record the manager, commit.
+//! The order is that of Kubernetes: decode and prune, let admission change it, default, complete, validate, record the
+//! manager, let admission refuse it, commit.
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use super::call::Call;
 use super::checks::{check_versions, decode, validate};
 use super::status::{Answer, Failure};
 use super::{Core, metadata};
+use crate::admission::Operation;
 use crate::kinds::{Resource, definition, prepare};
 use crate::patch::{PatchError, check_identity, keep_times_if_unchanged, track_update};
 use crate::schema::{self, FieldError};
@@ -46,10 +48,15 @@ pub(crate) enum Tracking {
 }
 
 impl Core {
-    pub(crate) async fn create(&self, call: &Call, object: Value, tracking: Tracking) -> Answer<Done> {
+    pub(crate) async fn create(&self, call: &Call, mut object: Value, tracking: Tracking) -> Answer<Done> {
         let resource = &call.resource;
+        let mut warnings = decode(call, &mut object)?;
+        self.mutate(call, Operation::Create, None, &mut object, &mut warnings)
+            .await?;
         if call.dry_run()? {
-            let (object, warnings) = self.prepare_new(call, object, tracking)?;
+            let object = self.prepare_new(call, object, tracking, &mut warnings)?;
+            self.admit(call, Operation::Create, None, &object, &mut warnings)
+                .await?;
             if self
                 .store
                 .get(&call.key(metadata::text(&object, "name")))
@@ -64,7 +71,10 @@ impl Core {
             });
         }
         for attempt in 1.. {
-            let (object, warnings) = self.prepare_new(call, object.clone(), tracking)?;
+            let mut warnings = warnings.clone();
+            let object = self.prepare_new(call, object.clone(), tracking, &mut warnings)?;
+            self.admit(call, Operation::Create, None, &object, &mut warnings)
+                .await?;
             let name = metadata::text(&object, "name").to_owned();
             let generated = !metadata::text(&object, "generateName").is_empty();
             let write = Write {
@@ -93,10 +103,10 @@ impl Core {
         call: &Call,
         mut object: Value,
         tracking: Tracking,
-    ) -> Answer<(Value, Vec<String>)> {
+        warnings: &mut Vec<String>,
+    ) -> Answer<Value> {
         let resource = &call.resource;
         let namespace = call.namespace();
-        let mut warnings = decode(call, &mut object)?;
         let own = metadata::text(&object, "namespace");
         if !own.is_empty() && own != namespace {
             return Err(Failure::bad_request(
@@ -132,7 +142,7 @@ impl Core {
                 resource.typed(),
             );
         }
-        Ok((object, warnings))
+        Ok(object)
     }
 
     /// Objects are only created in namespaces that are there and stay.
@@ -181,7 +191,11 @@ impl Core {
             let live = resource.served(stored.value());
             let mut object = change(&live)?;
             let mut warnings = decode(call, &mut object)?;
+            self.mutate(call, Operation::Update, Some(&live), &mut object, &mut warnings)
+                .await?;
             warnings.extend(self.prepare_changed(call, &live, &mut object, tracking)?);
+            self.admit(call, Operation::Update, Some(&live), &object, &mut warnings)
+                .await?;
             if object == live {
                 return Ok(Done {
                     code: StatusCode::OK,
