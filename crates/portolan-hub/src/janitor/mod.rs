@@ -109,6 +109,9 @@ impl Janitor {
         };
         let meta = object.meta();
         if meta.deletion_timestamp.is_none() {
+            if (key.group(), key.plural()) == ("", "namespaces") {
+                self.ensure_account(key).await;
+            }
             if self.is_homeless(key) {
                 self.delete(key, None).await;
             } else if !meta.owner_references.is_empty() {
@@ -181,7 +184,7 @@ impl Janitor {
             }
         }
         if resource.group == definition::GROUP {
-            self.core.serve_definitions();
+            self.core.establish(key).await;
         }
     }
 }

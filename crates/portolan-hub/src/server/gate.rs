@@ -70,6 +70,21 @@ impl Gate {
             Peer::Remote(certificate) => certificate.clone(),
         };
         let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        self.credential(header, certificate, store, now)
+    }
+
+    /// Who a bearer token stands for.
+    fn bearer(&self, token: &str, store: &Store, now: Timestamp) -> Answer<Identity> {
+        self.credential(Some(&format!("Bearer {token}")), None, store, now)
+    }
+
+    fn credential(
+        &self,
+        header: Option<&str>,
+        certificate: Option<Identity>,
+        store: &Store,
+        now: Timestamp,
+    ) -> Answer<Identity> {
         let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
         let identity = authenticate(header, certificate, &tokens, Some(&self.accounts), now)
             .map_err(|refused| Failure::from_status(&refused.status()))?;
@@ -176,9 +191,13 @@ impl Core {
 
     /// Answers a review: a question that is asked by creating an object.
     pub(crate) fn review(&self, call: &Call, review: &Value) -> Answer<Value> {
+        let kind = call.resource.kind.as_str();
+        if kind == "TokenReview" {
+            let bearer = |token: &str| self.gate.bearer(token, &self.store, self.clock.now()).ok();
+            return Ok(reviews::token_review(review, bearer));
+        }
         let roles = self.gate.roles(&self.store);
         let (index, identity) = (&roles.index, &call.identity);
-        let kind = call.resource.kind.as_str();
         let answer = match kind {
             "SelfSubjectAccessReview" => reviews::self_subject_access_review(index, identity, review),
             "SelfSubjectRulesReview" => reviews::self_subject_rules_review(index, identity, review),

@@ -14,6 +14,7 @@ mod duplicates;
 mod gate;
 mod listen;
 mod metadata;
+mod metrics;
 mod patch;
 mod read;
 pub(crate) mod request;
@@ -34,6 +35,7 @@ pub(crate) use body::{json as json_response, plain, value};
 pub(crate) use delete::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub(crate) use gate::{Gate, Peer};
 pub(crate) use listen::Listener;
+use metrics::Metrics;
 pub use service::Service;
 pub(crate) use status::{Answer, Failure};
 pub(crate) use write::is_free;
@@ -50,6 +52,7 @@ pub(crate) struct Core {
     pub(crate) clock: Clock,
     gate: Gate,
     admission: Chain,
+    pub(crate) metrics: Arc<Metrics>,
     registry: RwLock<Arc<Registry>>,
     /// Turns true when the hub stops; watches end then.
     stopping: tokio::sync::watch::Receiver<bool>,
@@ -69,6 +72,7 @@ impl Core {
             clock,
             gate,
             admission,
+            metrics: Arc::default(),
             registry,
             stopping,
         }
@@ -89,16 +93,17 @@ impl Core {
             let api_version = object["apiVersion"].as_str().unwrap_or_default();
             let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
             let resource = registry.by_kind(group, version, object["kind"].as_str().unwrap_or_default())?;
+            let namespace = metadata::text(&object, "namespace").to_owned();
             let key = Key::new(
                 &resource.storage_group,
                 &resource.plural,
-                "",
+                &namespace,
                 metadata::text(&object, "name"),
             );
             if self.store.get(&key).is_some() {
                 return None;
             }
-            metadata::stamp_new(resource, &mut object, "", &self.clock.stamp());
+            metadata::stamp_new(resource, &mut object, &namespace, &self.clock.stamp());
             prepare::complete(resource, &mut object, None);
             Some(self.store.write(Write {
                 key,

@@ -12,7 +12,7 @@ use crate::patch::{self, ApplyError};
 const JSON: &str = "application/json-patch+json";
 const MERGE: &str = "application/merge-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
-const APPLY: &str = "application/apply-patch+yaml";
+pub(super) const APPLY: &str = "application/apply-patch+yaml";
 
 impl Core {
     pub(crate) async fn patch(&self, call: &Call) -> Answer<Done> {

@@ -50,6 +50,11 @@ pub(crate) enum Tracking {
 impl Core {
     pub(crate) async fn create(&self, call: &Call, mut object: Value, tracking: Tracking) -> Answer<Done> {
         let resource = &call.resource;
+        if resource.traits.terminating {
+            let message = "create not allowed while custom resource definition is terminating";
+            let failure = Failure::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message);
+            return Err(failure.about(resource, ""));
+        }
         let mut warnings = decode(call, &mut object)?;
         self.mutate(call, Operation::Create, None, &mut object, &mut warnings)
             .await?;
@@ -170,6 +175,30 @@ impl Core {
             ));
         }
         Ok(())
+    }
+
+    /// Replaces an object, or creates it where the kind allows that.
+    pub(crate) async fn replace(&self, call: &Call) -> Answer<Done> {
+        let object = call.object()?;
+        loop {
+            let done = self.modify(call, Tracking::Update, |_| Ok(object.clone())).await;
+            match done {
+                Err(failure)
+                    if failure.code() == StatusCode::NOT_FOUND && call.resource.traits.create_on_update => {}
+                done => return done,
+            }
+            self.authorize_place(call, "create")?;
+            let mut object = object.clone();
+            check_identity(&object, call.name(), call.place.namespace.as_deref()).map_err(patch_failure)?;
+            let metadata = metadata::of(&mut object);
+            metadata.insert("name".into(), call.name().into());
+            // The one it was read from is gone.
+            metadata.remove("resourceVersion");
+            match self.create(call, object, Tracking::Update).await {
+                Err(failure) if failure.reason() == "AlreadyExists" => {}
+                done => return done,
+            }
+        }
     }
 
     /// Changes an object: `change` gets the live object as it is served and returns what it should be. Without a

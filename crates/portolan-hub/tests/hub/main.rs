@@ -4,6 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
 mod admission;
+mod definitions;
+mod kinds;
+mod metrics;
 mod own_rules;
 mod rules;
 
@@ -102,6 +105,17 @@ impl Client {
     async fn delete(&self, path: &str) -> Answer {
         self.send("DELETE", path, "", &Value::Null).await
     }
+}
+
+/// Waits for what the hub does on its own time.
+async fn eventually<F: Future<Output = bool>>(what: &str, holds: impl Fn() -> F) {
+    for _ in 0..2_000 {
+        if holds().await {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    panic!("never happened: {what}");
 }
 
 /// A definition of Widgets with this schema of `spec`, and an open status.
