@@ -16,7 +16,7 @@ use super::status::{Answer, Failure};
 use crate::access::account_tokens::{Account, AccountTokens};
 use crate::access::rbac::{self, Decision, Kind, Rbac, Request, Target};
 use crate::access::tokens::Tokens;
-use crate::access::{Identity, MASTERS, authenticate, reviews};
+use crate::access::{ANONYMOUS, Identity, MASTERS, authenticate, reviews};
 use crate::store::{Key, Store};
 
 /// What a connection says about who is at its other end.
@@ -169,6 +169,15 @@ impl Core {
         }
     }
 
+    /// The ClusterRoles that gather rules of others, and what they gather now.
+    pub(crate) fn aggregated_roles(&self) -> Vec<(String, Value)> {
+        let roles = self.gate.roles(&self.store);
+        let aggregated = roles.index.aggregated();
+        aggregated
+            .map(|(name, rules)| (name.to_owned(), rules.into()))
+            .collect()
+    }
+
     /// Nobody grants more than they have.
     pub(crate) fn check_escalation(&self, call: &Call, object: &Value, old: Option<&Value>) -> Answer<()> {
         let resource = &call.resource;
@@ -193,7 +202,10 @@ impl Core {
     pub(crate) fn review(&self, call: &Call, review: &Value) -> Answer<Value> {
         let kind = call.resource.kind.as_str();
         if kind == "TokenReview" {
-            let bearer = |token: &str| self.gate.bearer(token, &self.store, self.clock.now()).ok();
+            let bearer = |token: &str| {
+                let identity = self.gate.bearer(token, &self.store, self.clock.now()).ok();
+                identity.filter(|identity| identity.user != ANONYMOUS)
+            };
             return Ok(reviews::token_review(review, bearer));
         }
         let roles = self.gate.roles(&self.store);

@@ -146,3 +146,25 @@ async fn a_token_review_tells_whose_a_token_is() {
         json!({"user": {}, "error": "invalid bearer token"})
     );
 }
+
+#[tokio::test]
+async fn a_cluster_role_shows_the_rules_it_gathers() {
+    let hub = Hub::builder().start().await.unwrap();
+    let client = Client::of(&hub);
+    let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    let selector = json!([{"matchLabels": {"to-sum": "true"}}]);
+    let sum = json!({"metadata": {"name": "sum"}, "aggregationRule": {"clusterRoleSelectors": selector}, "rules": []});
+    client.create(roles, &sum).await.ok();
+    let rules = json!([{"apiGroups": ["example.com"], "resources": ["widgets"], "verbs": ["get"]}]);
+    let part = json!({"metadata": {"name": "part", "labels": {"to-sum": "true"}}, "rules": rules});
+    client.create(roles, &part).await.ok();
+    eventually("the rules are gathered", || async {
+        client.get(&format!("{roles}/sum")).await.ok()["rules"] == rules
+    })
+    .await;
+    client.delete(&format!("{roles}/part")).await.ok();
+    eventually("and given up", || async {
+        client.get(&format!("{roles}/sum")).await.ok()["rules"] == json!([])
+    })
+    .await;
+}
