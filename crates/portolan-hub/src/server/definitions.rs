@@ -10,6 +10,7 @@ impl Core {
     /// Gives a definition its status and serves it, or stops serving it. Those that wait for a name get another chance:
     /// it may be free now.
     pub(crate) async fn establish(&self, key: &Key) {
+        let _naming = self.naming.lock().await;
         self.settle(key).await;
         for other in self
             .definitions()

@@ -54,6 +54,8 @@ pub(crate) struct Core {
     admission: Chain,
     pub(crate) metrics: Arc<Metrics>,
     registry: RwLock<Arc<Registry>>,
+    /// Held while names are given out, so that no two definitions get the same.
+    naming: tokio::sync::Mutex<()>,
     /// Turns true when the hub stops; watches end then.
     stopping: tokio::sync::watch::Receiver<bool>,
 }
@@ -74,6 +76,7 @@ impl Core {
             admission,
             metrics: Arc::default(),
             registry,
+            naming: tokio::sync::Mutex::default(),
             stopping,
         }
     }

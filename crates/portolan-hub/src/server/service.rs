@@ -226,7 +226,9 @@ impl Core {
         let mut response = body::json(done.code, text);
         for warning in done.warnings {
             let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
-            if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
+            // Messages come from anywhere; a header has one line, and any letters.
+            let quoted = quoted.replace(char::is_control, " ");
+            if let Ok(value) = HeaderValue::from_bytes(format!("299 - \"{quoted}\"").as_bytes()) {
                 response.headers_mut().append(WARNING, value);
             }
         }

@@ -183,8 +183,7 @@ impl Core {
         loop {
             let done = self.modify(call, Tracking::Update, |_| Ok(object.clone())).await;
             match done {
-                Err(failure)
-                    if failure.code() == StatusCode::NOT_FOUND && call.resource.traits.create_on_update => {}
+                Err(failure) if self.is_missing(call, &failure) && call.resource.traits.create_on_update => {}
                 done => return done,
             }
             self.authorize_place(call, "create")?;
@@ -195,10 +194,20 @@ impl Core {
             // The one it was read from is gone.
             metadata.remove("resourceVersion");
             match self.create(call, object, Tracking::Update).await {
-                Err(failure) if failure.reason() == "AlreadyExists" => {}
+                Err(failure) if self.is_taken(call, &failure) => {}
                 done => return done,
             }
         }
+    }
+
+    /// Whether a change failed because the object is not there; admission may say the same and mean something else.
+    pub(super) fn is_missing(&self, call: &Call, failure: &Failure) -> bool {
+        failure.code() == StatusCode::NOT_FOUND && self.store.get(&call.key(call.name())).is_none()
+    }
+
+    /// Whether a creation failed because another one came first.
+    pub(super) fn is_taken(&self, call: &Call, failure: &Failure) -> bool {
+        failure.reason() == "AlreadyExists" && self.store.get(&call.key(call.name())).is_some()
     }
 
     /// Changes an object: `change` gets the live object as it is served and returns what it should be. Without a

@@ -70,6 +70,12 @@ impl Admission for Policy {
                 let refusal = Refusal::new(422, "Invalid", "thirteen is not served");
                 return Err(refusal.cause("FieldValueInvalid", "unlucky", "spec.size"));
             }
+            if request.name == "odd" {
+                return Err(match request.operation {
+                    Operation::Create => Refusal::new(409, "AlreadyExists", "says admission"),
+                    _ => Refusal::new(404, "NotFound", "says admission"),
+                });
+            }
             if request.name == "forbidden" {
                 return Err(Refusal::forbidden("not this one"));
             }
@@ -213,4 +219,18 @@ async fn admission_knows_who_writes_and_how() {
     );
     let refused = client.create(&path, &named("w", 13)).await;
     assert_eq!(refused.code, 422, "a dry run is admitted as if it were none");
+}
+
+#[tokio::test]
+async fn a_refusal_that_reads_like_one_of_the_hubs_own_is_final() {
+    let (_hub, client, _policy) = start().await;
+    let leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases/odd";
+    let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "odd"}});
+    let refused = client.replace(leases, &lease).await;
+    assert_eq!(refused.refusal(), (409, "AlreadyExists", Vec::new()));
+    let path = format!("{WIDGETS}/odd?fieldManager=me");
+    let refused = client
+        .send("PATCH", &path, "application/apply-patch+yaml", &named("odd", 1))
+        .await;
+    assert_eq!(refused.refusal(), (409, "AlreadyExists", Vec::new()));
 }
