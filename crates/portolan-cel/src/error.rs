@@ -107,6 +107,14 @@ pub enum CompileError {
         /// The field as written.
         field: String,
     },
+    /// A literal that is no time or no span of time, where one is converted.
+    #[error("compilation failed: {position}: invalid {function} argument")]
+    InvalidLiteral {
+        /// Where the conversion is.
+        position: Position,
+        /// `timestamp` or `duration`.
+        function: &'static str,
+    },
     /// Elements of a list or map literal that must agree and do not.
     #[error("compilation failed: {position}: expected type '{expected}' but found '{found}'")]
     Mixed {
@@ -150,6 +158,7 @@ impl CompileError {
             | CompileError::NoMatchingOverload { position, .. }
             | CompileError::InvalidMacro { position, .. }
             | CompileError::UndefinedField { position, .. }
+            | CompileError::InvalidLiteral { position, .. }
             | CompileError::Mixed { position, .. }
             | CompileError::NoMembers { position, .. }
             | CompileError::InvalidRegex { position, .. } => Some(*position),
