@@ -108,6 +108,7 @@ fn metrics(core: &Core, registry: &crate::kinds::Registry) -> String {
         "# TYPE hub_commits_total counter\nhub_commits_total {}\n",
         core.store.commits()
     ));
+    text.push_str(&core.metrics.render());
     text
 }
 

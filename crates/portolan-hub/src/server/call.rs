@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::HeaderMap;
 use http::header::{CONTENT_TYPE, USER_AGENT};
+use http::{HeaderMap, Method};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -21,6 +21,7 @@ const YAML: &str = "application/yaml";
 
 #[derive(Debug)]
 pub(crate) struct Call {
+    pub(crate) method: Method,
     pub(crate) identity: Identity,
     pub(crate) resource: Arc<Resource>,
     pub(crate) place: Place,

@@ -62,9 +62,12 @@ fn handled_as(resource: &Resource, why: &str) -> Failure {
     ))
 }
 
-pub(super) fn validate(resource: &Resource, object: &Value, live: Option<&Value>) -> Answer<()> {
-    let errors = schema::validate(&resource.schema, object, "");
-    // Built-in kinds are typed in Kubernetes: a wrong type is not decoded at all.
+/// Whether an object may be kept; gives warnings about what may only because it was so before.
+pub(super) fn validate(resource: &Resource, object: &Value, live: Option<&Value>) -> Answer<Vec<String>> {
+    // Built-in kinds are typed in Kubernetes, and not forgiven what did not change.
+    let old = live.filter(|_| resource.traits.custom);
+    let errors = schema::validate(&resource.schema, object, old);
+    // A wrong type is not decoded at all there.
     if let Some(error) = errors
         .iter()
         .find(|error| !resource.traits.custom && error.cause == Cause::TypeInvalid)
@@ -75,8 +78,20 @@ pub(super) fn validate(resource: &Resource, object: &Value, live: Option<&Value>
     all.extend(live.and_then(|live| metadata::check_finalizers(live, object)));
     all.extend(errors);
     all.extend(prepare::check(resource, object, live));
+    let mut warnings = Vec::new();
+    if resource.schema.ruled {
+        if all.iter().any(|error| error.cause.is_fundamental()) {
+            let detail = "some validation rules were not checked because the object was invalid; correct the existing \
+                          errors to complete validation";
+            all.push(FieldError::invalid("", &Value::Null, detail));
+        } else {
+            let verdict = schema::evaluate(&resource.schema, object, old);
+            all.extend(verdict.errors);
+            warnings = verdict.warnings;
+        }
+    }
     if all.is_empty() {
-        return Ok(());
+        return Ok(warnings);
     }
     Err(Failure::invalid(resource, metadata::text(object, "name"), &all))
 }

@@ -108,6 +108,14 @@ pub(crate) enum Deleted {
 impl Core {
     pub(crate) async fn delete_one(&self, call: &Call) -> Answer<Done> {
         let options = DeleteOptions::parse(&call.body, &call.query)?;
+        let mut warnings = Vec::new();
+        if !self.admission.is_empty()
+            && let Some(live) = self.store.get(&call.key(call.name()))
+        {
+            let old = call.resource.served(live.value());
+            self.admit_deletion(call, &old, options.dry_run, &mut warnings)
+                .await?;
+        }
         let deleted = self
             .delete(&call.resource, &call.key(call.name()), &options)
             .await?;
@@ -124,7 +132,7 @@ impl Core {
         Ok(Done {
             code: StatusCode::OK,
             object,
-            warnings: Vec::new(),
+            warnings,
         })
     }
 
@@ -133,6 +141,12 @@ impl Core {
         let options = DeleteOptions::parse(&call.body, &call.query)?;
         let listing = self.list(call).await?;
         for object in &listing.objects {
+            if !self.admission.is_empty() {
+                // Nobody sees the warnings about one of many.
+                let old = call.resource.served(object.value());
+                self.admit_deletion(call, &old, options.dry_run, &mut Vec::new())
+                    .await?;
+            }
             match self.delete(&call.resource, object.key(), &options).await {
                 Err(failure) if failure.code() == StatusCode::NOT_FOUND => {}
                 other => {

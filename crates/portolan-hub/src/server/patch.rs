@@ -12,7 +12,7 @@ use crate::patch::{self, ApplyError};
 const JSON: &str = "application/json-patch+json";
 const MERGE: &str = "application/merge-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
-const APPLY: &str = "application/apply-patch+yaml";
+pub(super) const APPLY: &str = "application/apply-patch+yaml";
 
 impl Core {
     pub(crate) async fn patch(&self, call: &Call) -> Answer<Done> {
@@ -70,7 +70,7 @@ impl Core {
                 let change = |live: &Value| apply(Some(live));
                 match self.modify(call, Tracking::Done, change).await {
                     // It was deleted between the two looks; then this apply creates it.
-                    Err(failure) if failure.code() == StatusCode::NOT_FOUND => continue,
+                    Err(failure) if self.is_missing(call, &failure) => continue,
                     done => return done,
                 }
             }
@@ -81,7 +81,7 @@ impl Core {
                 return Err(Failure::modified(&call.resource, call.name()));
             }
             match self.create(call, apply(None)?, Tracking::Done).await {
-                Err(failure) if failure.reason() == "AlreadyExists" => {}
+                Err(failure) if self.is_taken(call, &failure) => {}
                 done => return done,
             }
         }
