@@ -14,6 +14,7 @@ use super::status::{Answer, Failure};
 use super::write::{Done, Object, is_free};
 use super::{Core, metadata};
 use crate::kinds::{Resource, definition};
+use crate::schema::FieldError;
 use crate::store::{Change, Expect, Key, Stored, Write, WriteError};
 
 pub(crate) const ORPHAN: &str = "orphan";
@@ -44,7 +45,7 @@ impl DeleteOptions {
             Value::Null
         } else {
             serde_json::from_slice(body)
-                .map_err(|error| Failure::bad_request(format!("couldn't decode DeleteOptions: {error}")))?
+                .map_err(|error| Failure::late(format!("couldn't decode DeleteOptions: {error}")))?
         };
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
         let orphan = body.get("orphanDependents").and_then(Value::as_bool);
@@ -53,11 +54,9 @@ impl DeleteOptions {
             Some("Foreground") => Some(Propagation::Foreground),
             Some("Orphan") => Some(Propagation::Orphan),
             Some(other) => {
-                let message = format!(
-                    "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Unsupported value: {other:?}: supported \
-                     values: \"Foreground\", \"Background\", \"Orphan\", \"nil\""
-                );
-                return Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message));
+                let accepted = ["Foreground", "Background", "Orphan", "nil"].map(Value::from);
+                let error = FieldError::not_supported("propagationPolicy", &other.into(), &accepted);
+                return Err(Failure::invalid_options("DeleteOptions", &error));
             }
             None => orphan.map(|orphan| {
                 if orphan {

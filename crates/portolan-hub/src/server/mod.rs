@@ -22,6 +22,7 @@ mod selector;
 mod service;
 mod status;
 mod watch;
+mod watches;
 mod write;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -36,6 +37,7 @@ pub(crate) use gate::{Gate, Peer};
 pub(crate) use listen::Listener;
 pub use service::Service;
 pub(crate) use status::{Answer, Failure};
+use watches::Watches;
 pub(crate) use write::is_free;
 
 use crate::clock::Clock;
@@ -49,6 +51,8 @@ pub(crate) struct Core {
     pub(crate) clock: Clock,
     gate: Gate,
     registry: RwLock<Arc<Registry>>,
+    /// The watches that are open, by resource.
+    pub(crate) watches: Watches,
     /// Turns true when the hub stops; watches end then.
     stopping: tokio::sync::watch::Receiver<bool>,
 }
@@ -66,6 +70,7 @@ impl Core {
             clock,
             gate,
             registry,
+            watches: Watches::default(),
             stopping,
         }
     }

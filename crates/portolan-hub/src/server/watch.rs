@@ -18,7 +18,9 @@ use super::call::Call;
 use super::read::resource_version;
 use super::selector::Selector;
 use super::status::{Answer, Failure};
+use super::watches::OpenWatch;
 use super::{Core, metadata};
+use crate::schema::FieldError;
 use crate::store::{Event, Stored};
 use crate::table::Headers;
 
@@ -44,6 +46,7 @@ struct Watcher {
     stopping: tokio::sync::watch::Receiver<bool>,
     headers: Headers,
     done: bool,
+    _open: OpenWatch,
 }
 
 /// Whether the end of the initial objects is still to be told.
@@ -74,9 +77,11 @@ impl Core {
         };
         let streaming = matches!(call.query.get("sendInitialEvents"), Some("true" | "1"));
         if streaming && call.query.get("resourceVersionMatch") != Some("NotOlderThan") {
-            return Err(watch_options(
-                "resourceVersionMatch: Forbidden: resourceVersionMatch must be \"NotOlderThan\" when sendInitialEvents is set",
-            ));
+            let error = FieldError::forbidden(
+                "resourceVersionMatch",
+                "resourceVersionMatch must be \"NotOlderThan\" when sendInitialEvents is set",
+            );
+            return Err(Failure::invalid_options("ListOptions", &error));
         }
         if streaming && let Some(revision) = asked {
             self.wait_for(revision).await?;
@@ -121,6 +126,7 @@ impl Core {
             stopping: self.stopping.clone(),
             headers: Headers::Show,
             done: false,
+            _open: self.watches.open(&call.resource.plural),
             call,
         };
         Ok(Box::pin(stream::unfold(watcher, |mut watcher| async {
@@ -259,9 +265,4 @@ impl Watcher {
             _ = bookmark => Next::Bookmark,
         }
     }
-}
-
-fn watch_options(why: &str) -> Failure {
-    let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {why}");
-    Failure::new(http::StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
 }
