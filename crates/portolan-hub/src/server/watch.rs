@@ -24,8 +24,10 @@ use crate::schema::FieldError;
 use crate::store::{Event, Stored};
 use crate::table::Headers;
 
-/// Events taken from the history at a time: enough to pay for the lock, few enough to bound the chunk.
+/// Events taken from the history at a time: enough to pay for the lock.
 const BATCH: usize = 64;
+/// A chunk is sent once it has this many bytes, so that a watcher that does not read holds little more than one event.
+const CHUNK: usize = 256 << 10;
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// Kubernetes picks between half an hour and an hour; clients come back on their own.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
@@ -167,6 +169,9 @@ impl Watcher {
             if self.selector.matches(&object) {
                 self.put_object(chunk, "ADDED", &object);
             }
+            if chunk.len() >= CHUNK {
+                break;
+            }
         }
         if self.initial.is_empty() && self.initial_end == InitialEnd::Owed {
             self.initial_end = InitialEnd::Paid;
@@ -185,6 +190,10 @@ impl Watcher {
             Ok((events, revision)) => {
                 for event in events {
                     self.put_event(chunk, &event);
+                    self.revision = event.revision;
+                    if chunk.len() >= CHUNK {
+                        return;
+                    }
                 }
                 self.revision = self.revision.max(revision);
             }

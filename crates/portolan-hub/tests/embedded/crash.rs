@@ -14,6 +14,8 @@ const FOLDER: &str = "PORTOLAN_HUB_CRASH_FOLDER";
 const ROUNDS: &str = "PORTOLAN_HUB_CRASH_ROUNDS";
 const DEFAULT_ROUNDS: usize = 100;
 const WRITERS: usize = 8;
+/// How many hubs are killed side by side, each again and again in a folder of its own.
+const LANES: usize = 4;
 
 /// Not a test of its own: the process that is killed. Each writer creates, changes and deletes objects of its own, and
 /// says what it was answered.
@@ -107,12 +109,25 @@ impl Promises {
     }
 }
 
-#[tokio::test]
-async fn what_was_answered_survives_kill_9() {
+#[test]
+fn what_was_answered_survives_kill_9() {
+    let rounds = std::env::var(ROUNDS).map_or(DEFAULT_ROUNDS, |text| text.parse::<usize>().unwrap());
+    // Several hubs at a time, since most of a round is waiting.
+    std::thread::scope(|scope| {
+        for lane in 0..LANES {
+            let rounds = (lane..rounds).step_by(LANES);
+            scope.spawn(move || {
+                let runtime = tokio::runtime::Runtime::new().unwrap();
+                runtime.block_on(crash_again_and_again(rounds));
+            });
+        }
+    });
+}
+
+async fn crash_again_and_again(rounds: impl Iterator<Item = usize>) {
     let folder = tempfile::tempdir().unwrap();
     let mut promises = Promises::default();
-    let rounds = std::env::var(ROUNDS).map_or(DEFAULT_ROUNDS, |text| text.parse::<usize>().unwrap());
-    for round in 0..rounds {
+    for round in rounds {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["crash::victim", "--exact", "--ignored", "--nocapture"])
             .env(FOLDER, folder.path())

@@ -6,6 +6,7 @@
 mod access;
 mod crash;
 mod restart;
+mod slow;
 mod time;
 
 use k8s_openapi::api::core::v1::ConfigMap;
