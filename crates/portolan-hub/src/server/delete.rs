@@ -14,6 +14,7 @@ use super::status::{Answer, Failure};
 use super::write::{Done, Object, is_free};
 use super::{Core, metadata};
 use crate::kinds::{Resource, definition};
+use crate::protobuf;
 use crate::schema::FieldError;
 use crate::store::{Change, Expect, Key, Stored, Write, WriteError};
 
@@ -41,8 +42,11 @@ pub(crate) struct DeleteOptions {
 impl DeleteOptions {
     /// From the body, where the query has no say.
     pub(crate) fn parse(body: &[u8], query: &Query) -> Answer<Self> {
-        let body: Value = if body.iter().all(u8::is_ascii_whitespace) || body.starts_with(b"k8s\0") {
+        let body: Value = if body.iter().all(u8::is_ascii_whitespace) {
             Value::Null
+        } else if body.starts_with(b"k8s\0") {
+            protobuf::decode(body)
+                .map_err(|error| Failure::late(format!("couldn't decode DeleteOptions: {error}")))?
         } else {
             serde_json::from_slice(body)
                 .map_err(|error| Failure::late(format!("couldn't decode DeleteOptions: {error}")))?
@@ -112,13 +116,16 @@ impl Core {
             .await?;
         let object = match deleted {
             Deleted::Held(object) => object,
-            Deleted::Gone(object) => Object::Value(json!({
-                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
-                "details": {
-                    "name": call.name(), "group": call.resource.group, "kind": call.resource.plural,
-                    "uid": object.meta().uid,
-                },
-            })),
+            Deleted::Gone(object) => {
+                let mut details =
+                    json!({"name": call.name(), "kind": call.resource.plural, "uid": object.meta().uid});
+                if !call.resource.group.is_empty() {
+                    details["group"] = call.resource.group.as_str().into();
+                }
+                Object::Value(json!({
+                    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details,
+                }))
+            }
         };
         Ok(Done {
             code: StatusCode::OK,

@@ -253,7 +253,7 @@ proptest! {
 #[test]
 fn a_disk_that_lies_is_found_out() {
     let disk = Disk::new(7, true);
-    let states = write(&disk, &vec![vec![(0, 100)], vec![(1, 200)], vec![(2, 300)]]);
+    let states = write(&disk, &[vec![(0, 100)], vec![(1, 200)], vec![(2, 300)]]);
     let images = std::mem::take(&mut disk.lock().images);
     let wrong = images
         .into_iter()
