@@ -14,6 +14,8 @@ use super::status::{Answer, Failure};
 use super::write::{Done, Object, is_free};
 use super::{Core, metadata};
 use crate::kinds::{Resource, definition};
+use crate::protobuf;
+use crate::schema::FieldError;
 use crate::store::{Change, Expect, Key, Stored, Write, WriteError};
 
 pub(crate) const ORPHAN: &str = "orphan";
@@ -40,11 +42,14 @@ pub(crate) struct DeleteOptions {
 impl DeleteOptions {
     /// From the body, where the query has no say.
     pub(crate) fn parse(body: &[u8], query: &Query) -> Answer<Self> {
-        let body: Value = if body.iter().all(u8::is_ascii_whitespace) || body.starts_with(b"k8s\0") {
+        let body: Value = if body.iter().all(u8::is_ascii_whitespace) {
             Value::Null
+        } else if body.starts_with(b"k8s\0") {
+            protobuf::decode(body)
+                .map_err(|error| Failure::late(format!("couldn't decode DeleteOptions: {error}")))?
         } else {
             serde_json::from_slice(body)
-                .map_err(|error| Failure::bad_request(format!("couldn't decode DeleteOptions: {error}")))?
+                .map_err(|error| Failure::late(format!("couldn't decode DeleteOptions: {error}")))?
         };
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
         let orphan = body.get("orphanDependents").and_then(Value::as_bool);
@@ -53,11 +58,9 @@ impl DeleteOptions {
             Some("Foreground") => Some(Propagation::Foreground),
             Some("Orphan") => Some(Propagation::Orphan),
             Some(other) => {
-                let message = format!(
-                    "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Unsupported value: {other:?}: supported \
-                     values: \"Foreground\", \"Background\", \"Orphan\", \"nil\""
-                );
-                return Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message));
+                let accepted = ["Foreground", "Background", "Orphan", "nil"].map(Value::from);
+                let error = FieldError::not_supported("propagationPolicy", &other.into(), &accepted);
+                return Err(Failure::invalid_options("DeleteOptions", &error));
             }
             None => orphan.map(|orphan| {
                 if orphan {
@@ -121,13 +124,16 @@ impl Core {
             .await?;
         let object = match deleted {
             Deleted::Held(object) => object,
-            Deleted::Gone(object) => Object::Value(json!({
-                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
-                "details": {
-                    "name": call.name(), "group": call.resource.group, "kind": call.resource.plural,
-                    "uid": object.meta().uid,
-                },
-            })),
+            Deleted::Gone(object) => {
+                let mut details =
+                    json!({"name": call.name(), "kind": call.resource.plural, "uid": object.meta().uid});
+                if !call.resource.group.is_empty() {
+                    details["group"] = call.resource.group.as_str().into();
+                }
+                Object::Value(json!({
+                    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details,
+                }))
+            }
         };
         Ok(Done {
             code: StatusCode::OK,

@@ -24,6 +24,7 @@ mod selector;
 mod service;
 mod status;
 mod watch;
+mod watches;
 mod write;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -39,6 +40,7 @@ pub(crate) use listen::Listener;
 use metrics::Metrics;
 pub use service::Service;
 pub(crate) use status::{Answer, Failure};
+use watches::Watches;
 pub(crate) use write::is_free;
 
 use crate::admission::Chain;
@@ -57,6 +59,8 @@ pub(crate) struct Core {
     registry: RwLock<Arc<Registry>>,
     /// Held while names are given out, so that no two definitions get the same.
     naming: tokio::sync::Mutex<()>,
+    /// The watches that are open, by resource.
+    pub(crate) watches: Watches,
     /// Turns true when the hub stops; watches end then.
     stopping: tokio::sync::watch::Receiver<bool>,
 }
@@ -78,6 +82,7 @@ impl Core {
             metrics: Arc::default(),
             registry,
             naming: tokio::sync::Mutex::default(),
+            watches: Watches::default(),
             stopping,
         }
     }

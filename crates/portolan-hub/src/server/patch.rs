@@ -5,9 +5,11 @@ use serde_json::{Value, json};
 
 use super::Core;
 use super::call::Call;
+use super::checks::is_undecodable;
 use super::status::{Answer, Failure};
 use super::write::{Done, Tracking, patch_failure};
 use crate::patch::{self, ApplyError};
+use crate::schema::FieldError;
 
 const JSON: &str = "application/json-patch+json";
 const MERGE: &str = "application/merge-patch+json";
@@ -17,7 +19,11 @@ pub(super) const APPLY: &str = "application/apply-patch+yaml";
 impl Core {
     pub(crate) async fn patch(&self, call: &Call) -> Answer<Done> {
         let custom = call.resource.traits.custom;
-        match call.content_type() {
+        if call.content_type() != APPLY && call.query.get("force").is_some() {
+            let error = FieldError::forbidden("force", "may not be specified for non-apply patch");
+            return Err(Failure::invalid_options("PatchOptions", &error));
+        }
+        let done = match call.content_type() {
             JSON => {
                 let patch = body(call)?;
                 let change = |live: &Value| patch::json_patch(live, &patch).map_err(patch_failure);
@@ -38,7 +44,20 @@ impl Core {
             APPLY => self.apply(call).await,
             _ if custom => Err(Failure::unsupported_media_type(&[JSON, MERGE, APPLY])),
             _ => Err(Failure::unsupported_media_type(&[JSON, MERGE, STRATEGIC, APPLY])),
-        }
+        };
+        // The patch could be read, what it makes of the object could not.
+        done.map_err(|failure| match is_undecodable(&failure) {
+            true => {
+                let error = FieldError::invalid("patch", &Value::Null, failure.message());
+                let message = format!(" \"\" is invalid: {error}");
+                Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message).with_cause(
+                    error.cause.reason(),
+                    &error.message,
+                    &error.field,
+                )
+            }
+            false => failure,
+        })
     }
 
     async fn apply(&self, call: &Call) -> Answer<Done> {
@@ -49,8 +68,8 @@ impl Core {
             ));
         }
         if call.query.get("fieldManager").is_none() {
-            let message = "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch";
-            return Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message));
+            let error = FieldError::required("fieldManager", "is required for apply patch");
+            return Err(Failure::invalid_options("PatchOptions", &error));
         }
         let force = call.query.flag("force") && call.query.get("force").is_some();
         let name = super::metadata::of(&mut config);

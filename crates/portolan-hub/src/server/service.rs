@@ -97,14 +97,17 @@ impl Core {
                 if method != Method::GET && method != Method::HEAD {
                     return Err(Failure::method_not_allowed());
                 }
-                discovery::answer(self, &path, &headers).unwrap_or_else(|| Err(Failure::no_such_path()))
+                discovery::answer(self, &path, &headers)
+                    .unwrap_or_else(|| discovery::not_found(&self.registry(), &path))
             }
             Target::Resource(place) => {
                 let verb = Verb::of(&method, &place, &query)?;
                 self.authorize(&identity, verb.name(), rbac_target(&place))?;
                 let registry = self.registry();
                 let resource = registry.find(&place.group, &place.version, &place.plural);
-                let resource = resource.ok_or_else(Failure::no_such_path)?.clone();
+                let Some(resource) = resource.cloned() else {
+                    return discovery::not_found(&registry, uri.path());
+                };
                 if place.namespace.is_some() && !resource.namespaced {
                     return Err(Failure::no_such_path());
                 }

@@ -123,15 +123,10 @@ impl Failure {
 
     /// The path names nothing that is served.
     pub(crate) fn no_such_path() -> Self {
-        let failure = Self::new(
-            StatusCode::NOT_FOUND,
-            "NotFound",
-            "the server could not find the requested resource",
-        );
-        failure.with(
-            "causes",
-            json!([{"reason": "UnexpectedServerResponse", "message": "404 page not found"}]),
-        )
+        let message = "the server could not find the requested resource";
+        let mut failure = Self::new(StatusCode::NOT_FOUND, "NotFound", message);
+        failure.0.details = Some(json!({}));
+        failure
     }
 
     pub(crate) fn already_exists(resource: &Resource, name: &str) -> Self {
@@ -187,6 +182,21 @@ impl Failure {
         failure
             .with("kind", resource.kind.as_str().into())
             .with("causes", errors.iter().map(cause).collect())
+    }
+
+    /// The options of a request are refused; `kind` is `ListOptions` and the like.
+    pub(crate) fn invalid_options(kind: &str, error: &FieldError) -> Self {
+        let message = format!("{kind}.meta.k8s.io \"\" is invalid: {error}");
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message).with_cause(
+            error.cause.reason(),
+            &error.message,
+            &error.field,
+        )
+    }
+
+    /// Kubernetes finds some of a client's mistakes so late that it answers them like its own, without a reason.
+    pub(crate) fn late(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
     }
 
     pub(crate) fn method_not_allowed() -> Self {

@@ -286,7 +286,7 @@ impl Core {
         let resource = &call.resource;
         let name = call.name();
         check_identity(object, name, call.place.namespace.as_deref()).map_err(patch_failure)?;
-        check_versions(resource, name, live, object)?;
+        check_versions(call, live, object)?;
         if !call.namespace().is_empty() {
             metadata::of(object).insert("namespace".into(), call.namespace().into());
         }
