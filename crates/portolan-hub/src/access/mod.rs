@@ -16,5 +16,5 @@ pub(crate) mod rbac;
 pub(crate) mod reviews;
 pub(crate) mod tokens;
 
-pub(crate) use identity::{ANONYMOUS, Identity, MASTERS};
+pub(crate) use identity::{ANONYMOUS, Identity, MASTERS, UNAUTHENTICATED};
 pub(crate) use tokens::authenticate;
