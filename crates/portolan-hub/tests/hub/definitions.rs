@@ -110,3 +110,22 @@ async fn a_definition_that_somebody_else_holds_is_emptied_once() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_that_ask_for_a_name_at_once_one_gets_it() {
+    let hub = Hub::builder().start().await.unwrap();
+    let (left, right) = (Client::of(&hub), Client::of(&hub));
+    let (widgets, gadgets) = (widgets(json!({"type": "object"})), gadgets());
+    let (first, second) = tokio::join!(
+        left.create(DEFINITIONS, &widgets),
+        right.create(DEFINITIONS, &gadgets)
+    );
+    let names = [first.ok(), second.ok()].map(|definition| definition["metadata"]["name"].clone());
+    let mut established = 0;
+    for name in names {
+        let path = format!("{DEFINITIONS}/{}", name.as_str().unwrap());
+        let definition = left.get(&path).await.ok();
+        established += usize::from(condition(&definition, "Established").starts_with("True"));
+    }
+    assert_eq!(established, 1);
+}
