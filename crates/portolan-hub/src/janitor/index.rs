@@ -14,8 +14,17 @@ pub(super) struct Index {
 impl Index {
     /// Takes in an object and says whom to look at.
     pub(super) fn put(&mut self, object: &Stored, previous: Option<&Stored>) -> Vec<Key> {
-        let meta = object.meta();
         let key = object.key();
+        if previous.is_none_or(|previous| previous.uid() != object.uid()) {
+            self.objects.insert(object.uid().to_owned(), key.clone());
+        }
+        let concerns_others = object.concerns_others() || previous.is_some_and(Stored::concerns_others);
+        if !concerns_others {
+            // Nearly every write. What is left to ask is whether its namespace went away while it was made.
+            let homeless = previous.is_none() && !key.namespace().is_empty();
+            return homeless.then(|| key.clone()).into_iter().collect();
+        }
+        let meta = object.meta();
         let mut concerned = vec![key.clone()];
         if let Some(previous) = previous {
             for owner in &previous.meta().owner_references {
@@ -24,7 +33,6 @@ impl Index {
                 }
             }
         }
-        self.objects.insert(meta.uid.clone(), key.clone());
         for owner in &meta.owner_references {
             self.dependents
                 .entry(owner.uid.clone())
