@@ -24,23 +24,36 @@ finish() {
 }
 trap finish EXIT
 
-read -r client peer secure < <(python3 - <<'PY'
-import socket
-sockets = [socket.socket() for _ in range(3)]
-for s in sockets:
-    s.bind(("127.0.0.1", 0))
-print(*(s.getsockname()[1] for s in sockets))
-PY
-)
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+answers() { curl --silent --fail --output /dev/null --insecure "$1"; }
+wait_for() { # url, pid, log: until the server answers; a machine under load takes its time
+    local _
+    for _ in $(seq 240); do
+        answers "$1" && return 0
+        kill -0 "$2" 2>/dev/null || break
+        sleep 0.5
+    done
+    echo "$1 does not answer:" >&2
+    tail -n 5 "$3" >&2
+    return 1
+}
 
-"$assets/etcd" --data-dir "$work/etcd" --listen-client-urls "http://127.0.0.1:$client" \
-    --advertise-client-urls "http://127.0.0.1:$client" --listen-peer-urls "http://127.0.0.1:$peer" \
-    --initial-advertise-peer-urls "http://127.0.0.1:$peer" --initial-cluster "default=http://127.0.0.1:$peer" \
-    >"$work/etcd.log" 2>&1 &
-pids+=($!)
+# Somebody else may take a port between the moment it was found free and its use.
+for attempt in 1 2 3; do
+    client=$(free_port) peer=$(free_port)
+    "$assets/etcd" --data-dir "$work/etcd-$attempt" --listen-client-urls "http://127.0.0.1:$client" \
+        --advertise-client-urls "http://127.0.0.1:$client" --listen-peer-urls "http://127.0.0.1:$peer" \
+        --initial-advertise-peer-urls "http://127.0.0.1:$peer" --initial-cluster "default=http://127.0.0.1:$peer" \
+        >"$work/etcd.log" 2>&1 &
+    pids=($!)
+    wait_for "http://127.0.0.1:$client/health" "${pids[0]}" "$work/etcd.log" && break
+    [ "$attempt" -lt 3 ] || exit 2
+    kill "${pids[0]}" 2>/dev/null || true
+done
 
 openssl genrsa -out "$work/service-account.key" 2048 2>/dev/null
 token=$(openssl rand -hex 16)
+secure=$(free_port)
 printf '%s,bench,bench,system:masters\n' "$token" >"$work/tokens.csv"
 "$assets/kube-apiserver" --etcd-servers="http://127.0.0.1:$client" --secure-port="$secure" --bind-address=127.0.0.1 \
     --cert-dir="$work/certs" --token-auth-file="$work/tokens.csv" --authorization-mode=RBAC \
@@ -49,13 +62,7 @@ printf '%s,bench,bench,system:masters\n' "$token" >"$work/tokens.csv"
     --disable-admission-plugins=ServiceAccount >"$work/kube-apiserver.log" 2>&1 &
 pids+=($!)
 
-for _ in $(seq 120); do
-    curl --silent --fail --output /dev/null --insecure "https://127.0.0.1:$secure/readyz" && break
-    kill -0 "${pids[1]}" 2>/dev/null || { tail "$work/kube-apiserver.log" >&2; exit 2; }
-    sleep 0.5
-done
-curl --silent --fail --output /dev/null --insecure "https://127.0.0.1:$secure/readyz" ||
-    { echo 'kube-apiserver was not ready after a minute' >&2; exit 2; }
+wait_for "https://127.0.0.1:$secure/readyz" "${pids[1]}" "$work/kube-apiserver.log" || exit 2
 
 cat >"$work/kubeconfig" <<YAML
 apiVersion: v1
