@@ -25,6 +25,7 @@ mod profiles;
 mod registration;
 mod request;
 mod settings;
+pub mod trace;
 mod upkeep;
 mod version;
 pub mod watch;

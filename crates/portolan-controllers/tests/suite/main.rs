@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod churn;
+mod events;
 mod faults;
+mod metrics;
 mod publish;
 mod recorder;
 mod rolling;
