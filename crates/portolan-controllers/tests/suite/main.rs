@@ -1,0 +1,4 @@
+//! The controllers on a server: the embedded hub, or a real one where `KUBEBUILDER_ASSETS` names it.
+
+mod publish;
+mod world;
