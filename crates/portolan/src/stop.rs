@@ -1,7 +1,11 @@
 //! When a program that runs until it is told to stop is told to stop.
 
+use std::future::Future;
+
 use anyhow::Context;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::output;
 
 /// SIGTERM and SIGINT, waited for from the moment this is made, so that none is missed.
 #[derive(Debug)]
@@ -16,6 +20,14 @@ impl Stop {
             terminate: signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?,
             interrupt: signal(SignalKind::interrupt()).context("cannot wait for SIGINT")?,
         })
+    }
+
+    /// Does what is left to do, unless it is told to stop once more: whoever insists is not kept waiting.
+    pub(crate) async fn unless_again(&mut self, rest: impl Future<Output = ()>) {
+        tokio::select! {
+            () = rest => {}
+            () = self.requested() => output::remark("stopping at once\n"),
+        }
     }
 
     /// Returns when one of them has come. It can be asked again.

@@ -97,6 +97,6 @@ async fn control(args: &Args) -> anyhow::Result<()> {
     let running = Running::start(server.client, args.settings.settings(false), probes);
     stop.requested().await;
     tracing::info!("stopping");
-    running.stop().await;
+    stop.unless_again(running.stop()).await;
     Ok(())
 }

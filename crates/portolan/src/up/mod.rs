@@ -106,25 +106,30 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 async fn serve(args: &Args, data: Option<&Path>) -> anyhow::Result<()> {
     let mut stop = Stop::new()?;
     let hub = args.start_hub(data).await?;
-    let ended = tokio::select! {
-        ended = args.work(&hub, data) => ended.map(Some),
+    let started = tokio::select! {
+        started = args.work(&hub, data) => started.map(Some),
+        // Told to stop while starting: there is nothing yet whose end must be waited for.
         () = stop.requested() => Ok(None),
     };
-    // Told to stop while starting: there is nothing yet whose end must be waited for.
-    let ended = match ended {
-        Ok(Some(running)) => {
+    let (up, ended) = match started {
+        Ok(Some(up)) => {
             let ended = tokio::select! {
-                ended = running.live() => ended,
+                ended = up.live() => ended,
                 () = stop.requested() => Ok(()),
             };
-            running.stop().await;
-            ended
+            (Some(up), ended)
         }
-        Ok(None) => Ok(()),
-        Err(error) => Err(error),
+        Ok(None) => (None, Ok(())),
+        Err(error) => (None, Err(error)),
     };
-    output::remark("stopping\n");
-    hub.stop().await;
+    progress("stopping");
+    let rest = async {
+        if let Some(up) = up {
+            up.running.stop().await;
+        }
+        hub.stop().await;
+    };
+    stop.unless_again(rest).await;
     ended
 }
 
@@ -150,10 +155,6 @@ impl Up {
             () = fleet => {}
         }
         Ok(())
-    }
-
-    async fn stop(self) {
-        self.running.stop().await;
     }
 }
 
@@ -189,6 +190,8 @@ impl Args {
             (None, Some(folder)) => folder.join("kubeconfig"),
             (None, None) => PathBuf::from("portolan.kubeconfig"),
         };
+        // It is to be used from other folders too.
+        let kubeconfig = std::path::absolute(&kubeconfig).unwrap_or(kubeconfig);
         hub.write_kubeconfig(&kubeconfig)
             .with_context(|| format!("cannot write the kubeconfig {}", kubeconfig.display()))?;
         let server = Server {
@@ -244,6 +247,15 @@ fn local(port: u16) -> SocketAddr {
     (Ipv4Addr::LOCALHOST, port).into()
 }
 
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+@:".contains(c);
+    match word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 /// One line on standard error for each step of the start.
 fn progress(step: &str) {
     output::remark(&format!("{step}\n"));
@@ -270,7 +282,7 @@ impl std::fmt::Display for Greeting<'_> {
             writeln!(f, "  demo         {fleet}")?;
         }
         writeln!(f, "\nIn another terminal:")?;
-        writeln!(f, "  export KUBECONFIG={config}")?;
+        writeln!(f, "  export KUBECONFIG={}", quoted(&config.to_string()))?;
         match self.fleet {
             Some(fleet) => {
                 writeln!(f, "  kubectl get placements -A")?;
@@ -283,13 +295,22 @@ impl std::fmt::Display for Greeting<'_> {
                 )?;
             }
             None => {
-                writeln!(
-                    f,
-                    "  kubectl apply -f examples/fan-out/    (kubectl create namespace NAME for each namespace first)"
-                )?;
+                writeln!(f, "  kubectl create namespace shop")?;
+                writeln!(f, "  kubectl apply -f CLUSTERS-AND-PLACEMENTS.yaml")?;
                 writeln!(f, "  portolan get placements")?;
             }
         }
         writeln!(f, "Ctrl-C stops it. Decisions as they change:\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_path_with_spaces_is_one_word_for_a_shell() {
+        assert_eq!(quoted("/home/a/kubeconfig"), "/home/a/kubeconfig");
+        assert_eq!(quoted("/my data/it's"), r"'/my data/it'\''s'");
     }
 }

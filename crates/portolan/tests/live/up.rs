@@ -104,7 +104,10 @@ fn data_is_kept_between_runs_and_the_demo_goes_on() {
     let scratch = Scratch::new();
     let first = Up::start(&scratch, &["--demo", "--clusters", "12", "--data", "data"]);
     let before = first.ask_json(&scratch, &["get", "clusters"]);
-    assert_eq!(first.kubeconfig, "data/kubeconfig");
+    assert_eq!(
+        first.kubeconfig,
+        scratch.path().join("data/kubeconfig").to_str().unwrap()
+    );
     first.stop();
     let second = Up::start(&scratch, &["--demo", "--data", "data"]);
     let after = second.ask_json(&scratch, &["get", "clusters"]);
@@ -131,7 +134,7 @@ fn without_a_word_data_is_kept_in_the_users_data_folder() {
 fn nothing_is_kept_in_memory() {
     let scratch = Scratch::new();
     let up = Up::start(&scratch, &["--in-memory", "--kubeconfig", "here"]);
-    assert_eq!(up.kubeconfig, "here");
+    assert_eq!(up.kubeconfig, scratch.path().join("here").to_str().unwrap());
     up.stop();
     let left: Vec<_> = std::fs::read_dir(scratch.path())
         .unwrap()
