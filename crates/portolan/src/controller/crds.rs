@@ -8,6 +8,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::{Patch, PatchParams};
 use kube::runtime::wait::{await_condition, conditions};
 use kube::{Api, ResourceExt};
+use serde_json::Value;
 
 use crate::live::{self, Server};
 use crate::version;
@@ -39,19 +40,18 @@ enum Step {
 pub(crate) async fn install(server: &Server, which: InstallCrds) -> anyhow::Result<usize> {
     let api: Api<CustomResourceDefinition> = Api::all(server.client.clone());
     let mut applied = Vec::new();
-    for mut definition in portolan_api::crds() {
-        let name = definition.name_any();
+    for definition in portolan_api::crd_values() {
+        let name = definition["metadata"]["name"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
         let there = api.get_opt(&name).await;
         let there = there
             .map_err(|error| live::explain(&error, &format!("read the definition {name}"), &server.url))?;
         match step(there.as_ref(), which, version::NUMBER) {
             Step::Leave(why) => tracing::info!(definition = name, "left as it is: {why}"),
             Step::Apply => {
-                let annotations = definition.metadata.annotations.get_or_insert_default();
-                annotations.insert(VERSION.to_owned(), version::NUMBER.to_owned());
-                let how = PatchParams::apply(MANAGER).force();
-                let answer = api.patch(&name, &how, &Patch::Apply(&definition)).await;
-                answer.map_err(|error| {
+                apply(&api, definition).await.map_err(|error| {
                     live::explain(&error, &format!("install the definition {name}"), &server.url)
                 })?;
                 tracing::info!(definition = name, "installed");
@@ -69,6 +69,35 @@ pub(crate) async fn install(server: &Server, which: InstallCrds) -> anyhow::Resu
             .with_context(|| format!("cannot wait for the definition {name}"))?;
     }
     Ok(applied.len())
+}
+
+/// Applies a definition. Servers before 1.23 have no field for CEL rules, and where others would drop a field that they
+/// do not know, server-side apply refuses it.
+async fn apply(api: &Api<CustomResourceDefinition>, mut definition: Value) -> kube::Result<()> {
+    definition["metadata"]["annotations"][VERSION] = version::NUMBER.into();
+    let name = definition["metadata"]["name"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    let how = PatchParams::apply(MANAGER).force();
+    match api.patch(&name, &how, &Patch::Apply(&definition)).await {
+        Err(kube::Error::Api(status)) if status.message.contains("field not declared in schema") => {
+            remove_rules(&mut definition);
+            api.patch(&name, &how, &Patch::Apply(&definition)).await.map(drop)
+        }
+        answer => answer.map(drop),
+    }
+}
+
+fn remove_rules(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.remove("x-kubernetes-validations");
+            fields.values_mut().for_each(remove_rules);
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_rules),
+        _ => {}
+    }
 }
 
 fn step(there: Option<&CustomResourceDefinition>, which: InstallCrds, ours: &str) -> Step {
@@ -116,6 +145,14 @@ mod tests {
 
     fn is_applied(there: &CustomResourceDefinition, which: InstallCrds) -> bool {
         step(Some(there), which, "1.10.0") == Step::Apply
+    }
+
+    #[test]
+    fn a_server_without_rules_gets_definitions_without_rules() {
+        let mut all = Value::Array(portolan_api::crd_values());
+        assert!(all.to_string().contains("x-kubernetes-validations"));
+        remove_rules(&mut all);
+        assert!(!all.to_string().contains("x-kubernetes-validations"));
     }
 
     #[test]
