@@ -2,7 +2,7 @@
 
 use crate::cli::InputArgs;
 use crate::input::{self, Manifests, Notes};
-use crate::live::Session;
+use crate::live::{Extent, Session};
 
 /// The objects, and where they are from.
 pub(crate) struct Given {
@@ -14,8 +14,8 @@ pub(crate) struct Given {
     pub(crate) hub: Option<Session>,
 }
 
-/// Reads files alone when only files are named, and the hub otherwise.
-pub(crate) fn read(args: &InputArgs, notes: &mut Notes) -> anyhow::Result<Given> {
+/// Reads files alone when only files are named, and the hub otherwise, as far as `extent` says.
+pub(crate) fn read(args: &InputArgs, extent: Extent, notes: &mut Notes) -> anyhow::Result<Given> {
     if !args.file.is_empty() && !args.connect.is_given() {
         return Ok(Given {
             before: input::read(&args.file, notes)?,
@@ -24,7 +24,7 @@ pub(crate) fn read(args: &InputArgs, notes: &mut Notes) -> anyhow::Result<Given>
         });
     }
     let hub = Session::new(&args.connect)?;
-    let before = hub.read(notes)?;
+    let before = hub.read(extent, args.inventory, notes)?;
     let applied = match args.file.as_slice() {
         [] => None,
         files => {

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::given::{self, Given};
 use crate::input::{Notes, Problem, Problems};
-use crate::live::{Event, Session};
+use crate::live::{Event, Extent, Session};
 use crate::output;
 use crate::world::{self, World};
 use crate::{cli, clock};
@@ -84,7 +84,7 @@ struct ClusterExplanation {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut notes = Notes::default();
-    let Given { before, applied, hub } = given::read(&args.input, &mut notes)?;
+    let Given { before, applied, hub } = given::read(&args.input, Extent::Placing, &mut notes)?;
     let manifests = applied.unwrap_or(before);
     world::note_gaps(&manifests, args.input.inventory, &mut notes);
     let now = clock::now_or(args.input.now);

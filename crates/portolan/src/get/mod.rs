@@ -10,6 +10,7 @@ use clap::ValueEnum;
 
 use crate::given::{self, Given};
 use crate::input::{Manifests, Notes};
+use crate::live::Extent;
 use crate::{cli, clock, output};
 
 const EXAMPLES: &str = "\
@@ -68,6 +69,16 @@ enum What {
     Clusters,
 }
 
+impl What {
+    fn extent(self) -> Extent {
+        match self {
+            What::Placements => Extent::Placements,
+            What::Decisions => Extent::Decisions,
+            What::Clusters => Extent::Clusters,
+        }
+    }
+}
+
 /// `-o`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -118,7 +129,7 @@ impl<'a> Filter<'a> {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let filter = Filter::new(args.namespace.as_deref(), args.name.as_deref())?;
     let mut notes = Notes::default();
-    let Given { before, applied, .. } = given::read(&args.input, &mut notes)?;
+    let Given { before, applied, .. } = given::read(&args.input, args.what.extent(), &mut notes)?;
     let manifests = applied.unwrap_or(before);
     output::remark(&notes.to_string());
     let text = args.render(&manifests, &filter)?;

@@ -10,18 +10,54 @@ use serde_json::Value;
 use super::{Server, explain};
 use crate::input::{self, Manifests, Notes};
 use crate::progress::Progress;
+use crate::world::Inventory;
 
-/// The kinds that play a part in a placement.
-const KINDS: [(&str, &str); 8] = [
-    (cluster::GROUP, "ManagedCluster"),
-    (cluster::GROUP, "ManagedClusterSet"),
-    (cluster::GROUP, "ManagedClusterSetBinding"),
-    (cluster::GROUP, "AddOnPlacementScore"),
-    (cluster::GROUP, "Placement"),
-    (cluster::GROUP, "PlacementDecision"),
-    (multicluster::GROUP, "PlacementDecision"),
-    (multicluster::GROUP, "ClusterProfile"),
-];
+/// What is read of a hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Everything that plays a part in a placement.
+    Placing,
+    /// Placements and what is decided for them.
+    Placements,
+    /// Clusters and what is decided for them.
+    Clusters,
+    /// What is decided.
+    Decisions,
+}
+
+impl Extent {
+    /// Group and kind of what is read, ClusterProfiles apart.
+    fn kinds(self) -> &'static [(&'static str, &'static str)] {
+        // Each extent is a part of this.
+        const KINDS: [(&str, &str); 7] = [
+            (cluster::GROUP, "ManagedClusterSetBinding"),
+            (cluster::GROUP, "AddOnPlacementScore"),
+            (cluster::GROUP, "Placement"),
+            (cluster::GROUP, "PlacementDecision"),
+            (multicluster::GROUP, "PlacementDecision"),
+            (cluster::GROUP, "ManagedCluster"),
+            (cluster::GROUP, "ManagedClusterSet"),
+        ];
+        match self {
+            Extent::Placing => &KINDS,
+            Extent::Placements => &KINDS[2..5],
+            Extent::Decisions => &KINDS[3..5],
+            Extent::Clusters => &KINDS[3..],
+        }
+    }
+
+    /// ClusterProfiles are read where they are the clusters: published from ManagedClusters there are many, and nothing
+    /// is asked of them.
+    fn has_profiles(self, inventory: Inventory, managed_clusters: usize) -> bool {
+        let looks_at_clusters = matches!(self, Extent::Placing | Extent::Clusters);
+        looks_at_clusters
+            && match inventory {
+                Inventory::Auto => managed_clusters == 0,
+                Inventory::Managedclusters => false,
+                Inventory::Clusterprofiles => true,
+            }
+    }
+}
 
 /// Objects asked for at once: what kubectl asks for.
 const PAGE: u32 = 500;
@@ -40,40 +76,64 @@ struct PageMetadata {
     next: String,
 }
 
-/// All objects of the hub. Kinds that it does not serve are noted.
-pub(super) async fn read(server: &Server, notes: &mut Notes) -> anyhow::Result<Manifests> {
+/// The objects of the hub. Kinds that it does not serve are noted.
+pub(super) async fn read(
+    server: &Server,
+    extent: Extent,
+    inventory: Inventory,
+    notes: &mut Notes,
+) -> anyhow::Result<Manifests> {
     let mut objects = Vec::new();
     let mut unserved = Vec::new();
     let mut progress = Progress::counting("objects read");
-    for (group, name) in KINDS {
-        let mut served = false;
-        // Versions of a kind show the same objects: the first one that is served is enough.
-        for kind in structural::kinds()
-            .iter()
-            .filter(|kind| kind.group == group && kind.kind == name)
-        {
-            if let Some(mut found) = list(server, kind, &mut progress).await? {
+    let mut clusters = 0;
+    for (group, name) in extent.kinds() {
+        match list_any(server, group, name, &mut progress).await? {
+            Some(mut found) => {
+                if *name == "ManagedCluster" {
+                    clusters = found.len();
+                }
                 objects.append(&mut found);
-                served = true;
-                break;
             }
-        }
-        if !served {
-            unserved.push(format!("{name}.{group}"));
+            None => unserved.push(format!("{name}.{group}")),
         }
     }
-    drop(progress);
-    if unserved.len() == KINDS.len() {
+    if unserved.len() == extent.kinds().len() {
         anyhow::bail!(
             "{} serves none of the kinds of placements; install them with `portolan crds | kubectl apply -f -` or \
              `portolan controller --install-crds`",
             server.url
         );
     }
+    if extent.has_profiles(inventory, clusters) {
+        match list_any(server, multicluster::GROUP, "ClusterProfile", &mut progress).await? {
+            Some(mut found) => objects.append(&mut found),
+            None => unserved.push(format!("ClusterProfile.{}", multicluster::GROUP)),
+        }
+    }
+    drop(progress);
     for kind in unserved {
         notes.remark(format!("{kind} is not served there and left out"));
     }
     Ok(input::read_live(&server.url, objects, notes))
+}
+
+/// All objects of a kind in the first version that is served: the versions of a kind show the same objects.
+async fn list_any(
+    server: &Server,
+    group: &str,
+    name: &str,
+    progress: &mut Progress,
+) -> anyhow::Result<Option<Vec<Value>>> {
+    let versions = structural::kinds()
+        .iter()
+        .filter(|kind| kind.group == group && kind.kind == name);
+    for kind in versions {
+        if let Some(found) = list(server, kind, progress).await? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// All objects of a kind, or nothing when the kind is not served.

@@ -14,10 +14,12 @@ use portolan_engine::placement::PlacementKey;
 use tokio::runtime::Runtime;
 
 use crate::input::{Manifests, Notes};
+use crate::world::Inventory;
 
 pub(crate) use connect::{ConnectArgs, Server};
 pub(crate) use error::{describe, explain};
 pub(crate) use events::Event;
+pub(crate) use list::Extent;
 
 /// Runs what has to wait for a server, on this thread alone.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
@@ -37,9 +39,15 @@ impl Session {
         Ok(Session { runtime, server })
     }
 
-    /// Every object of the hub that plays a part in a placement.
-    pub(crate) fn read(&self, notes: &mut Notes) -> anyhow::Result<Manifests> {
-        self.runtime.block_on(list::read(&self.server, notes))
+    /// The objects of the hub, as far as they are asked for.
+    pub(crate) fn read(
+        &self,
+        extent: Extent,
+        inventory: Inventory,
+        notes: &mut Notes,
+    ) -> anyhow::Result<Manifests> {
+        self.runtime
+            .block_on(list::read(&self.server, extent, inventory, notes))
     }
 
     /// The events of a placement, newest last.

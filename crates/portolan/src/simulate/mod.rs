@@ -17,6 +17,7 @@ use portolan_engine::placement::PlacementKey;
 
 use crate::given::{self, Given};
 use crate::input::{self, Manifests, Notes, Problems, Reference};
+use crate::live::Extent;
 use crate::output::{self, Format};
 use crate::progress::Progress;
 use crate::world::{self, World};
@@ -99,7 +100,7 @@ impl From<PublishScores> for layout::PublishScores {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut notes = Notes::default();
-    let Given { before, applied, .. } = given::read(&args.input, &mut notes)?;
+    let Given { before, applied, .. } = given::read(&args.input, Extent::Placing, &mut notes)?;
     let there = applied.as_ref().unwrap_or(&before);
     let changed = change::apply(there, &args.what_if, &args.remove, &mut notes)?;
     let (manifests, changed) = (before, changed.or(applied));

@@ -341,7 +341,7 @@ fn kinds_that_are_not_served_are_noted_and_the_rest_is_read() {
     assert!(run.stdout.contains("training"), "{}", run.stdout);
     assert!(
         run.stderr
-            .contains("ClusterProfile.multicluster.x-k8s.io is not served"),
+            .contains("PlacementDecision.multicluster.x-k8s.io is not served"),
         "{}",
         run.stderr
     );
