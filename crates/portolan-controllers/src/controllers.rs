@@ -62,6 +62,12 @@ impl Controllers {
         self.metrics.clone()
     }
 
+    /// Ends at once, in the middle of whatever is under way: what a crash does. Only tests want that.
+    pub fn kill(self) {
+        self.watches.iter().for_each(JoinHandle::abort);
+        self.placements.abort();
+    }
+
     /// Ends the watches, finishes the writes that are under way, and returns.
     pub async fn stop(self) {
         self.watches.iter().for_each(JoinHandle::abort);

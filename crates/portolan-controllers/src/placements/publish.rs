@@ -34,10 +34,15 @@ pub(crate) struct Publisher {
     pub(crate) metrics: Metrics,
 }
 
+/// Kind and name.
+type Object = (&'static str, String);
+/// UID and resource version.
+type Version = (String, String);
+
 /// The versions that objects have after writes of the same job, and what was acknowledged.
 #[derive(Default)]
 struct Ledger {
-    versions: Mutex<HashMap<(&'static str, String), (String, String)>>,
+    versions: Mutex<HashMap<Object, Version>>,
     acknowledged: Mutex<Vec<Acknowledged>>,
 }
 
@@ -78,6 +83,15 @@ impl Publisher {
     pub(crate) async fn publish(&self, job: Job) -> Report {
         let key = job.summary.key;
         let ledger = Ledger::default();
+        if job.confirm
+            && let Err(failure) = self.confirm(&key, &job.placement).await
+        {
+            return Report {
+                key,
+                acknowledged: Vec::new(),
+                result: Err(failure),
+            };
+        }
         let slices = async {
             if let (Some(published), Some((namespace, names))) = (&self.profiles, job.profiles) {
                 published(namespace, names).await;
@@ -95,6 +109,23 @@ impl Publisher {
             acknowledged: ledger.into_acknowledged(),
             result,
         }
+    }
+
+    /// Makes sure that the placement is there and is not being deleted.
+    async fn confirm(&self, key: &PlacementKey, placement: &Reference) -> Result<(), Failure> {
+        let placements = Api::<Placement>::namespaced(self.client.clone(), &key.namespace);
+        let found = self
+            .call("get", "placements", || placements.get_metadata_opt(&key.name))
+            .await
+            .map_err(|problem| failure(format!("get Placement {key}"), problem))?;
+        let stays = found.is_some_and(|found| {
+            found.metadata.uid == placement.uid && found.metadata.deletion_timestamp.is_none()
+        });
+        stays.then_some(()).ok_or_else(|| Failure {
+            severity: Severity::Conflict,
+            operation: format!("take over the objects of Placement {key}"),
+            message: "the placement is gone or being deleted".to_owned(),
+        })
     }
 
     /// Deletes what a placement left behind, once the server confirms that it is gone.

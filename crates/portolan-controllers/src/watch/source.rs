@@ -94,6 +94,9 @@ where
                         self.tell(Delta::Unserved).await?;
                     }
                     tokio::time::sleep(UNSERVED_PAUSE).await;
+                    // A kind that comes back is listed anew: continuing where the watch ended would tell neither what
+                    // went with the kind nor that all is known again.
+                    stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
                 }
                 Err(error) => {
                     tracing::warn!(kind = %K::kind(&()), error = %crate::request::describe(&error), ?pause, "the watch failed and is tried again");

@@ -1,4 +1,8 @@
 //! The controllers on a server: the embedded hub, or a real one where `KUBEBUILDER_ASSETS` names it.
 
+mod churn;
+mod faults;
 mod publish;
+mod recorder;
+mod rolling;
 mod world;
