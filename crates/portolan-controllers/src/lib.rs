@@ -21,13 +21,10 @@ mod events;
 mod health;
 mod metrics;
 mod placements;
-#[allow(dead_code, reason = "nothing starts it yet")]
 mod profiles;
-#[allow(dead_code, reason = "nothing starts it yet")]
 mod registration;
 mod request;
 mod settings;
-#[allow(dead_code, reason = "nothing starts it yet")]
 mod upkeep;
 mod version;
 pub mod watch;

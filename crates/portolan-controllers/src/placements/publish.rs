@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures::future::{BoxFuture, join, join_all};
+use futures::future::{join, join_all};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client};
@@ -18,11 +18,9 @@ use tokio::sync::Semaphore;
 use super::backoff::Severity;
 use super::job::{Acknowledged, Failure, Job, Report, Teardown};
 use crate::metrics::Metrics;
+use crate::profiles::Profiles;
 use crate::request::{self, Problem};
 use crate::watch::Key;
-
-/// Resolves when the ClusterProfiles of these clusters are there, or cannot be.
-pub(crate) type ProfilesPublished = Arc<dyn Fn(String, Vec<String>) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Writes what the desk decided.
 #[derive(Clone)]
@@ -30,7 +28,8 @@ pub(crate) struct Publisher {
     pub(crate) client: Client,
     /// Shared by all controllers: how many requests may be under way.
     pub(crate) slots: Arc<Semaphore>,
-    pub(crate) profiles: Option<ProfilesPublished>,
+    /// Says when the profiles that slices refer to are there.
+    pub(crate) profiles: Profiles,
     pub(crate) metrics: Metrics,
 }
 
@@ -93,8 +92,8 @@ impl Publisher {
             };
         }
         let slices = async {
-            if let (Some(published), Some((namespace, names))) = (&self.profiles, job.profiles) {
-                published(namespace, names).await;
+            if let Some((namespace, names)) = job.profiles {
+                self.profiles.published(&namespace, &names).await;
             }
             self.carry_out(&key, &job.slices, &ledger).await
         };

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use kube::runtime::watcher::{self, Event};
-use kube::{Api, Resource};
+use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
+use super::guard::Guard;
 use super::{Delta, Key};
 
 /// How long to wait before asking again for a kind that is not served.
@@ -43,6 +44,7 @@ pub struct Source<K> {
     api: Api<K>,
     config: watcher::Config,
     feeds: Vec<Feed<K>>,
+    guard: Option<Guard>,
     /// What was reported to be there, to find out what a new list no longer has.
     known: HashMap<(String, String), String>,
 }
@@ -57,8 +59,15 @@ where
             api,
             config: watcher::Config::default(),
             feeds,
+            guard: None,
             known: HashMap::new(),
         }
+    }
+
+    /// Does not take objects for deleted that go with their CustomResourceDefinition.
+    pub fn guarded(mut self, client: Client) -> Source<K> {
+        self.guard = Some(Guard::of::<K>(client));
+        self
     }
 
     /// Watches until nobody listens any more. Errors are logged and tried again.
@@ -73,7 +82,16 @@ where
         let mut pause = SHORTEST_PAUSE;
         let mut served = true;
         let mut stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
-        while let Some(event) = stream.next().await {
+        loop {
+            let release = self.guard.as_ref().and_then(Guard::release_at);
+            let event = tokio::select! {
+                event = stream.next() => event,
+                () = until(release) => {
+                    self.release().await?;
+                    continue;
+                }
+            };
+            let Some(event) = event else { return Ok(()) };
             match event {
                 Ok(event) => {
                     pause = SHORTEST_PAUSE;
@@ -105,7 +123,6 @@ where
                 }
             }
         }
-        Ok(())
     }
 
     async fn pass_on(
@@ -140,6 +157,7 @@ where
                 for key in gone {
                     self.deleted(key).await?;
                 }
+                self.guard.iter_mut().for_each(Guard::listed);
                 self.tell(Delta::Synced).await
             }
             Event::Apply(object) => {
@@ -151,13 +169,32 @@ where
     }
 
     async fn applied(&mut self, key: Key, object: K) -> Result<(), Closed> {
+        self.guard.iter_mut().for_each(|guard| guard.is_back(&key));
         self.known.insert((key.namespace, key.name), key.uid);
         self.tell(Delta::Applied(Arc::new(object))).await
     }
 
     async fn deleted(&mut self, key: Key) -> Result<(), Closed> {
         self.known.remove(&(key.namespace.clone(), key.name.clone()));
+        if let Some(guard) = &mut self.guard
+            && !guard.is_sound().await
+        {
+            let first = guard.hold(key);
+            return if first {
+                self.tell(Delta::Unserved).await
+            } else {
+                Ok(())
+            };
+        }
         self.tell(Delta::Deleted(key)).await
+    }
+
+    async fn release(&mut self) -> Result<(), Closed> {
+        let released = self.guard.as_mut().map(Guard::release).unwrap_or_default();
+        for key in released {
+            self.tell(Delta::Deleted(key)).await?;
+        }
+        Ok(())
     }
 
     async fn tell(&self, delta: Delta<K>) -> Result<(), Closed> {
@@ -175,4 +212,11 @@ fn is_unserved(error: &watcher::Error) -> bool {
         _ => return false,
     };
     matches!(error, kube::Error::Api(status) if status.code == 404)
+}
+
+async fn until(at: Option<tokio::time::Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
 }
