@@ -1,11 +1,15 @@
 //! When a program that runs until it is told to stop is told to stop.
 
 use std::future::Future;
+use std::time::Duration;
 
 use anyhow::Context;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::output;
+
+/// Requests within this time are the same request.
+const ONCE: Duration = Duration::from_secs(1);
 
 /// SIGTERM and SIGINT, waited for from the moment this is made, so that none is missed.
 #[derive(Debug)]
@@ -24,9 +28,21 @@ impl Stop {
 
     /// Does what is left to do, unless it is told to stop once more: whoever insists is not kept waiting.
     pub(crate) async fn unless_again(&mut self, rest: impl Future<Output = ()>) {
+        let insisted = async {
+            // Some supervisors tell a process twice, as itself and as part of its group.
+            let once = tokio::time::sleep(ONCE);
+            tokio::pin!(once);
+            loop {
+                tokio::select! {
+                    () = &mut once => break,
+                    () = self.requested() => {}
+                }
+            }
+            self.requested().await;
+        };
         tokio::select! {
             () = rest => {}
-            () = self.requested() => output::remark("stopping at once\n"),
+            () = insisted => output::remark("stopping at once\n"),
         }
     }
 

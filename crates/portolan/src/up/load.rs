@@ -5,6 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
+use jiff::Timestamp;
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::labels::conditions;
 use tokio::time::MissedTickBehavior;
@@ -13,20 +14,21 @@ use super::demo::{Change, Demo, Health, NAMESPACES, State, between};
 use super::write::Writer;
 use crate::clock;
 use crate::live::{self, Server};
-use crate::progress::Progress;
 
 const CLUSTERS: usize = 250;
-/// Writes under way at the same time: while it loads, and while it lives.
-const LOADING: usize = 64;
-const LIVING: usize = 8;
+/// Clusters that are there before the controllers start: enough for every story, and few enough to be there at once.
+const FIRST: usize = 40;
+/// Writes under way at the same time.
+const PARALLEL: usize = 16;
 const TICK: Duration = Duration::from_secs(1);
 
-/// A fleet that is loaded.
+/// A fleet on a hub.
 pub(super) struct Fleet {
     demo: Demo,
     writer: Writer,
-    /// The second that the hub shows.
-    loaded_at: i64,
+    /// The time that the hub shows, or will when the plan is done.
+    at: Timestamp,
+    plan: Plan,
 }
 
 impl std::fmt::Display for Fleet {
@@ -41,8 +43,8 @@ impl std::fmt::Display for Fleet {
 }
 
 impl Fleet {
-    /// Brings the hub to what the fleet is like now. Clusters that are there are kept; how many there are to be is
-    /// what was asked for, what is there, or the usual number.
+    /// Brings placements and the first clusters onto the hub; the others join while it lives. Clusters that are there
+    /// are kept; how many there are to be is what was asked for, what is there, or the usual number.
     pub(super) async fn load(server: &Server, seed: u64, clusters: Option<usize>) -> anyhow::Result<Fleet> {
         let writer = Writer::new(server.client.clone());
         let failed = |error: kube::Error| live::explain(&error, "load the simulated fleet", &server.url);
@@ -54,54 +56,56 @@ impl Fleet {
             seed,
             clusters: number,
         };
-        let now = clock::now();
-        let plan = Plan::new(&demo, &there, now.as_second());
-        let mut progress = Progress::new("clusters loaded", plan.create.len());
-        super::progress(&format!(
-            "loading {number} simulated clusters{}",
-            if there.is_empty() {
-                ""
-            } else {
-                ", most of them from the data"
-            }
-        ));
+        let at = clock::now();
+        let mut plan = Plan::new(&demo, &there, at.as_second());
+        super::progress(&match there.len() {
+            0 => format!("loading the first of {number} simulated clusters; the others join later"),
+            there => format!("bringing {there} simulated clusters up to date"),
+        });
         all(NAMESPACES.iter().map(|name| writer.create_namespace(name)))
-            .await
-            .map_err(failed)?;
-        all(plan.delete.iter().map(|name| writer.delete_cluster(name)))
-            .await
-            .map_err(failed)?;
-        let mut created = stream::iter(plan.create.iter().map(|index| {
-            let (writer, cluster) = (&writer, demo.cluster(*index, now));
-            async move { writer.create_cluster(&cluster).await }
-        }))
-        .buffer_unordered(LOADING);
-        while let Some(answer) = created.next().await {
-            answer.map_err(failed)?;
-            progress.advance();
-        }
-        drop((created, progress));
-        all(plan.changes.iter().map(|change| writer.write(change, now)))
             .await
             .map_err(failed)?;
         for object in demo.stories() {
             writer.create(&object).await.map_err(failed)?;
         }
-        Ok(Fleet {
+        let first: Vec<usize> = plan.create.drain(..plan.create.len().min(FIRST)).collect();
+        let fleet = Fleet {
             demo,
             writer,
-            loaded_at: now.as_second(),
-        })
+            at,
+            plan,
+        };
+        all(first.iter().map(|index| fleet.join(*index)))
+            .await
+            .map_err(failed)?;
+        Ok(fleet)
     }
 
-    /// A cluster to try things on.
-    pub(super) fn first_cluster(&self) -> String {
-        self.demo.name(0)
+    /// A command that moves a cluster between groups, to be tried.
+    pub(super) fn try_this(&self) -> Option<String> {
+        let cluster = self.demo.no_canary()?;
+        Some(format!(
+            "kubectl label managedcluster {cluster} ring=0 --overwrite"
+        ))
     }
 
-    /// Writes what happens, second by second. Errors are logged; the next change of the same thing puts it right.
+    /// Lets the other clusters join, and then writes what happens, second by second. Errors are logged; the next change
+    /// of the same thing puts it right.
     pub(super) async fn live(&self) {
-        let mut shown = self.loaded_at;
+        let writes = self
+            .plan
+            .delete
+            .iter()
+            .map(|name| self.writer.delete_cluster(name));
+        log(all(writes).await);
+        log(all(self
+            .plan
+            .changes
+            .iter()
+            .map(|change| self.writer.write(change, self.at)))
+        .await);
+        log(all(self.plan.create.iter().map(|index| self.join(*index))).await);
+        let mut shown = self.at.as_second();
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -109,21 +113,37 @@ impl Fleet {
             let now = clock::now();
             let second = now.as_second();
             let changes = self.demo.changes(shown, second);
-            let writes = changes.iter().map(|change| async move {
-                if let Err(error) = self.writer.write(change, now).await {
-                    tracing::warn!(
-                        ?change,
-                        error = live::describe(&error),
-                        "the simulated fleet could not write"
-                    );
-                }
-            });
+            let writes = changes.iter().map(|change| self.writer.write(change, now));
             stream::iter(writes)
-                .buffer_unordered(LIVING)
-                .for_each(|()| async {})
+                .buffer_unordered(PARALLEL)
+                .for_each(|answer| async { log(answer) })
                 .await;
             shown = second;
         }
+    }
+
+    /// Creates a cluster, with its score if it has one.
+    async fn join(&self, index: usize) -> kube::Result<()> {
+        self.writer
+            .create_cluster(&self.demo.cluster(index, self.at))
+            .await?;
+        match self.demo.state(index, self.at.as_second()).score {
+            None => Ok(()),
+            Some(value) => {
+                let cluster = self.demo.name(index);
+                let score = Change::Score { cluster, value };
+                self.writer.write(&score, self.at).await
+            }
+        }
+    }
+}
+
+fn log(answer: kube::Result<()>) {
+    if let Err(error) = answer {
+        tracing::warn!(
+            error = live::describe(&error),
+            "the simulated fleet could not write"
+        );
     }
 }
 
@@ -147,11 +167,6 @@ impl Plan {
         };
         for index in 0..demo.clusters {
             let (name, state) = (demo.name(index), demo.state(index, second));
-            // Scores are renewed in any case: those of an earlier run are no longer valid.
-            plan.changes.extend(state.score.map(|value| Change::Score {
-                cluster: name.clone(),
-                value,
-            }));
             match there.remove(name.as_str()) {
                 None => plan.create.push(index),
                 Some(cluster) => plan.changes.extend(differences(&name, cluster, &state)),
@@ -163,7 +178,8 @@ impl Plan {
     }
 }
 
-/// What has to be written about a cluster that an earlier run has left behind.
+/// What has to be written about a cluster that an earlier run has left behind. Its score is renewed in any case: the
+/// old one is no longer valid.
 fn differences(name: &str, cluster: &ManagedCluster, state: &State) -> Vec<Change> {
     let status = cluster.status.clone().unwrap_or_default();
     let available = status
@@ -184,6 +200,7 @@ fn differences(name: &str, cluster: &ManagedCluster, state: &State) -> Vec<Chang
         } else {
             -1
         },
+        score: None,
         ..*state
     };
     between(name, &before, state)
@@ -192,15 +209,13 @@ fn differences(name: &str, cluster: &ManagedCluster, state: &State) -> Vec<Chang
 /// Waits for all, some at a time; the first error ends it.
 async fn all(writes: impl IntoIterator<Item = impl Future<Output = kube::Result<()>>>) -> kube::Result<()> {
     stream::iter(writes)
-        .buffer_unordered(LOADING)
+        .buffer_unordered(PARALLEL)
         .try_for_each(|()| async { Ok(()) })
         .await
 }
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
-
     use super::*;
 
     const DEMO: Demo = Demo {

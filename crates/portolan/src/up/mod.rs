@@ -288,11 +288,9 @@ impl std::fmt::Display for Greeting<'_> {
                 writeln!(f, "  kubectl get placements -A")?;
                 writeln!(f, "  portolan get decisions ml/training")?;
                 writeln!(f, "  portolan explain --placement payments/ledger")?;
-                writeln!(
-                    f,
-                    "  kubectl label managedcluster {} ring=0 --overwrite",
-                    fleet.first_cluster()
-                )?;
+                if let Some(command) = fleet.try_this() {
+                    writeln!(f, "  {command}")?;
+                }
             }
             None => {
                 writeln!(f, "  kubectl create namespace shop")?;

@@ -38,8 +38,6 @@ pub(crate) struct Turn {
     pub(crate) placement: PlacementKey,
     pub(crate) changes: Vec<(String, Change)>,
     pub(crate) clusters: usize,
-    /// Whether this placement was never shown before.
-    pub(crate) first: bool,
 }
 
 /// All decisions that are followed.
@@ -87,11 +85,13 @@ impl Board {
         !self.due.is_empty()
     }
 
-    /// What changed, placement by placement.
-    pub(crate) fn settle(&mut self) -> Vec<Turn> {
+    /// What changed, placement by placement. A decision without clusters is told only `at_start`: later it is one that
+    /// is just being written.
+    pub(crate) fn settle(&mut self, at_start: bool) -> Vec<Turn> {
         let due = std::mem::take(&mut self.due);
         due.into_iter()
             .filter_map(|placement| self.turn(placement))
+            .filter(|turn| at_start || !turn.changes.is_empty())
             .collect()
     }
 
@@ -113,7 +113,6 @@ impl Board {
             placement,
             changes,
             clusters,
-            first,
         })
     }
 }
@@ -194,7 +193,7 @@ mod tests {
 
     /// The changes as short words.
     fn changes(board: &mut Board) -> Vec<String> {
-        let turns = board.settle().into_iter().flat_map(|turn| turn.changes);
+        let turns = board.settle(false).into_iter().flat_map(|turn| turn.changes);
         let word = |(cluster, change): (String, Change)| match change {
             Change::Added(_) => format!("+{cluster}"),
             Change::Removed => format!("-{cluster}"),
@@ -212,10 +211,10 @@ mod tests {
         board.apply(object("d1"), said(0, &[("b", 3), ("c", 1)]));
         assert_eq!(changes(&mut board), ["-a", "b 2>3", "+c"]);
         board.apply(object("d1"), said(0, &[("b", 3), ("c", 1)]));
-        assert_eq!(board.settle(), []);
+        assert_eq!(board.settle(false), []);
         board.remove(&object("d1"));
         assert_eq!(changes(&mut board), ["-b", "-c"]);
-        assert_eq!(board.settle(), []);
+        assert_eq!(board.settle(false), []);
     }
 
     #[test]
@@ -225,7 +224,7 @@ mod tests {
         changes(&mut board);
         board.apply(object("d2"), said(0, &[("a", 1)]));
         board.apply(object("d1"), said(0, &[]));
-        assert_eq!(board.settle(), []);
+        assert_eq!(board.settle(false), []);
     }
 
     #[test]
@@ -234,7 +233,7 @@ mod tests {
         board.apply(object("d1"), said(1, &[("a", 1)]));
         changes(&mut board);
         board.apply(object("d0"), said(0, &[("a", 1)]));
-        assert_eq!(board.settle(), []);
+        assert_eq!(board.settle(false), []);
         board.remove(&object("d1"));
         assert_eq!(changes(&mut board), ["a>0"]);
     }
@@ -248,16 +247,16 @@ mod tests {
         board.apply(object_without, Some(without));
         changes(&mut board);
         board.apply(object("d1"), said(0, &[("a", 1)]));
-        assert_eq!(board.settle(), []);
+        assert_eq!(board.settle(false), []);
     }
 
     #[test]
-    fn an_empty_decision_is_told_once() {
+    fn a_decision_that_is_empty_from_the_start_is_told_once() {
         let mut board = Board::default();
         board.apply(object("d1"), said(0, &[]));
-        let turns = board.settle();
-        assert_eq!((turns.len(), turns[0].clusters, turns[0].first), (1, 0, true));
+        let turns = board.settle(true);
+        assert_eq!((turns.len(), turns[0].clusters), (1, 0));
         board.apply(object("d1"), said(0, &[]));
-        assert_eq!(board.settle(), []);
+        assert_eq!(board.settle(true), []);
     }
 }

@@ -95,7 +95,7 @@ pub(crate) async fn follow(
             },
             () = sleep_until(settle.unwrap_or(end)), if settle.is_some() => {
                 settle = None;
-                let turns = board.settle();
+                let turns = board.settle(at_start);
                 quiet = Instant::now() + ends.quiet.unwrap_or(FAR);
                 if show(turns, std::mem::take(&mut at_start))?.is_break() {
                     return Ok(());

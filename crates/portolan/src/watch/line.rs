@@ -29,7 +29,8 @@ pub(crate) fn text(turn: &Turn, time: Timestamp) -> String {
         words.push(format!("and {left_out} more"));
     }
     if scored.len() > room {
-        words.push(format!("{} scores", scored.len()));
+        let word = if scored.len() == 1 { "score" } else { "scores" };
+        words.push(format!("{} new {word}", scored.len()));
     }
     let clusters = match turn.clusters {
         1 => "1 cluster".to_owned(),
@@ -121,7 +122,6 @@ mod tests {
             placement: PlacementKey::new("ml", "training"),
             clusters: changes.len(),
             changes,
-            first: false,
         }
     }
 
@@ -178,7 +178,7 @@ mod tests {
             },
         ));
         let line = plain(&turn(changes));
-        assert!(line.ends_with("+c3  and 246 more  1 scores"), "{line}");
+        assert!(line.ends_with("+c3  and 246 more  1 new score"), "{line}");
     }
 
     #[test]

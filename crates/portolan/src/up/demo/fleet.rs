@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use portolan_api::cluster::ManagedCluster;
+use portolan_api::labels::ocm;
 use portolan_engine::generate::Generator;
 
 use super::random::{below, draw};
@@ -131,6 +132,15 @@ pub(super) fn name(demo: &Demo, index: usize) -> String {
     format!("{}-{index:03}", region.unwrap_or_default())
 }
 
+pub(super) fn no_canary(demo: &Demo) -> Option<String> {
+    let index = (0..demo.clusters).find(|index| {
+        let labels = base(demo, *index).metadata.labels.unwrap_or_default();
+        let is = |key: &str, value: &str| labels.get(key).is_some_and(|found| found == value);
+        is(ocm::CLUSTER_SET, "production") && !is("ring", "0")
+    })?;
+    Some(name(demo, index))
+}
+
 pub(super) fn cluster(demo: &Demo, index: usize, at: Timestamp) -> ManagedCluster {
     let mut cluster = base(demo, index);
     let state = state(demo, index, at.as_second());
@@ -179,8 +189,6 @@ fn base(demo: &Demo, index: usize) -> ManagedCluster {
 
 #[cfg(test)]
 mod tests {
-    use portolan_api::labels::ocm;
-
     use super::*;
 
     const DEMO: Demo = Demo {

@@ -86,6 +86,11 @@ impl Demo {
         fleet::beat(self, index, from) != fleet::beat(self, index, to)
     }
 
+    /// A cluster of the frontend that is no canary: making it one moves it between groups.
+    pub(crate) fn no_canary(&self) -> Option<String> {
+        fleet::no_canary(self)
+    }
+
     /// Sets, bindings and placements: one for each user story.
     pub(crate) fn stories(&self) -> Vec<Value> {
         stories()

@@ -89,6 +89,7 @@ fn frontend() -> Value {
         "frontend",
         "A new version reaches canaries first, then a tenth of the fleet at a time; no cluster is ever dropped on the way.",
         json!({
+            "prioritizerPolicy": { "mode": "Exact" },
             "decisionStrategy": {
                 "groupStrategy": {
                     "decisionGroups": [{ "groupName": "canary",
@@ -108,6 +109,9 @@ fn ledger() -> Value {
         "A ledger lives in four regions; one that is silent for fifteen seconds is replaced.",
         json!({
             "numberOfClusters": 4,
+            "prioritizerPolicy": { "mode": "Exact", "configurations": [
+                { "scoreCoordinate": { "type": "BuiltIn", "builtIn": "Steady" }, "weight": 1 },
+            ] },
             "spreadPolicy": { "spreadConstraints": [{
                 "topologyKey": "topology.kubernetes.io/region", "topologyKeyType": "Label",
                 "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule" }] },
@@ -137,7 +141,7 @@ fn agents() -> Value {
         "platform",
         "agents",
         "An agent runs on every cluster that works.",
-        json!({}),
+        json!({ "prioritizerPolicy": { "mode": "Exact" } }),
     )
 }
 
