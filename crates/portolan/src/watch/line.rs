@@ -13,8 +13,9 @@ const NAMED: usize = 4;
 /// Columns that placement names usually fit into.
 const PLACEMENT_WIDTH: usize = 20;
 
-/// One line: time, placement, what changed, how many clusters there are now.
-pub(crate) fn text(turn: &Turn, time: Timestamp) -> String {
+/// One line: time, placement, how many clusters there are now, what changed. `at_start` names what is there already.
+pub(crate) fn text(turn: &Turn, time: Timestamp, at_start: bool) -> String {
+    let word = |change: &(String, Change)| word(change, at_start);
     let (scored, others): (Vec<_>, Vec<_>) = turn
         .changes
         .iter()
@@ -46,12 +47,13 @@ pub(crate) fn text(turn: &Turn, time: Timestamp) -> String {
     line.trim_end().to_owned()
 }
 
-fn word((cluster, change): &(String, Change)) -> String {
+fn word((cluster, change): &(String, Change), at_start: bool) -> String {
     let score = |shown: &Shown| match shown.score {
         Some(score) if score != 0 => format!(" ({score})"),
         _ => String::new(),
     };
     match change {
+        Change::Added(shown) if at_start => format!("{cluster}{}", score(shown)),
         Change::Added(shown) => Tone::Good.paint(&format!("+{cluster}{}", score(shown))),
         Change::Removed => Tone::Bad.paint(&format!("-{cluster}")),
         Change::Moved { from, to } => {
@@ -135,8 +137,8 @@ mod tests {
         }
     }
 
-    fn plain(turn: &Turn) -> String {
-        let line = text(turn, Timestamp::UNIX_EPOCH);
+    fn plain(turn: &Turn, at_start: bool) -> String {
+        let line = text(turn, Timestamp::UNIX_EPOCH, at_start);
         let line = anstream::adapter::strip_str(&line).to_string();
         line.split_once("  ").unwrap().1.to_owned()
     }
@@ -161,9 +163,15 @@ mod tests {
             ("d".to_owned(), scored),
         ]);
         assert_eq!(
-            plain(&turn),
+            plain(&turn, false),
             "ml/training           4 clusters    +a (80)  -b  c group 0→1  d 7→9"
         );
+    }
+
+    #[test]
+    fn what_is_there_at_the_start_has_not_come() {
+        let turn = turn(vec![("a".to_owned(), Change::Added(shown(0, 80)))]);
+        assert_eq!(plain(&turn, true), "ml/training           1 cluster     a (80)");
     }
 
     #[test]
@@ -177,7 +185,7 @@ mod tests {
                 to: shown(0, 2),
             },
         ));
-        let line = plain(&turn(changes));
+        let line = plain(&turn(changes), false);
         assert!(line.ends_with("+c3  and 246 more  1 new score"), "{line}");
     }
 

@@ -115,7 +115,7 @@ pub(crate) fn show(turns: &[Turn], at_start: bool, format: Format) -> anyhow::Re
     let now = clock::now();
     for turn in turns {
         let lines = match format {
-            Format::Text => vec![line::text(turn, now)],
+            Format::Text => vec![line::text(turn, now, at_start)],
             Format::Json => line::records(turn, now, at_start)
                 .map(|record| serde_json::to_string(&record))
                 .collect::<Result<_, _>>()?,
