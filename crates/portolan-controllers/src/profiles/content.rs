@@ -106,8 +106,12 @@ impl Content {
         })
     }
 
-    /// The merge patch that puts the status of this profile right, or nothing when it is.
+    /// The merge patch that puts the status of this profile right, or nothing when it is. Nothing as well when the
+    /// profile is somebody else's: one may have taken the place of ours since it was last heard of.
     pub(super) fn status_patch(&self, profile: &ClusterProfile) -> Option<Value> {
+        if Observed::of(profile).owner == Owner::SomebodyElse {
+            return None;
+        }
         let nothing = ClusterProfileStatus::default();
         let observed = profile.status.as_ref().unwrap_or(&nothing);
         if status_digest(observed) == self.status {

@@ -96,8 +96,9 @@ pub(crate) async fn keep<K, F>(
 fn hear<K: Keeper>(keeper: &mut K, ended: Result<K::Input, tokio::task::JoinError>) {
     match ended {
         Ok(input) => keeper.handle(input),
-        // Its object stays marked as under way, so nothing is written twice on doubt.
-        Err(error) => tracing::error!(%error, "a write ended without an answer"),
+        // A task ends early only when the runtime does, or by a panic, which is passed on.
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(_) => {}
     }
 }
 

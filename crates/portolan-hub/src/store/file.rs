@@ -61,6 +61,25 @@ impl File {
         Ok((file, loaded))
     }
 
+    /// The file on a disk that a test made up.
+    #[cfg(test)]
+    pub(super) fn on(disk: impl redb::StorageBackend) -> Result<(Self, Loaded), OpenError> {
+        let path = Path::new("simulated");
+        let new = disk.len().is_ok_and(|length| length == 0);
+        let database = Database::builder()
+            .create_with_backend(disk)
+            .map_err(|error| open_error(path, error))?;
+        if new {
+            initialise(&database).map_err(|error| OpenError::Damaged {
+                path: path.to_path_buf(),
+                detail: error.to_string(),
+            })?;
+        }
+        let file = Self { database };
+        let loaded = file.load(path)?;
+        Ok((file, loaded))
+    }
+
     /// Commits the events and syncs them to disk.
     pub(super) fn commit(&self, events: &[Arc<Event>]) -> Result<(), redb::Error> {
         let Some(last) = events.last() else { return Ok(()) };

@@ -7,6 +7,8 @@ mod error;
 mod file;
 mod key;
 mod object;
+#[cfg(test)]
+mod power;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -55,12 +55,7 @@ fn nothing_is_written_before_everything_is_known_nor_while_something_is_listed_a
 
 #[test]
 fn a_profile_goes_some_time_after_its_cluster_left_by_any_way() {
-    let deleting = || {
-        let mut cluster = cluster("a", "prod");
-        cluster.metadata.deletion_timestamp = object(json!("2026-01-01T00:00:00Z"));
-        cluster
-    };
-    let ways: [fn(&mut Hub); 6] = [
+    let ways: [fn(&mut Hub); 7] = [
         |hub| _ = hub.server.delete::<ManagedCluster>("", "a"),
         |hub| hub.server.put(&cluster("a", "dev")),
         |hub| _ = hub.server.delete::<ManagedClusterSet>("", "prod"),
@@ -70,14 +65,17 @@ fn a_profile_goes_some_time_after_its_cluster_left_by_any_way() {
             hub.server
                 .put(&set("prod", json!({"selectorType": "LabelSelector"})))
         },
+        |hub| {
+            let mut leaving = cluster("a", "prod");
+            leaving.metadata.deletion_timestamp = object(json!("2026-01-01T00:00:00Z"));
+            hub.server.put(&leaving);
+        },
     ];
-    let mut ends: Vec<Box<dyn Fn(&mut Hub)>> = vec![Box::new(move |hub| hub.server.put(&deleting()))];
-    ends.extend(ways.map(|way| Box::new(way) as Box<dyn Fn(&mut Hub)>));
-    for end in ends {
+    for leave in ways {
         let mut hub = Hub::new();
         hub.server.put(&cluster("a", "prod"));
         hub.settle(second(0));
-        end(&mut hub);
+        leave(&mut hub);
         hub.settle(second(10));
         assert_eq!(hub.profiles(), ["team/a"], "there is a grace");
         assert_eq!(hub.state.next_due(), Some(second(15)));

@@ -1,6 +1,6 @@
 use portolan_api::multicluster::ClusterProfile;
 
-use super::fixture::{Hub, cluster};
+use super::fixture::{Hub, cluster, foreign};
 use crate::profiles::message::{Input, Outcome, Write};
 use crate::upkeep::fake::second;
 use crate::upkeep::{Failure, Keeper};
@@ -102,6 +102,23 @@ fn an_answer_about_a_profile_that_was_deleted_meanwhile_is_not_believed() {
     hub.settle(second(1));
     hub.settle(second(100));
     assert_eq!(hub.profiles(), ["team/a"]);
+}
+
+#[test]
+fn a_profile_of_somebody_else_that_took_the_place_of_ours_is_not_written() {
+    let mut hub = Hub::new();
+    hub.server.put(&cluster("a", "prod"));
+    hub.settle(second(0));
+    let mut changed = cluster("a", "prod");
+    changed.status.as_mut().unwrap().cluster_claims.clear();
+    hub.server.put(&changed);
+    hub.deliver();
+    hub.server.delete::<ClusterProfile>("team", "a");
+    hub.server.put(&foreign("team", "a"));
+    let writes = hub.server.writes;
+    assert_eq!(hub.write(second(1)).len(), 1, "nobody has heard of it yet");
+    hub.settle(second(100));
+    assert_eq!(hub.server.writes, writes);
 }
 
 #[test]
