@@ -247,6 +247,12 @@ fn local(port: u16) -> SocketAddr {
     (Ipv4Addr::LOCALHOST, port).into()
 }
 
+/// How this program was called: `cargo run` calls it by a path that is not on anybody's PATH.
+fn program() -> String {
+    let called = std::env::args().next().filter(|called| called.contains('/'));
+    quoted(&called.unwrap_or_else(|| "portolan".to_owned()))
+}
+
 /// A word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+@:".contains(c);
@@ -281,13 +287,14 @@ impl std::fmt::Display for Greeting<'_> {
         if let Some(fleet) = self.fleet {
             writeln!(f, "  demo         {fleet}")?;
         }
+        let portolan = program();
         writeln!(f, "\nIn another terminal:")?;
         writeln!(f, "  export KUBECONFIG={}", quoted(&config.to_string()))?;
         match self.fleet {
             Some(fleet) => {
                 writeln!(f, "  kubectl get placements -A")?;
-                writeln!(f, "  portolan get decisions ml/training")?;
-                writeln!(f, "  portolan explain --placement payments/ledger")?;
+                writeln!(f, "  {portolan} get decisions ml/training")?;
+                writeln!(f, "  {portolan} explain --placement payments/ledger")?;
                 if let Some(command) = fleet.try_this() {
                     writeln!(f, "  {command}")?;
                 }
@@ -295,7 +302,7 @@ impl std::fmt::Display for Greeting<'_> {
             None => {
                 writeln!(f, "  kubectl create namespace shop")?;
                 writeln!(f, "  kubectl apply -f CLUSTERS-AND-PLACEMENTS.yaml")?;
-                writeln!(f, "  portolan get placements")?;
+                writeln!(f, "  {portolan} get placements")?;
             }
         }
         writeln!(f, "Ctrl-C stops it. Decisions as they change:\n")
