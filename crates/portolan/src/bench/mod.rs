@@ -1,4 +1,4 @@
-//! `portolan bench`: how fast the engine is and how much memory it takes, on a generated fleet.
+//! `portolan bench`: how fast the engine and the controllers are and how much memory they take, on a generated fleet.
 //!
 //! Figures are ratios where they can be: the engine against the plain evaluator, and a full evaluation against one
 //! change, in the same process on the same objects. Machines are noisy; ratios less so. The floors that must hold are
@@ -8,6 +8,7 @@ mod change;
 mod engine;
 mod floors;
 mod full;
+mod live;
 mod memory;
 mod report;
 mod subject;
@@ -31,11 +32,16 @@ const EXAMPLES: &str = "\
 Examples:
   portolan bench engine --check                      the committed floors hold on this machine
   portolan bench engine --clusters 100000 --check    the same for a large fleet
-  portolan bench engine --clusters 2000 -o json      a quick look";
+  portolan bench engine --clusters 2000 -o json      a quick look
+  portolan bench live --kubeconfig hub.kubeconfig    the controllers on an API server
+  portolan bench live --embedded                     the same on the embedded hub";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Engine(EngineArgs),
+    Live(live::Args),
+    #[command(hide = true)]
+    LiveWorker(live::WorkerArgs),
 }
 
 /// Evaluate a generated fleet with the engine and with the plain evaluator, and compare
@@ -81,7 +87,14 @@ enum Format {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let Command::Engine(args) = &args.command;
+    match &args.command {
+        Command::Engine(args) => run_engine(args),
+        Command::Live(args) => live::run(args),
+        Command::LiveWorker(args) => live::work(args),
+    }
+}
+
+fn run_engine(args: &EngineArgs) -> anyhow::Result<ExitCode> {
     let floor = match args.check {
         true => Some(floors::of(args.clusters, args.placements)?),
         false => None,
