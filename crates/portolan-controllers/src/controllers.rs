@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kube::{Api, Client};
+use kube::Client;
 use portolan_engine::fleet::Inventory;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -15,7 +15,7 @@ use crate::settings::{Output, Settings};
 use crate::watch::{Feed, Source};
 
 /// Messages that may wait between a watch and a controller; a full channel slows the watch down.
-const WAITING: usize = 1024;
+const WAITING: usize = 256;
 
 /// The controllers, running.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ fn watches(client: &Client, settings: &Settings, sender: &mpsc::Sender<Input>) -
     macro_rules! watch {
         ($input:path) => {{
             let feeds = vec![Feed::new(sender.clone(), $input)];
-            tokio::spawn(Source::new(Api::all(client.clone()), feeds).run())
+            tokio::spawn(Source::new(client.clone(), feeds).run())
         }};
     }
     let mut watches = vec![watch!(Input::Placement), watch!(Input::Score)];

@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use kube::runtime::watcher::{self, Event};
-use kube::{Api, Resource};
+use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
+use super::lean::Lean;
 use super::{Delta, Key};
 
 /// How long to wait before asking again for a kind that is not served.
 const UNSERVED_PAUSE: Duration = Duration::from_secs(1);
+/// Objects in one answer of a list. All of them are in memory at once, and what is given back the system rarely gets.
+const PAGE: u32 = 100;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
@@ -40,7 +43,7 @@ impl<K: Send + Sync + 'static> Feed<K> {
 
 /// A watch of one kind in all namespaces, for any number of listeners.
 pub struct Source<K> {
-    api: Api<K>,
+    api: Api<Lean<K>>,
     config: watcher::Config,
     feeds: Vec<Feed<K>>,
     /// What was reported to be there, to find out what a new list no longer has.
@@ -51,11 +54,11 @@ impl<K> Source<K>
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
-    /// A watch of everything that `api` sees.
-    pub fn new(api: Api<K>, feeds: Vec<Feed<K>>) -> Source<K> {
+    /// A watch of everything that `client` sees.
+    pub fn new(client: Client, feeds: Vec<Feed<K>>) -> Source<K> {
         Source {
-            api,
-            config: watcher::Config::default(),
+            api: Api::all(client),
+            config: watcher::Config::default().page_size(PAGE),
             feeds,
             known: HashMap::new(),
         }
@@ -107,7 +110,7 @@ where
 
     async fn pass_on(
         &mut self,
-        event: Event<K>,
+        event: Event<Lean<K>>,
         listed: &mut Option<HashMap<(String, String), String>>,
     ) -> Result<(), Closed> {
         match event {
@@ -115,7 +118,7 @@ where
                 *listed = Some(HashMap::new());
                 self.tell(Delta::Listing).await
             }
-            Event::InitApply(object) => {
+            Event::InitApply(Lean(object)) => {
                 let key = Key::of(object.meta());
                 if let Some(listed) = listed {
                     listed.insert((key.namespace.clone(), key.name.clone()), key.uid.clone());
@@ -139,7 +142,7 @@ where
                 }
                 self.tell(Delta::Synced).await
             }
-            Event::Apply(object) => {
+            Event::Apply(Lean(object)) => {
                 let key = Key::of(object.meta());
                 self.applied(key, object).await
             }
