@@ -39,6 +39,7 @@ pub(crate) fn cel(data: &[u8]) {
     let Ok(source) = std::str::from_utf8(data) else {
         return;
     };
+    rule(source);
     let Ok(program) = portolan_cel::Program::compile(source) else {
         return;
     };
@@ -50,6 +51,27 @@ pub(crate) fn cel(data: &[u8]) {
         budget.spent() <= 2 * portolan_cel::Budget::PER_EXPRESSION,
         "the budget holds"
     );
+}
+
+/// The same text as a validation rule over typed variables.
+fn rule(source: &str) {
+    use portolan_cel::{Budget, Environment, Program, Value as CelValue, ValueType};
+    let known = ValueType::object([
+        ("a".into(), ValueType::INT),
+        ("b".into(), ValueType::list(ValueType::STRING)),
+        ("c".into(), ValueType::map(ValueType::DYN)),
+    ]);
+    let environment = Environment::rules()
+        .variable("self", known.clone())
+        .variable("oldSelf", known.optional());
+    let Ok(program) = Program::compile_in(&environment, source) else {
+        return;
+    };
+    let new = CelValue::from_json(&json!({"a": 1, "b": ["x", "y"], "c": {"k": 2.5}}));
+    let old = CelValue::optional(Some(new.clone()));
+    let mut budget = Budget::per_object();
+    let _ = program.run(&[Some(&new), Some(&old)], &mut budget);
+    assert!(budget.spent() <= Budget::PER_EXPRESSION, "the budget holds");
 }
 
 /// `clustersPerDecisionGroup`, as text and as a number.

@@ -8,27 +8,58 @@
 # about ten minutes on two cores. Needs Debian bookworm and root (apt-get).
 set -euo pipefail
 
-cache="${PORTOLAN_KUBE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/portolan/kube-apiserver-1.20.2}"
-if [ -x "$cache/kube-apiserver" ] && [ -x "$cache/kube-controller-manager" ] && [ -x "$cache/etcd" ]; then
+cache="${PORTOLAN_KUBE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/portolan/kube-apiserver-1.20.2-mended}"
+programs=(kube-apiserver kube-controller-manager etcd)
+log() { printf '%s\n' "$*" >&2; }
+complete() {
+    local program
+    for program in "${programs[@]}"; do [ -x "$cache/$program" ] || return 1; done
+}
+# Another apt-get may be at work; it is waited for.
+apt() { apt-get -qq -o DPkg::Lock::Timeout=600 "$@" >&2; }
+
+if complete; then
     echo "$cache"
     exit 0
 fi
-log() { printf '%s\n' "$*" >&2; }
-
-log 'installing etcd, Go and the build tools'
-sources=$(mktemp --suffix=.sources -p /etc/apt/sources.list.d)
-trap 'rm -f "$sources"' EXIT
-sed 's/^Types: deb$/Types: deb-src/' /etc/apt/sources.list.d/debian.sources >"$sources"
-chmod 644 "$sources"
-apt-get update -qq >&2
-apt-get install -y -qq --no-install-recommends \
-    etcd-server golang-1.19-go golang-github-modern-go-reflect2-dev rsync dpkg-dev make gcc libc6-dev >&2
+# Two builds at a time would take twice as long and end with the same.
+mkdir -p "$(dirname "$cache")"
+exec 9>"$cache.lock"
+flock 9
+if complete; then
+    echo "$cache"
+    exit 0
+fi
 
 work=$(mktemp -d)
-trap 'rm -f "$sources"; rm -rf "$work"' EXIT
+trap 'rm -rf "$work"' EXIT
+# apt drops its rights while it downloads.
+chmod 755 "$work"
 cd "$work"
+
+# The sources that are configured, as sources of source: in either format, with apt's state in a folder of its own, so
+# that nothing of the machine's configuration is changed.
+log 'looking for the source package'
+parts="$work/sources.list.d"
+mkdir -p "$parts" "$work/lists/partial"
+for file in /etc/apt/sources.list.d/*.sources; do
+    [ -e "$file" ] || continue
+    sed -E 's/^Types:.*/Types: deb deb-src/' "$file" >"$parts/$(basename "$file")"
+done
+for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
+    [ -e "$file" ] || continue
+    sed -E -n 's/^(deb|deb-src)([[:space:]].*)$/deb\2\ndeb-src\2/p' "$file" | sort -u >"$parts/$(basename "$file" .list).list"
+done
+source_apt=(-o "Dir::Etc::SourceList=/dev/null" -o "Dir::Etc::SourceParts=$parts" -o "Dir::State::Lists=$work/lists")
+# A source that cannot be reached is no matter if the package comes from another.
+apt "${source_apt[@]}" update || log 'some sources could not be read; going on'
+
+log 'installing etcd, Go and the build tools'
+apt "${source_apt[@]}" install -y --no-install-recommends \
+    etcd-server golang-1.19-go golang-github-modern-go-reflect2-dev rsync dpkg-dev make gcc libc6-dev
+
 log 'fetching the source'
-apt-get source -qq kubernetes >&2
+apt "${source_apt[@]}" source kubernetes
 cd kubernetes-*/
 
 # The bundled reflect2 is older than Go 1.18 and crashes the server on the first custom resource; Debian's own is not.
@@ -37,12 +68,20 @@ rm -f "$vendored"/*.go
 cp /usr/share/gocode/src/github.com/modern-go/reflect2/*.go "$vendored"/
 rm -f "$vendored"/*_test.go
 
+# Its schema validation tells an empty string from null by comparing addresses, which holds no longer since Go 1.16:
+# every custom resource with an empty string would be refused. Later versions of Kubernetes compare with nil alone.
+sed -i 's/if data == nil || reflect.DeepEqual(reflect.Zero(reflect.TypeOf(data)), reflect.ValueOf(data)) {/if data == nil {/' \
+    vendor/k8s.io/kube-openapi/pkg/validation/validate/type.go vendor/github.com/go-openapi/validate/type.go
+
 log 'building kube-apiserver and kube-controller-manager: about ten minutes'
 export PATH="/usr/lib/go-1.19/bin:$PATH"
 export KUBE_GIT_VERSION=v1.20.2 KUBE_GIT_COMMIT=x KUBE_GIT_TREE_STATE=archive KUBE_GIT_MAJOR=1 KUBE_GIT_MINOR=20
 make WHAT="cmd/kube-apiserver cmd/kube-controller-manager" GOFLAGS=-mod=vendor >&2
 
-mkdir -p "$cache"
-cp _output/local/bin/linux/amd64/kube-apiserver _output/local/bin/linux/amd64/kube-controller-manager "$cache"/
-cp "$(command -v etcd)" "$cache"/etcd
+# Complete or not there: a copy that is cut short must not be taken for the result.
+mkdir -p "$cache.new"
+cp _output/local/bin/linux/*/kube-apiserver _output/local/bin/linux/*/kube-controller-manager "$cache.new"/
+cp "$(command -v etcd)" "$cache.new"/etcd
+rm -rf "$cache"
+mv "$cache.new" "$cache"
 echo "$cache"

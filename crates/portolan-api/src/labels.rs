@@ -92,6 +92,8 @@ pub mod portolan {
     pub const SORT_BY: &str = "portolan.dev/sort-by";
     /// Stand-in for `spec.scoreRateLimit` on a hub whose CRD lacks the field.
     pub const SCORE_RATE_LIMIT: &str = "portolan.dev/score-rate-limit";
+    /// Annotation of a ClusterProfile that was published from a ManagedCluster, with the name of who did.
+    pub const PUBLISHED_BY: &str = "portolan.dev/published-by";
     /// UIDs of the referenced ClusterProfiles, which a reference has no field for.
     pub const PROFILE_UIDS: &str = "portolan.dev/profile-uids";
 }

@@ -3,7 +3,7 @@
 
 use crate::error::{EvalError, Failure};
 
-/// Cost units that all expressions of one predicate may spend on one cluster.
+/// Cost units that all expressions of one predicate may spend on one cluster, or all rules on one object.
 ///
 /// A unit is roughly one node of the expression tree; string work costs a tenth of a unit per byte, building
 /// lists and maps and walking them costs per element.
@@ -25,6 +25,11 @@ impl Budget {
             spent: 0,
             limit: Budget::PER_CLUSTER,
         }
+    }
+
+    /// A fresh budget for all validation rules of one object; Kubernetes sets the same limits there.
+    pub fn per_object() -> Budget {
+        Budget::per_cluster()
     }
 
     /// Units spent so far; never more than [`Budget::PER_CLUSTER`].

@@ -99,6 +99,32 @@ pub enum CompileError {
         /// What it needs.
         reason: &'static str,
     },
+    /// A field that the object does not have.
+    #[error("compilation failed: {position}: undefined field '{field}'")]
+    UndefinedField {
+        /// Where the access is.
+        position: Position,
+        /// The field as written.
+        field: String,
+    },
+    /// A literal that is no time or no span of time, where one is converted.
+    #[error("compilation failed: {position}: invalid {function} argument")]
+    InvalidLiteral {
+        /// Where the conversion is.
+        position: Position,
+        /// `timestamp` or `duration`.
+        function: &'static str,
+    },
+    /// Elements of a list or map literal that must agree and do not.
+    #[error("compilation failed: {position}: expected type '{expected}' but found '{found}'")]
+    Mixed {
+        /// Where the element is.
+        position: Position,
+        /// Type of the elements before it.
+        expected: String,
+        /// Its own type.
+        found: String,
+    },
     /// Field selection or indexing on a type that has no members.
     #[error("compilation failed: {position}: type '{operand}' does not support {access}")]
     NoMembers {
@@ -121,7 +147,37 @@ pub enum CompileError {
     },
 }
 
-/// Why an expression has no boolean answer for a cluster. The cluster then does not match.
+impl CompileError {
+    /// Where in the source it was found, unless it is about the source as a whole.
+    pub fn position(&self) -> Option<Position> {
+        match self {
+            CompileError::TooLong { .. } => None,
+            CompileError::TooDeep { position, .. }
+            | CompileError::Syntax { position, .. }
+            | CompileError::Undeclared { position, .. }
+            | CompileError::NoMatchingOverload { position, .. }
+            | CompileError::InvalidMacro { position, .. }
+            | CompileError::UndefinedField { position, .. }
+            | CompileError::InvalidLiteral { position, .. }
+            | CompileError::Mixed { position, .. }
+            | CompileError::NoMembers { position, .. }
+            | CompileError::InvalidRegex { position, .. } => Some(*position),
+        }
+    }
+
+    /// What is wrong, without the position and the words every message starts with.
+    pub fn reason(&self) -> String {
+        let text = self.to_string();
+        let text = text.strip_prefix("compilation failed: ").unwrap_or(&text);
+        let position = self.position().map(|position| format!("{position}: "));
+        position
+            .and_then(|position| text.strip_prefix(&position))
+            .unwrap_or(text)
+            .to_owned()
+    }
+}
+
+/// Why an expression has no answer. A cluster that has none does not match.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvalError {
@@ -130,6 +186,12 @@ pub enum EvalError {
     CostExceeded {
         /// The limit that was hit.
         limit: u64,
+    },
+    /// A variable of the environment that was given no value.
+    #[error("no such attribute: variable {place} is not set")]
+    Unset {
+        /// Its place in the environment.
+        place: usize,
     },
     /// A map has no such key.
     #[error("no such key: {key}")]

@@ -1,9 +1,10 @@
-//! The cluster-selector language: CEL over one `ManagedCluster`, with the Kubernetes function libraries and a
-//! run-time cost budget.
+//! CEL with the Kubernetes function libraries and a run-time cost budget: the language of cluster selectors, and of the
+//! validation rules in CustomResourceDefinitions.
 //!
-//! [`Program::compile`] parses and type-checks an expression once; [`Program::evaluate`] answers it for one
-//! cluster. The predicate filter of the engine is the only caller on the hot path; the CLI linter calls `compile`
-//! to show errors early.
+//! [`Program::compile`] parses and type-checks a selector over one `ManagedCluster`; [`Program::evaluate`] answers it
+//! for one cluster. The predicate filter of the engine calls it on the hot path; the CLI linter calls `compile` to show
+//! errors early. [`Program::compile_in`] and [`Program::run`] are the same for any [`Environment`] of typed variables;
+//! the hub validates objects with them.
 //!
 //! What this crate never does: no I/O, no clock, no randomness, no unsafe code, and no panic on any input. Source
 //! length, nesting and cost are bounded, so an expression written by a tenant can neither exhaust the stack nor the
@@ -20,7 +21,8 @@
 //! - `scores` can be asked only of `managedCluster` itself.
 //! - Maps are walked in key order, so that the same input always gives the same answer.
 //! - Time zones are `UTC` or offsets such as `+02:00`; named zones are a run-time error.
-//! - Message literals (`Type{..}`), backquoted field names, `cel.bind` and two-variable macros do not exist.
+//! - Message literals (`Type{..}`), backquoted field names and `cel.bind` do not exist; two-variable macros and `sets`
+//!   exist in rules only.
 //!
 //! # Example
 //!
@@ -36,6 +38,7 @@
 
 mod budget;
 mod check;
+mod environment;
 mod error;
 mod eval;
 mod library;
@@ -46,6 +49,7 @@ mod types;
 mod value;
 
 pub use budget::Budget;
+pub use environment::{Environment, ValueType};
 pub use error::{CompileError, EvalError, Position};
 pub use program::{MAX_NESTING, MAX_SOURCE_BYTES, NoScores, Program, Scores};
 pub use value::Value;

@@ -10,8 +10,8 @@ use crate::value::Val;
 #[derive(Debug)]
 pub(crate) enum Node {
     Literal(Val),
-    /// The variable `managedCluster`.
-    Cluster,
+    /// A variable of the environment, by its place there.
+    Variable(usize),
     /// A macro variable, by its place on the stack of locals.
     Local(usize),
     Field {
@@ -73,7 +73,17 @@ pub(crate) struct Call {
 pub(crate) struct Loop {
     pub(crate) range: Node,
     pub(crate) slot: usize,
+    pub(crate) variables: Variables,
     pub(crate) body: LoopBody,
+}
+
+/// What an iterating macro binds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variables {
+    /// The element of a list, the key of a map.
+    One,
+    /// The index or key in `slot`, the element or value in the slot after it.
+    Two,
 }
 
 #[derive(Debug)]
@@ -82,7 +92,20 @@ pub(crate) enum LoopBody {
     Exists(Node),
     ExistsOne(Node),
     Filter(Node),
-    Map { filter: Option<Node>, transform: Node },
+    Map {
+        filter: Option<Node>,
+        transform: Node,
+    },
+    /// `transformMap`: the keys stay.
+    Values {
+        filter: Option<Node>,
+        transform: Node,
+    },
+    /// `transformMapEntry`: every element becomes a map of one entry.
+    Entries {
+        filter: Option<Node>,
+        transform: Node,
+    },
 }
 
 /// `target.optMap(v, body)` and `target.optFlatMap(v, body)`.

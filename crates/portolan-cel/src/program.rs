@@ -2,11 +2,12 @@
 
 use crate::budget::Budget;
 use crate::check::check;
+use crate::environment::{Environment, ValueType};
 use crate::error::{CompileError, EvalError};
 use crate::eval::Context;
 use crate::node::Node;
 use crate::syntax::parse;
-use crate::types::Kind;
+use crate::types::{Kind, Type};
 use crate::value::{Val, Value};
 
 /// Longest accepted source. Selectors are lines, not programs; this leaves room for generated lists of names.
@@ -33,36 +34,55 @@ impl Scores for NoScores {
     }
 }
 
-/// A compiled expression. Compile once, evaluate for every cluster; it can be shared between threads.
+/// A compiled expression. Compile once, evaluate as often as needed; it can be shared between threads.
 #[derive(Debug)]
 pub struct Program {
     source: String,
     root: Node,
+    result: Type,
+    uses: Vec<bool>,
     uses_scores: bool,
 }
 
 impl Program {
-    /// Parses and type-checks an expression.
+    /// Parses and type-checks a cluster selector.
     pub fn compile(source: &str) -> Result<Program, CompileError> {
+        Program::compile_in(Environment::selectors(), source)
+    }
+
+    /// Parses and type-checks an expression that may name what the environment declares.
+    pub fn compile_in(environment: &Environment, source: &str) -> Result<Program, CompileError> {
         if source.len() > MAX_SOURCE_BYTES {
             return Err(CompileError::TooLong {
                 length: source.len(),
                 limit: MAX_SOURCE_BYTES,
             });
         }
-        let (root, uses_scores) = parse(source)
-            .and_then(|expr| check(source, expr))
+        let checked = parse(source)
+            .and_then(|expr| check(source, expr, environment))
             .map_err(|error| *error)?;
         Ok(Program {
             source: source.to_owned(),
-            root,
-            uses_scores,
+            root: checked.root,
+            result: checked.result,
+            uses: checked.uses,
+            uses_scores: checked.uses_scores,
         })
     }
 
     /// The text this was compiled from.
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// What the expression evaluates to, as far as that is known.
+    pub fn result(&self) -> ValueType {
+        ValueType(self.result.clone())
+    }
+
+    /// Whether the expression names the variable at this place of its environment.
+    pub fn uses(&self, place: usize) -> bool {
+        self.uses.get(place).copied().unwrap_or(false)
     }
 
     /// Whether the expression asks for scores anywhere, so that its answer depends on more than the cluster.
@@ -77,7 +97,8 @@ impl Program {
         scores: &dyn Scores,
         budget: &mut Budget,
     ) -> Result<bool, EvalError> {
-        let mut context = Context::new(&cluster.0, scores, budget.meter());
+        let variables = [Some(&cluster.0)];
+        let mut context = Context::new(&variables, scores, budget.meter());
         match context.eval(&self.root).map_err(|failure| *failure)?.as_ref() {
             Val::Bool(answer) => Ok(*answer),
             other => Err(EvalError::NotBoolean {
@@ -85,5 +106,17 @@ impl Program {
                 value: other.brief(),
             }),
         }
+    }
+
+    /// Evaluates the expression with the variables of its environment, in its order. To read one without a value is an
+    /// error.
+    pub fn run(&self, variables: &[Option<&Value>], budget: &mut Budget) -> Result<Value, EvalError> {
+        let variables: Vec<Option<&Val>> = variables
+            .iter()
+            .map(|value| value.map(|value| &value.0))
+            .collect();
+        let mut context = Context::new(&variables, &NoScores, budget.meter());
+        let value = context.eval(&self.root).map_err(|failure| *failure)?;
+        Ok(Value(value.into_owned()))
     }
 }

@@ -1,5 +1,6 @@
 //! Static types, and the shapes that function signatures are written in.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
@@ -114,6 +115,8 @@ pub(crate) enum Type {
     Known(Kind),
     List(Arc<Type>),
     Map(Arc<Type>, Arc<Type>),
+    /// A map at run time of which only these fields are known, each of its own type.
+    Object(Arc<BTreeMap<Arc<str>, Type>>),
     Optional(Arc<Type>),
 }
 
@@ -140,6 +143,12 @@ impl Type {
             (Type::Map(key, value), Type::Map(other_key, other_value)) => {
                 Some(Type::map(key.unify(other_key)?, value.unify(other_value)?))
             }
+            (Type::Object(left), Type::Object(right)) => {
+                (Arc::ptr_eq(left, right) || left == right).then(|| self.clone())
+            }
+            // An object may be compared with null; that it never is one is known only to its writer.
+            (Type::Object(_), Type::Known(Kind::Null)) => Some(self.clone()),
+            (Type::Known(Kind::Null), Type::Object(_)) => Some(other.clone()),
             _ => None,
         }
     }
@@ -157,6 +166,7 @@ impl Display for Type {
             Type::Known(kind) => f.write_str(kind.name()),
             Type::List(element) => write!(f, "list({element})"),
             Type::Map(key, value) => write!(f, "map({key}, {value})"),
+            Type::Object(_) => f.write_str("object"),
             Type::Optional(inner) => write!(f, "optional_type({inner})"),
         }
     }

@@ -13,6 +13,7 @@
 //! placements/    desk: state and decisions ─► job ─► publish: phases of writes
 //! profiles/      ClusterProfiles for ManagedClusters, written before the slices that refer to them
 //! registration/  built-in sets, conditions of sets and bindings, availability taints (only where OCM does not)
+//! upkeep/        what the last two share: a queue, a loop, and how errors and versions are read
 //! ```
 
 mod controllers;
@@ -20,8 +21,11 @@ mod events;
 mod health;
 mod metrics;
 mod placements;
+mod profiles;
+mod registration;
 mod request;
 mod settings;
+mod upkeep;
 mod version;
 pub mod watch;
 

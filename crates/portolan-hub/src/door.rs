@@ -152,3 +152,31 @@ impl fmt::Debug for Door {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_certificate_that_is_due_is_replaced_within_a_day() {
+        let start: Timestamp = "2026-11-15T00:00:00Z".parse().unwrap();
+        let days = Arc::new(Mutex::new(0));
+        let today = days.clone();
+        let clock = Clock::new(move || start + SignedDuration::from_hours(24 * *today.lock().unwrap()));
+        let address = SocketAddr::from(([127, 0, 0, 1], 6443));
+        let door = Door::tls(address, None, &[], start).unwrap();
+        let (stop, stopping) = watch::channel(false);
+        let renewal = tokio::spawn(door.renewal(clock, stopping).unwrap());
+        let leaf = || door.tls.as_ref().unwrap().serving.leaf();
+        let first = leaf();
+        tokio::time::sleep(RENEW_EVERY * 2).await;
+        assert_eq!(leaf(), first, "it has months left");
+        *days.lock().unwrap() = 300;
+        tokio::time::sleep(RENEW_EVERY + Duration::from_secs(1)).await;
+        assert_ne!(leaf(), first);
+        stop.send_replace(true);
+        renewal.await.unwrap();
+    }
+}

@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 
 use crate::access::account_tokens::AccountTokens;
 use crate::access::{Identity, rbac};
+use crate::admission::{Admission, Chain};
 use crate::clock::Clock;
 use crate::door::Door;
 use crate::janitor;
@@ -53,6 +54,7 @@ pub struct Builder {
     plain: bool,
     clock: Option<Clock>,
     history: Option<History>,
+    admission: Chain,
 }
 
 /// A hub could not be started.
@@ -193,6 +195,12 @@ impl Builder {
         self
     }
 
+    /// Gives somebody a say in what clients write. Several are asked in the order they are added.
+    pub fn admission(mut self, admission: impl Admission) -> Self {
+        self.admission.push(Arc::new(admission));
+        self
+    }
+
     /// Starts the hub. When this returns it serves.
     pub async fn start(self) -> Result<Hub, StartError> {
         let history = self.history.unwrap_or(HISTORY);
@@ -210,7 +218,13 @@ impl Builder {
         })?;
         let (stop, stopping) = watch::channel(false);
         let clock = self.clock.clone().unwrap_or_else(Clock::system);
-        let core = Arc::new(Core::new(store, clock, Gate::new(accounts), stopping.clone()));
+        let core = Arc::new(Core::new(
+            store,
+            clock,
+            Gate::new(accounts),
+            self.admission.clone(),
+            stopping.clone(),
+        ));
         core.serve_definitions();
         core.ensure(first_objects())
             .await

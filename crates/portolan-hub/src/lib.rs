@@ -1,9 +1,11 @@
 //! The embedded hub: a durable, faithful Kubernetes API in one process.
 //!
 //! It serves CustomResourceDefinitions and the core kinds a control plane needs, well enough that stock clients cannot
-//! tell. It knows nothing of placements, runs no pods and calls no webhooks. Tests embed it; the binary runs it.
+//! tell. It knows nothing of placements, runs no pods and calls no webhooks; [`Admission`] is where they would plug in.
+//! Tests embed it; the binary runs it.
 
 mod access;
+mod admission;
 mod clock;
 mod discovery;
 mod door;
@@ -17,6 +19,7 @@ mod server;
 mod store;
 mod table;
 
+pub use admission::{Admission, AdmissionRequest, Operation, Refusal, User, Verdict};
 pub use hub::{Builder, Hub, StartError};
 pub use server::{Body, Service};
 pub use store::OpenError;

@@ -3,7 +3,8 @@
 use super::{Checked, Checker, macros};
 use crate::error::{CompileError, cut};
 use crate::library::pattern::Pattern;
-use crate::library::{self, Function, Run, Style};
+use crate::library::time::{Duration, Timestamp};
+use crate::library::{self, Function, Run, Scope, Style};
 use crate::node::{Call, Node, OptionalOr};
 use crate::syntax::ast::Expr;
 use crate::types::{Bindings, Type};
@@ -25,11 +26,11 @@ impl Checker<'_> {
         };
         if let Some(qualifier) = self.qualifier(&target) {
             let qualified = format!("{qualifier}.{name}");
-            if !library::overloads(&qualified).is_empty() {
+            if !library::overloads(&qualified, self.environment.scope).is_empty() {
                 return self.function(at, &qualified, Style::Global, arguments);
             }
         }
-        if let Some(name) = macros::recognise(&name, arguments.len()) {
+        if let Some(name) = macros::recognise(&name, arguments.len(), self.environment.scope) {
             return self.expand(at, name, *target, arguments);
         }
         if matches!(name.as_str(), "or" | "orValue") && arguments.len() == 1 {
@@ -69,7 +70,7 @@ impl Checker<'_> {
 
     /// A call of a library function; for members the receiver is the first argument.
     fn function(&mut self, at: u32, name: &str, style: Style, arguments: Vec<Expr>) -> Checked {
-        let overloads = library::overloads(name);
+        let overloads = library::overloads(name, self.environment.scope);
         if overloads.is_empty() {
             return Err(self.undeclared(at, name));
         }
@@ -93,6 +94,7 @@ impl Checker<'_> {
         let Some(result) = result else {
             return Err(self.no_overload(at, name, Some(style), &types));
         };
+        self.check_literal_time(at, name, &nodes)?;
         let pattern = self.literal_pattern(at, &candidates, &nodes)?;
         self.uses_scores |= name == "scores";
         Ok((
@@ -103,6 +105,25 @@ impl Checker<'_> {
             })),
             result,
         ))
+    }
+
+    /// In rules a time that is written out must be one; in selectors it fails for every cluster, as in OCM.
+    fn check_literal_time(&self, at: u32, name: &str, nodes: &[Node]) -> Checked<()> {
+        let [Node::Literal(Val::String(text))] = nodes else {
+            return Ok(());
+        };
+        let function = match name {
+            "timestamp" if Timestamp::parse(text).is_none() => "timestamp",
+            "duration" if Duration::parse(text).is_none() => "duration",
+            _ => return Ok(()),
+        };
+        if self.environment.scope != Scope::Rules {
+            return Ok(());
+        }
+        Err(Box::new(CompileError::InvalidLiteral {
+            position: self.position(at),
+            function,
+        }))
     }
 
     fn literal_pattern(&self, at: u32, candidates: &[&Function], nodes: &[Node]) -> Checked<Option<Pattern>> {

@@ -1,12 +1,13 @@
-//! Resolves names and checks types, turning syntax into nodes. Types are known for literals and for what functions
-//! give back; everything read from the cluster is `dyn` and checked while evaluating.
+//! Resolves names and checks types, turning syntax into nodes. Types are known for literals, for what functions give
+//! back and for what the environment declares; everything else is `dyn` and checked while evaluating.
 
 mod calls;
 mod macros;
 mod operators;
 
+use crate::environment::Environment;
 use crate::error::{CompileError, Position, cut};
-use crate::library::{self, Style};
+use crate::library::{self, Scope, Style};
 use crate::node::{Access, Node};
 use crate::syntax::ast::{Element, Entry, Expr, ExprKind, Logic, Operator};
 use crate::types::{Kind, Type};
@@ -15,21 +16,39 @@ use crate::value::Val;
 /// A checked expression and what is known about its value; errors are boxed to keep recursive frames small.
 type Checked<T = (Node, Type)> = Result<T, Box<CompileError>>;
 
-/// Checks a whole expression; tells whether it asks for scores.
-pub(crate) fn check(source: &str, expr: Expr) -> Checked<(Node, bool)> {
+/// A whole expression, checked.
+pub(crate) struct Outcome {
+    pub(crate) root: Node,
+    pub(crate) result: Type,
+    /// Which variables of the environment it names, by place.
+    pub(crate) uses: Vec<bool>,
+    pub(crate) uses_scores: bool,
+}
+
+/// Checks a whole expression.
+pub(crate) fn check(source: &str, expr: Expr, environment: &Environment) -> Checked<Outcome> {
     let mut checker = Checker {
         source,
+        environment,
         locals: Vec::new(),
+        uses: vec![false; environment.variables.len()],
         uses_scores: false,
     };
-    let (node, _) = checker.expr(expr)?;
-    Ok((node, checker.uses_scores))
+    let (root, result) = checker.expr(expr)?;
+    Ok(Outcome {
+        root,
+        result,
+        uses: checker.uses,
+        uses_scores: checker.uses_scores,
+    })
 }
 
 struct Checker<'s> {
     source: &'s str,
+    environment: &'s Environment,
     /// Macro variables in scope, innermost last.
     locals: Vec<(String, Type)>,
+    uses: Vec<bool>,
     uses_scores: bool,
 }
 
@@ -77,12 +96,15 @@ impl Checker<'_> {
         }
     }
 
-    fn variable(&self, at: u32, name: &str) -> Checked {
+    fn variable(&mut self, at: u32, name: &str) -> Checked {
         if let Some(slot) = self.locals.iter().rposition(|(local, _)| local == name) {
             return Ok((Node::Local(slot), self.locals[slot].1.clone()));
         }
-        if name == "managedCluster" {
-            return Ok((Node::Cluster, Type::map(Type::Known(Kind::String), Type::Dyn)));
+        let mut variables = self.environment.variables.iter();
+        if let Some(place) = variables.position(|(variable, _)| variable == name) {
+            self.uses[place] = true;
+            let known = self.environment.variables[place].1.clone();
+            return Ok((Node::Variable(place), known));
         }
         match Kind::named(name) {
             Some(kind) => Ok((Node::Literal(Val::Type(kind)), Type::Known(Kind::Type))),
@@ -98,9 +120,9 @@ impl Checker<'_> {
         }
         let (operand, operand_type) = self.expr(operand)?;
         let access = if optional { Access::Optional } else { Access::Plain };
-        let field_type = self.field_type(at, &operand_type)?;
+        let field_type = self.field_type(at, &operand_type, &field)?;
         let result = match (optional, &operand_type) {
-            (true, Type::Map(..) | Type::Dyn) => Type::optional(field_type),
+            (true, Type::Map(..) | Type::Object(_) | Type::Dyn) => Type::optional(field_type),
             _ => field_type,
         };
         Ok((
@@ -114,11 +136,18 @@ impl Checker<'_> {
     }
 
     /// The type of a field of this operand; fields of an optional are optional again.
-    fn field_type(&self, at: u32, operand: &Type) -> Checked<Type> {
+    fn field_type(&self, at: u32, operand: &Type, field: &str) -> Checked<Type> {
         match operand {
             Type::Dyn => Ok(Type::Dyn),
             Type::Map(_, value) => Ok(value.as_ref().clone()),
-            Type::Optional(inner) => match self.field_type(at, inner)? {
+            Type::Object(fields) => match fields.get(field) {
+                Some(known) => Ok(known.clone()),
+                None => Err(Box::new(CompileError::UndefinedField {
+                    position: self.position(at),
+                    field: cut(field),
+                })),
+            },
+            Type::Optional(inner) => match self.field_type(at, inner, field)? {
                 field @ Type::Optional(_) => Ok(field),
                 field => Ok(Type::optional(field)),
             },
@@ -226,11 +255,9 @@ impl Checker<'_> {
         let mut nodes = Vec::with_capacity(elements.len());
         let mut common: Option<Type> = None;
         for element in elements {
+            let at = element.value.at;
             let (node, known) = self.expr_or_optional(element.value, element.optional)?;
-            common = Some(match common {
-                None => known,
-                Some(common) => common.join(&known),
-            });
+            common = Some(self.agree(at, common, known)?);
             nodes.push((node, element.optional));
         }
         Ok((Node::List(nodes), Type::list(common.unwrap_or(Type::Dyn))))
@@ -240,6 +267,7 @@ impl Checker<'_> {
         let mut nodes = Vec::with_capacity(entries.len());
         let mut common: Option<(Type, Type)> = None;
         for entry in entries {
+            let (key_at, value_at) = (entry.key.at, entry.value.at);
             let (key, key_type) = self.expr(entry.key)?;
             let (value, value_type) = self.expr_or_optional(entry.value, entry.optional)?;
             let key_type = if matches!(key_type, Type::Known(_)) {
@@ -247,14 +275,30 @@ impl Checker<'_> {
             } else {
                 Type::Dyn
             };
-            common = Some(match common {
-                None => (key_type, value_type),
-                Some((keys, values)) => (keys.join(&key_type), values.join(&value_type)),
-            });
+            let (keys, values) = common.map_or((None, None), |(keys, values)| (Some(keys), Some(values)));
+            common = Some((
+                self.agree(key_at, keys, key_type)?,
+                self.agree(value_at, values, value_type)?,
+            ));
             nodes.push((key, value, entry.optional));
         }
         let (keys, values) = common.unwrap_or((Type::Dyn, Type::Dyn));
         Ok((Node::Map(nodes), Type::map(keys, values)))
+    }
+
+    /// The type that elements so far and the next one have in common. In rules they must have one.
+    fn agree(&self, at: u32, common: Option<Type>, next: Type) -> Checked<Type> {
+        match common {
+            None => Ok(next),
+            Some(common) if self.environment.scope == Scope::Rules => common.unify(&next).ok_or_else(|| {
+                Box::new(CompileError::Mixed {
+                    position: self.position(at),
+                    expected: cut(&common.to_string()),
+                    found: cut(&next.to_string()),
+                })
+            }),
+            Some(common) => Ok(common.join(&next)),
+        }
     }
 
     /// A container element; for an optional one the type is that of the value inside.
@@ -273,7 +317,8 @@ impl Checker<'_> {
     fn qualifier(&self, expr: &Expr) -> Option<String> {
         match &*expr.kind {
             ExprKind::Ident(name) => {
-                let variable = name == "managedCluster" || self.locals.iter().any(|(local, _)| local == name);
+                let mut known = self.environment.variables.iter().chain(&self.locals);
+                let variable = known.any(|(known, _)| known == name);
                 (!variable).then(|| name.clone())
             }
             ExprKind::Select {

@@ -1,4 +1,4 @@
-//! Walks the nodes. Values are borrowed from the cluster and the program as long as possible, so reading a label
+//! Walks the nodes. Values are borrowed from the variables and the program as long as possible, so reading a label
 //! neither allocates nor touches a reference count. Recursion is bounded by the height the parser allows.
 
 mod access;
@@ -24,7 +24,8 @@ const MAP_COST: u64 = 30;
 
 /// Everything one evaluation reads and keeps.
 pub(crate) struct Context<'v, 'b> {
-    pub(crate) cluster: &'v Val,
+    /// The variables of the environment, in its order.
+    pub(crate) variables: &'v [Option<&'v Val>],
     pub(crate) scores: &'v dyn Scores,
     pub(crate) meter: Meter<'b>,
     /// Macro variables, outermost first.
@@ -33,13 +34,17 @@ pub(crate) struct Context<'v, 'b> {
     last_pattern: Option<(Arc<str>, Pattern)>,
 }
 
-/// A value that may still belong to the cluster or the program.
+/// A value that may still belong to a variable or the program.
 type Evaluated<'v> = Result<Cow<'v, Val>, Failure>;
 
 impl<'v, 'b> Context<'v, 'b> {
-    pub(crate) fn new(cluster: &'v Val, scores: &'v dyn Scores, meter: Meter<'b>) -> Context<'v, 'b> {
+    pub(crate) fn new(
+        variables: &'v [Option<&'v Val>],
+        scores: &'v dyn Scores,
+        meter: Meter<'b>,
+    ) -> Context<'v, 'b> {
         Context {
-            cluster,
+            variables,
             scores,
             meter,
             locals: Vec::new(),
@@ -54,7 +59,7 @@ impl<'v, 'b> Context<'v, 'b> {
         self.meter.charge(1)?;
         match node {
             Node::Literal(value) => Ok(Cow::Borrowed(value)),
-            Node::Cluster => Ok(Cow::Borrowed(self.cluster)),
+            Node::Variable(place) => self.variable(*place),
             Node::Local(slot) => Ok(self.local(*slot)),
             Node::Field {
                 operand,
@@ -84,6 +89,13 @@ impl<'v, 'b> Context<'v, 'b> {
             Node::OptionalMap(node) => self.optional_map(node).map(owned),
             Node::OptionalOr(node) => self.optional_or(node),
         }
+    }
+
+    fn variable(&self, place: usize) -> Evaluated<'v> {
+        let value = self.variables.get(place).copied().flatten();
+        value
+            .map(Cow::Borrowed)
+            .ok_or_else(|| Box::new(EvalError::Unset { place }))
     }
 
     fn local(&self, slot: usize) -> Cow<'v, Val> {

@@ -1,6 +1,7 @@
 //! Arithmetic, comparison and membership.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use crate::budget::Meter;
 use crate::error::{EvalError, Failure};
@@ -69,10 +70,7 @@ fn add(left: &Val, right: &Val, meter: &mut Meter<'_>) -> Outcome {
             meter.charge_text(a.len() + b.len())?;
             Ok(Val::Bytes([a.as_ref(), b.as_ref()].concat().into()))
         }
-        (Val::List(a), Val::List(b)) => {
-            meter.charge_elements(a.len() + b.len())?;
-            Ok(Val::list(a.iter().chain(b.iter()).cloned().collect()))
-        }
+        (Val::List(a), Val::List(b)) => Ok(Val::List(Arc::new(a.plus(b, meter)?))),
         (Val::Timestamp(time), Val::Duration(span)) | (Val::Duration(span), Val::Timestamp(time)) => {
             let sum = time.plus(*span).map(Val::Timestamp);
             sum.ok_or_else(|| EvalError::overflow("timestamp addition", left, right))

@@ -15,9 +15,9 @@ const ANYTHING: Shape = Shape::List(&Shape::A);
 
 pub(super) const FUNCTIONS: &[Function] = &[
     member("sum", &[Shape::List(&INT)], INT, sum),
-    member("sum", &[Shape::List(&UINT)], UINT, sum),
-    member("sum", &[Shape::List(&DOUBLE)], DOUBLE, sum),
-    member("sum", &[Shape::List(&DURATION)], DURATION, sum),
+    member("sum", &[Shape::List(&UINT)], UINT, sum_uints),
+    member("sum", &[Shape::List(&DOUBLE)], DOUBLE, sum_doubles),
+    member("sum", &[Shape::List(&DURATION)], DURATION, sum_durations),
     member("isSorted", &[Shape::List(&INT)], BOOL, is_sorted),
     member("isSorted", &[Shape::List(&UINT)], BOOL, is_sorted),
     member("isSorted", &[Shape::List(&DOUBLE)], BOOL, is_sorted),
@@ -46,14 +46,30 @@ pub(super) const FUNCTIONS: &[Function] = &[
     member("lastIndexOf", &[ANYTHING, Shape::A], INT, last_index_of),
 ];
 
-/// The sum of nothing is the int 0.
+/// The sum of nothing is the zero of the type the list is known to hold, and the int 0 when that is not known.
 fn sum(context: &mut Context<'_, '_>, arguments: &[Val]) -> Outcome {
+    total(context, arguments, Val::Int(0))
+}
+
+fn sum_uints(context: &mut Context<'_, '_>, arguments: &[Val]) -> Outcome {
+    total(context, arguments, Val::Uint(0))
+}
+
+fn sum_doubles(context: &mut Context<'_, '_>, arguments: &[Val]) -> Outcome {
+    total(context, arguments, Val::Double(0.0))
+}
+
+fn sum_durations(context: &mut Context<'_, '_>, arguments: &[Val]) -> Outcome {
+    total(context, arguments, Val::Duration(Duration::ZERO))
+}
+
+fn total(context: &mut Context<'_, '_>, arguments: &[Val], zero: Val) -> Outcome {
     let [Val::List(list)] = arguments else {
         return Err(mismatch("sum", arguments));
     };
     context.meter.charge_elements(list.len())?;
     let Some((first, rest)) = list.split_first() else {
-        return Ok(Val::Int(0));
+        return Ok(zero);
     };
     if !matches!(
         first,

@@ -15,6 +15,7 @@ pub(crate) mod quantity;
 mod regex;
 mod scores;
 mod semver;
+mod sets;
 mod standard;
 mod strings;
 pub(crate) mod text;
@@ -50,6 +51,15 @@ pub(crate) enum Run {
     Pattern(fn(&mut Context<'_, '_>, &Pattern, &[Val]) -> Outcome),
 }
 
+/// Where expressions are written, which decides what they may call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Selectors of clusters, with the libraries OCM offers.
+    Selectors,
+    /// Validation rules, with the libraries Kubernetes offers.
+    Rules,
+}
+
 /// One overload of a function.
 pub(crate) struct Function {
     pub(crate) name: &'static str,
@@ -69,19 +79,26 @@ impl Debug for Function {
 /// The most parameters any function has, receiver included; arguments are kept in an array of this size.
 pub(crate) const MAX_PARAMETERS: usize = 4;
 
-/// All overloads of a name; none when there is no such function.
-pub(crate) fn overloads(name: &str) -> &'static [&'static Function] {
-    static BY_NAME: LazyLock<BTreeMap<&'static str, Vec<&'static Function>>> = LazyLock::new(|| {
-        let mut by_name: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for function in LIBRARIES.into_iter().flatten() {
+/// All overloads of a name where expressions of this scope are written; none when there is no such function there.
+pub(crate) fn overloads(name: &str, scope: Scope) -> &'static [&'static Function] {
+    type ByName = BTreeMap<&'static str, Vec<&'static Function>>;
+    fn by_name(libraries: &[&'static [Function]]) -> ByName {
+        let mut by_name = ByName::new();
+        for function in COMMON.iter().chain(libraries).copied().flatten() {
             by_name.entry(function.name).or_default().push(function);
         }
         by_name
-    });
-    BY_NAME.get(name).map_or(&[], Vec::as_slice)
+    }
+    static SELECTORS: LazyLock<ByName> = LazyLock::new(|| by_name(SELECTORS_ONLY));
+    static RULES: LazyLock<ByName> = LazyLock::new(|| by_name(RULES_ONLY));
+    let known = match scope {
+        Scope::Selectors => &SELECTORS,
+        Scope::Rules => &RULES,
+    };
+    known.get(name).map_or(&[], Vec::as_slice)
 }
 
-const LIBRARIES: [&[Function]; 15] = [
+const COMMON: &[&[Function]] = &[
     standard::FUNCTIONS,
     convert::FUNCTIONS,
     time_functions::FUNCTIONS,
@@ -95,9 +112,9 @@ const LIBRARIES: [&[Function]; 15] = [
     format::FUNCTIONS,
     semver::FUNCTIONS,
     optional::FUNCTIONS,
-    parse_json::FUNCTIONS,
-    scores::FUNCTIONS,
 ];
+const SELECTORS_ONLY: &[&[Function]] = &[parse_json::FUNCTIONS, scores::FUNCTIONS];
+const RULES_ONLY: &[&[Function]] = &[sets::FUNCTIONS];
 
 const BOOL: Shape = Shape::Is(Kind::Bool);
 const INT: Shape = Shape::Is(Kind::Int);
@@ -139,16 +156,25 @@ fn mismatch(function: &'static str, arguments: &[Val]) -> Failure {
 mod tests {
     use super::*;
 
+    fn all() -> impl Iterator<Item = &'static Function> {
+        COMMON
+            .iter()
+            .chain(SELECTORS_ONLY)
+            .chain(RULES_ONLY)
+            .copied()
+            .flatten()
+    }
+
     #[test]
     fn no_signature_has_more_parameters_than_the_evaluator_keeps() {
-        for function in LIBRARIES.into_iter().flatten() {
+        for function in all() {
             assert!(function.parameters.len() <= MAX_PARAMETERS, "{function:?}");
         }
     }
 
     #[test]
     fn every_member_function_has_a_receiver() {
-        for function in LIBRARIES.into_iter().flatten() {
+        for function in all() {
             assert!(
                 function.style == Style::Global || !function.parameters.is_empty(),
                 "{function:?}"

@@ -20,7 +20,8 @@ fn scores(context: &mut Context<'_, '_>, arguments: &[Val]) -> Outcome {
         return Err(mismatch("scores", arguments));
     };
     // Only the scores of the cluster itself are at hand.
-    if !matches!(context.cluster, Val::Map(cluster) if Arc::ptr_eq(cluster, receiver)) {
+    let cluster = context.variables.first().copied().flatten();
+    if !matches!(cluster, Some(Val::Map(cluster)) if Arc::ptr_eq(cluster, receiver)) {
         return Err(EvalError::invalid("scores", "receiver", "must be managedCluster"));
     }
     let found = context.scores.scores(name);

@@ -20,18 +20,7 @@ pub(crate) fn equal(left: &Val, right: &Val, meter: &mut Meter<'_>) -> Result<bo
             meter.charge_text(left.len().min(right.len()))?;
             left == right
         }
-        (Val::List(left), Val::List(right)) => {
-            if left.len() != right.len() {
-                return Ok(false);
-            }
-            for (left, right) in left.iter().zip(right.iter()) {
-                meter.charge(1)?;
-                if !equal(left, right, meter)? {
-                    return Ok(false);
-                }
-            }
-            true
-        }
+        (Val::List(left), Val::List(right)) => left.equals(right, meter)?,
         (Val::Map(left), Val::Map(right)) => {
             if left.len() != right.len() {
                 return Ok(false);

@@ -1,8 +1,10 @@
 //! Run-time values. Everything that is not a plain number sits behind an `Arc`, so passing a value around never
 //! copies a document.
 
+mod build;
 mod compare;
 mod json;
+mod list;
 mod map;
 
 use std::net::IpAddr;
@@ -10,6 +12,7 @@ use std::sync::Arc;
 
 pub(crate) use compare::{Order, compare, equal};
 pub(crate) use json::{Numbers, from_json};
+pub(crate) use list::{Identity, List};
 pub(crate) use map::{Key, Map};
 
 use crate::error::cut;
@@ -20,7 +23,7 @@ use crate::library::time::{Duration, Timestamp};
 use crate::library::urls::Url;
 use crate::types::Kind;
 
-/// A document that expressions are evaluated against, normally a whole `ManagedCluster`.
+/// A document that expressions are evaluated against, such as a whole `ManagedCluster`, or what one evaluates to.
 ///
 /// Build it once per cluster and version and evaluate as many programs against it as needed: reading it copies
 /// nothing, cloning it is one reference count.
@@ -56,7 +59,7 @@ pub(crate) enum Val {
     Double(f64),
     String(Arc<str>),
     Bytes(Arc<[u8]>),
-    List(Arc<Vec<Val>>),
+    List(Arc<List>),
     Map(Arc<Map>),
     Timestamp(Timestamp),
     Duration(Duration),
@@ -76,7 +79,7 @@ impl Val {
     }
 
     pub(crate) fn list(elements: Vec<Val>) -> Val {
-        Val::List(Arc::new(elements))
+        Val::List(Arc::new(List::new(elements, Identity::Place)))
     }
 
     pub(crate) fn some(value: Val) -> Val {

@@ -1,9 +1,11 @@
 //! From a placement that is due to the step that publishes its decision.
 
 use jiff::Timestamp;
-use portolan_api::cluster::{Placement, UpdateStrategyType};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use portolan_api::cluster::{Placement, PlacementDecisionStatus, UpdateStrategyType};
 use portolan_api::labels::conditions as types;
 use portolan_api::labels::ocm::MAX_DECISIONS;
+use portolan_api::multicluster;
 use portolan_engine::conditions::{self, Condition};
 use portolan_engine::decide::{self, Decision, Publication, Stored, update_strategy};
 use portolan_engine::fleet::Inventory;
@@ -55,7 +57,7 @@ impl Desk {
             writes_slices,
         );
         let foreign = self.foreign.remove(&key);
-        let mut more = self.remarks(&key);
+        let more = self.remarks(&key);
         if plans.is_score_refresh && !foreign {
             // The membership is written already; what is left can wait for its turn.
             if let Err(at) = self.budget.spend(plans.writes(), now) {
@@ -67,12 +69,16 @@ impl Desk {
         if foreign && !plans.is_empty() {
             self.contests.overwrite(&key, now);
         }
-        if let Some(until) = self.contests.truce(&key, now) {
-            self.timers.insert((until, key.clone()));
-            plans = Plans::default();
-            more.push(contested(until));
-        }
-        let status = status::of(placement, &decision, &more, plans.writes_scores, now);
+        let truce = self.contests.truce(&key, now);
+        let status = match truce {
+            // What was decided is not what is there, and the status speaks of what is there.
+            Some(until) => {
+                self.timers.insert((until, key.clone()));
+                plans = Plans::default();
+                status::with(placement, contested(until), now)
+            }
+            None => status::of(placement, &decision, &more, plans.writes_scores, now),
+        };
         let status = (placement.status.as_ref() != Some(&status)).then_some(status);
         if plans.is_empty() && status.is_none() {
             self.engine.complete(&key);
@@ -96,6 +102,7 @@ impl Desk {
                 resource_version: version.map(|known| known.version.clone()),
             },
             profiles: self.profiles(&key, &plans.slices),
+            confirm: plans.adopts,
             decisions: plans.decisions,
             slices: plans.slices,
             status,
@@ -159,6 +166,8 @@ struct Plans {
     slices: Plan,
     /// Whether nothing but scores is written.
     is_score_refresh: bool,
+    /// Whether an object gets an owner that it did not have.
+    adopts: bool,
     /// Whether the status of OCM decisions, which is where scores are, is written.
     writes_scores: bool,
 }
@@ -206,40 +215,76 @@ fn plans(
     }
     Plans {
         is_score_refresh: is_score_refresh(&observed, &decisions, &slices),
+        adopts: adopts(&observed, &decisions, &slices),
         writes_scores: layout.writes_decision_status && !decisions.is_empty(),
         decisions,
         slices,
     }
 }
 
-/// Whether every write leaves the clusters of its object as they are. OCM objects say so by their content hash, which
-/// is metadata and would be written too.
+/// Whether every write leaves the clusters of its object as they are.
 fn is_score_refresh(observed: &Observed, decisions: &Plan, slices: &Plan) -> bool {
-    let same_clusters = |slice: &portolan_api::multicluster::PlacementDecision| {
-        let names = |slice: &portolan_api::multicluster::PlacementDecision| {
-            let mut names: Vec<_> = slice
-                .decisions
-                .iter()
-                .filter_map(|entry| entry.profile("").map(|(_, name)| name.to_owned()))
-                .collect();
-            names.sort_unstable();
-            names
-        };
-        let before = observed
-            .slices
-            .iter()
-            .find(|before| before.metadata.name == slice.metadata.name);
-        before.is_some_and(|before| names(before) == names(slice))
-    };
     let all = decisions
         .writes()
         .chain(slices.writes())
         .all(|write| match write {
-            Write::DecisionStatus { .. } => true,
-            Write::ReplaceSlice(slice) => same_clusters(slice),
+            Write::DecisionStatus { object, status } => {
+                let mut stored = observed.decisions.iter();
+                let before = stored.find(|before| before.metadata.name.as_deref() == Some(&object.name));
+                let before = before.and_then(|before| before.status.as_ref());
+                before.is_some_and(|before| {
+                    let names = |status: &PlacementDecisionStatus| {
+                        sorted(status.decisions.iter().map(|entry| entry.cluster_name.clone()))
+                    };
+                    names(before) == names(status)
+                })
+            }
+            Write::ReplaceSlice(slice) => {
+                let mut stored = observed.slices.iter();
+                let before = stored.find(|before| before.metadata.name == slice.metadata.name);
+                before.is_some_and(|before| {
+                    let names = |slice: &multicluster::PlacementDecision| {
+                        let profiles = slice.decisions.iter().filter_map(|entry| entry.profile(""));
+                        sorted(profiles.map(|(_, name)| name.to_owned()))
+                    };
+                    // A revision that is raised is part of a change that is under way.
+                    names(before) == names(slice) && before.metadata.labels == slice.metadata.labels
+                })
+            }
             _ => false,
         });
     all && !(decisions.is_empty() && slices.is_empty())
+}
+
+fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut names: Vec<String> = names.collect();
+    names.sort_unstable();
+    names
+}
+
+/// Whether a write makes the placement the owner of an object that had none or another. Who orphans the objects of a
+/// placement takes the owner away a moment before the placement goes, and must not be answered by putting it back.
+fn adopts(observed: &Observed, decisions: &Plan, slices: &Plan) -> bool {
+    let owners = |metadata: &ObjectMeta| metadata.owner_references.clone().unwrap_or_default();
+    decisions
+        .writes()
+        .chain(slices.writes())
+        .any(|write| match write {
+            Write::DecisionMetadata(metadata) => {
+                let mut stored = observed.decisions.iter();
+                stored.any(|before| {
+                    before.metadata.name == metadata.name && owners(&before.metadata) != owners(metadata)
+                })
+            }
+            Write::ReplaceSlice(slice) => {
+                let mut stored = observed.slices.iter();
+                stored.any(|before| {
+                    before.metadata.name == slice.metadata.name
+                        && owners(&before.metadata) != owners(&slice.metadata)
+                })
+            }
+            _ => false,
+        })
 }
 
 fn log_surge(placement: &Placement, decisions: &Plan) {

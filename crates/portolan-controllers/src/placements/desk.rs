@@ -41,6 +41,8 @@ pub(crate) struct Desk {
     dirty: BTreeSet<PlacementKey>,
     /// Placements whose stored objects were changed by others since they were last written.
     pub(super) foreign: BTreeSet<PlacementKey>,
+    /// Placements whose last writes failed: what changes now may be our own, done without an answer.
+    unsure: BTreeSet<PlacementKey>,
     /// Placements that are gone and may have left objects behind.
     pub(super) leavers: BTreeSet<PlacementKey>,
     pub(super) backoff: Backoff,
@@ -100,6 +102,7 @@ impl Desk {
             in_flight: BTreeMap::new(),
             dirty: BTreeSet::new(),
             foreign: BTreeSet::new(),
+            unsure: BTreeSet::new(),
             leavers: BTreeSet::new(),
             backoff: Backoff::new(longest),
             contests: Contests::default(),
@@ -259,6 +262,8 @@ impl Desk {
         self.placements.remove(&key);
         self.engine.remove_placement(&key);
         self.contests.forget(&key);
+        self.unsure.remove(&key);
+        self.foreign.remove(&key);
         self.leavers.insert(key);
     }
 
@@ -283,7 +288,7 @@ impl Desk {
                     flight.touched.push(change);
                 }
                 None => {
-                    if self.swept {
+                    if self.swept && !self.unsure.contains(&key) {
                         self.foreign.insert(key.clone());
                     }
                     self.dirty.insert(key);
@@ -376,6 +381,10 @@ impl Desk {
         match report.result {
             Ok(()) => {
                 self.backoff.succeeded(&key);
+                self.unsure.remove(&key);
+                if foreign {
+                    self.foreign.insert(key.clone());
+                }
                 self.engine.complete(&key);
                 if exists || !self.placements.contains_key(&key) && !self.has_objects(&key) {
                     self.leavers.remove(&key);
@@ -386,10 +395,10 @@ impl Desk {
                 tracing::warn!(placement = %key, %failure, %again, "the decision was not written and is tried again");
                 self.engine.reconsider(&key);
                 self.doubt.told.remove(&key);
+                self.unsure.insert(key.clone());
             }
         }
         if foreign {
-            self.foreign.insert(key.clone());
             self.dirty.insert(key);
         }
     }

@@ -55,6 +55,7 @@ impl Desk {
                 uid: placement.metadata.uid.clone(),
                 resource_version: known.map(|known| known.version.clone()),
             },
+            confirm: false,
             decisions: Plan::default(),
             slices: Plan::default(),
             profiles: None,

@@ -35,6 +35,8 @@ pub(crate) struct Summary {
 pub(crate) struct Job {
     pub(crate) summary: Summary,
     pub(crate) placement: Reference,
+    /// Whether to ask the server first that the placement is there to stay.
+    pub(crate) confirm: bool,
     /// OCM decisions.
     pub(crate) decisions: Plan,
     /// KEP slices. They wait until the profiles that they refer to are there; the two kinds do not wait for each other.

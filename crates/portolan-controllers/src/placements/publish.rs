@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures::future::{BoxFuture, join, join_all};
+use futures::future::{join, join_all};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client};
@@ -18,11 +18,9 @@ use tokio::sync::Semaphore;
 use super::backoff::Severity;
 use super::job::{Acknowledged, Failure, Job, Report, Teardown};
 use crate::metrics::Metrics;
+use crate::profiles::Profiles;
 use crate::request::{self, Problem};
 use crate::watch::Key;
-
-/// Resolves when the ClusterProfiles of these clusters are there, or cannot be.
-pub(crate) type ProfilesPublished = Arc<dyn Fn(String, Vec<String>) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Writes what the desk decided.
 #[derive(Clone)]
@@ -30,14 +28,20 @@ pub(crate) struct Publisher {
     pub(crate) client: Client,
     /// Shared by all controllers: how many requests may be under way.
     pub(crate) slots: Arc<Semaphore>,
-    pub(crate) profiles: Option<ProfilesPublished>,
+    /// Says when the profiles that slices refer to are there.
+    pub(crate) profiles: Profiles,
     pub(crate) metrics: Metrics,
 }
+
+/// Kind and name.
+type Object = (&'static str, String);
+/// UID and resource version.
+type Version = (String, String);
 
 /// The versions that objects have after writes of the same job, and what was acknowledged.
 #[derive(Default)]
 struct Ledger {
-    versions: Mutex<HashMap<(&'static str, String), (String, String)>>,
+    versions: Mutex<HashMap<Object, Version>>,
     acknowledged: Mutex<Vec<Acknowledged>>,
 }
 
@@ -78,9 +82,18 @@ impl Publisher {
     pub(crate) async fn publish(&self, job: Job) -> Report {
         let key = job.summary.key;
         let ledger = Ledger::default();
+        if job.confirm
+            && let Err(failure) = self.confirm(&key, &job.placement).await
+        {
+            return Report {
+                key,
+                acknowledged: Vec::new(),
+                result: Err(failure),
+            };
+        }
         let slices = async {
-            if let (Some(published), Some((namespace, names))) = (&self.profiles, job.profiles) {
-                published(namespace, names).await;
+            if let Some((namespace, names)) = job.profiles {
+                self.profiles.published(&namespace, &names).await;
             }
             self.carry_out(&key, &job.slices, &ledger).await
         };
@@ -95,6 +108,23 @@ impl Publisher {
             acknowledged: ledger.into_acknowledged(),
             result,
         }
+    }
+
+    /// Makes sure that the placement is there and is not being deleted.
+    async fn confirm(&self, key: &PlacementKey, placement: &Reference) -> Result<(), Failure> {
+        let placements = Api::<Placement>::namespaced(self.client.clone(), &key.namespace);
+        let found = self
+            .call("get", "placements", || placements.get_metadata_opt(&key.name))
+            .await
+            .map_err(|problem| failure(format!("get Placement {key}"), problem))?;
+        let stays = found.is_some_and(|found| {
+            found.metadata.uid == placement.uid && found.metadata.deletion_timestamp.is_none()
+        });
+        stays.then_some(()).ok_or_else(|| Failure {
+            severity: Severity::Conflict,
+            operation: format!("take over the objects of Placement {key}"),
+            message: "the placement is gone or being deleted".to_owned(),
+        })
     }
 
     /// Deletes what a placement left behind, once the server confirms that it is gone.

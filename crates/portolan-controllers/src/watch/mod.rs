@@ -3,6 +3,7 @@
 //! A watch says what it knows and no more: an object is reported gone only when the server said so, or when a complete
 //! list did not have it. While a list is under way, and when the kind is not served, it says that instead.
 
+mod guard;
 mod lean;
 mod source;
 

@@ -9,6 +9,7 @@ use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
+use super::guard::Guard;
 use super::lean::Lean;
 use super::{Delta, Key};
 
@@ -46,6 +47,7 @@ pub struct Source<K> {
     api: Api<Lean<K>>,
     config: watcher::Config,
     feeds: Vec<Feed<K>>,
+    guard: Option<Guard>,
     /// What was reported to be there, to find out what a new list no longer has.
     known: HashMap<(String, String), String>,
 }
@@ -60,8 +62,15 @@ where
             api: Api::all(client),
             config: watcher::Config::default().page_size(PAGE),
             feeds,
+            guard: None,
             known: HashMap::new(),
         }
+    }
+
+    /// Does not take objects for deleted that go with their CustomResourceDefinition.
+    pub fn guarded(mut self, client: Client) -> Source<K> {
+        self.guard = Some(Guard::of::<K>(client));
+        self
     }
 
     /// Watches until nobody listens any more. Errors are logged and tried again.
@@ -76,7 +85,16 @@ where
         let mut pause = SHORTEST_PAUSE;
         let mut served = true;
         let mut stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
-        while let Some(event) = stream.next().await {
+        loop {
+            let release = self.guard.as_ref().and_then(Guard::release_at);
+            let event = tokio::select! {
+                event = stream.next() => event,
+                () = until(release) => {
+                    self.release().await?;
+                    continue;
+                }
+            };
+            let Some(event) = event else { return Ok(()) };
             match event {
                 Ok(event) => {
                     pause = SHORTEST_PAUSE;
@@ -97,6 +115,9 @@ where
                         self.tell(Delta::Unserved).await?;
                     }
                     tokio::time::sleep(UNSERVED_PAUSE).await;
+                    // A kind that comes back is listed anew: continuing where the watch ended would tell neither what
+                    // went with the kind nor that all is known again.
+                    stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
                 }
                 Err(error) => {
                     tracing::warn!(kind = %K::kind(&()), error = %crate::request::describe(&error), ?pause, "the watch failed and is tried again");
@@ -105,7 +126,6 @@ where
                 }
             }
         }
-        Ok(())
     }
 
     async fn pass_on(
@@ -140,6 +160,7 @@ where
                 for key in gone {
                     self.deleted(key).await?;
                 }
+                self.guard.iter_mut().for_each(Guard::listed);
                 self.tell(Delta::Synced).await
             }
             Event::Apply(Lean(object)) => {
@@ -151,13 +172,32 @@ where
     }
 
     async fn applied(&mut self, key: Key, object: K) -> Result<(), Closed> {
+        self.guard.iter_mut().for_each(|guard| guard.is_back(&key));
         self.known.insert((key.namespace, key.name), key.uid);
         self.tell(Delta::Applied(Arc::new(object))).await
     }
 
     async fn deleted(&mut self, key: Key) -> Result<(), Closed> {
         self.known.remove(&(key.namespace.clone(), key.name.clone()));
+        if let Some(guard) = &mut self.guard
+            && !guard.is_sound().await
+        {
+            let first = guard.hold(key);
+            return if first {
+                self.tell(Delta::Unserved).await
+            } else {
+                Ok(())
+            };
+        }
         self.tell(Delta::Deleted(key)).await
+    }
+
+    async fn release(&mut self) -> Result<(), Closed> {
+        let released = self.guard.as_mut().map(Guard::release).unwrap_or_default();
+        for key in released {
+            self.tell(Delta::Deleted(key)).await?;
+        }
+        Ok(())
     }
 
     async fn tell(&self, delta: Delta<K>) -> Result<(), Closed> {
@@ -175,4 +215,11 @@ fn is_unserved(error: &watcher::Error) -> bool {
         _ => return false,
     };
     matches!(error, kube::Error::Api(status) if status.code == 404)
+}
+
+async fn until(at: Option<tokio::time::Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
 }

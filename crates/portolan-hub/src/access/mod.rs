@@ -7,12 +7,6 @@
 //!
 //! Deciding is pure: times are arguments, and only the two modules that keep files touch the disk.
 
-#![allow(
-    dead_code,
-    unused_imports,
-    reason = "the server takes these up one by one; remove when it has"
-)]
-
 pub(crate) mod account_tokens;
 pub(crate) mod certificates;
 mod files;
@@ -22,7 +16,5 @@ pub(crate) mod rbac;
 pub(crate) mod reviews;
 pub(crate) mod tokens;
 
-pub(crate) use identity::{
-    ANONYMOUS, AUTHENTICATED, Identity, MASTERS, UNAUTHENTICATED, service_account_user,
-};
-pub(crate) use tokens::{Unauthorized, authenticate};
+pub(crate) use identity::{ANONYMOUS, Identity, MASTERS, UNAUTHENTICATED};
+pub(crate) use tokens::authenticate;

@@ -88,17 +88,6 @@ impl Tokens {
         self.by_digest.insert(digest(token), Entry { identity, expires });
     }
 
-    /// Makes a token invalid.
-    pub(crate) fn revoke(&mut self, token: &str) {
-        self.by_digest.remove(&digest(token));
-    }
-
-    /// Forgets tokens that have expired.
-    pub(crate) fn forget_expired(&mut self, now: Timestamp) {
-        self.by_digest
-            .retain(|_, entry| entry.expires.is_none_or(|expires| now < expires));
-    }
-
     /// The user of a token, if it is valid at `now`.
     pub(crate) fn identity(&self, token: &str, now: Timestamp) -> Option<&Identity> {
         let wanted = digest(token);
@@ -169,8 +158,6 @@ mod tests {
         tokens.add("s3cret", Identity::authenticated("ann", ["devs"]), None);
         tokens.add("short", Identity::authenticated("sue", [""; 0]), Some(soon));
         tokens.add("expired", Identity::authenticated("old", [""; 0]), Some(now()));
-        tokens.add("revoked", Identity::authenticated("rev", [""; 0]), None);
-        tokens.revoke("revoked");
         for (header, expected) in [
             (None, Ok("system:anonymous")),
             (Some(""), Ok("system:anonymous")),
@@ -184,7 +171,6 @@ mod tests {
             (Some("Bearer S3cret"), Err(Unauthorized)),
             (Some("Bearer s3cre"), Err(Unauthorized)),
             (Some("Bearer expired"), Err(Unauthorized)),
-            (Some("Bearer revoked"), Err(Unauthorized)),
             (Some("Bearer \u{fffd}"), Err(Unauthorized)),
         ] {
             let identity = authenticate(header, None, &tokens, None, now());
@@ -202,8 +188,6 @@ mod tests {
             "cert"
         );
         assert_eq!(Unauthorized.status()["code"], 401);
-        tokens.forget_expired(now());
-        assert_eq!(tokens.by_digest.len(), 2);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use http::header::{ETAG, HeaderValue, IF_NONE_MATCH};
 use http::{HeaderMap, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::server::{Answer, Body, Core, Form, plain, value};
+use crate::server::{Answer, Body, Core, Failure, Form, plain, value};
 
 /// The Kubernetes version whose behaviour is followed.
 const MAJOR: &str = "1";
@@ -21,9 +21,7 @@ pub(crate) fn answer(core: &Core, path: &str, headers: &HeaderMap) -> Option<Ans
     let registry = core.registry();
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let found = match parts.as_slice() {
-        [] => {
-            json!({"paths": ["/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version"]})
-        }
+        [] => paths(),
         ["healthz" | "livez" | "readyz", ..] => return Some(Ok(plain(StatusCode::OK, "ok"))),
         ["metrics"] => return Some(Ok(plain(StatusCode::OK, metrics(core, &registry)))),
         ["version"] => version(),
@@ -46,6 +44,27 @@ pub(crate) fn answer(core: &Core, path: &str, headers: &HeaderMap) -> Option<Ans
         _ => return None,
     };
     Some(Ok(value(StatusCode::OK, &found)))
+}
+
+fn paths() -> Value {
+    json!({"paths": ["/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version"]})
+}
+
+/// There is nothing at a path. How that is said depends on how much of the path there is: bare text for a group that is not
+/// built in, a Status below one that is, and elsewhere the paths to start from.
+pub(crate) fn not_found(registry: &crate::kinds::Registry, path: &str) -> Answer<Response<Body>> {
+    let mut parts = path.split('/').filter(|part| !part.is_empty());
+    match (parts.next(), parts.next()) {
+        (Some("apis"), Some(group))
+            if !registry
+                .iter()
+                .any(|resource| resource.group == group && !resource.traits.custom) =>
+        {
+            Ok(plain(StatusCode::NOT_FOUND, "404 page not found\n"))
+        }
+        (Some("api" | "apis"), _) => Err(Failure::no_such_path()),
+        _ => Ok(value(StatusCode::NOT_FOUND, &paths())),
+    }
 }
 
 fn discovery_form(headers: &HeaderMap) -> Option<&'static str> {
@@ -101,6 +120,13 @@ fn metrics(core: &Core, registry: &crate::kinds::Registry) -> String {
             resource.qualified()
         ));
     }
+    text.push_str("# HELP apiserver_longrunning_requests Number of open watches.\n");
+    text.push_str("# TYPE apiserver_longrunning_requests gauge\n");
+    for (resource, count) in core.watches.counts() {
+        text.push_str(&format!(
+            "apiserver_longrunning_requests{{resource=\"{resource}\",verb=\"WATCH\"}} {count}\n"
+        ));
+    }
     text.push_str("# HELP hub_revision The newest resourceVersion.\n# TYPE hub_revision counter\n");
     text.push_str(&format!("hub_revision {}\n", core.store.revision()));
     text.push_str("# HELP hub_commits_total Syncs of the data file; concurrent writes share one.\n");
@@ -108,6 +134,7 @@ fn metrics(core: &Core, registry: &crate::kinds::Registry) -> String {
         "# TYPE hub_commits_total counter\nhub_commits_total {}\n",
         core.store.commits()
     ));
+    text.push_str(&core.metrics.render());
     text
 }
 

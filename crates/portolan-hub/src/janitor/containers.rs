@@ -1,12 +1,22 @@
 //! Namespaces and definitions go last: first everything in them.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Janitor;
-use crate::kinds::definition;
+use crate::kinds::{definition, naming};
 use crate::store::{Key, Stored};
 
 impl Janitor {
+    /// Every namespace has a service account that pods run as unless told otherwise.
+    pub(super) async fn ensure_account(&self, namespace: &Key) {
+        let account = json!({
+            "apiVersion": "v1", "kind": "ServiceAccount",
+            "metadata": {"name": "default", "namespace": namespace.name()},
+        });
+        // If it cannot be written now, the next change of the namespace brings us back.
+        let _ = self.core.ensure(vec![account]).await;
+    }
+
     /// Deletes what is in a namespace; when nothing is left, lets the namespace go.
     pub(super) async fn empty_namespace(&self, key: &Key) {
         let mut left = false;
@@ -36,7 +46,9 @@ impl Janitor {
         if self.empty(&prefix).await {
             return;
         }
+        let now = self.core.clock.stamp();
         self.edit(stored.key(), |object| {
+            naming::set_emptied(object, &now);
             if let Some(list) = object
                 .pointer_mut("/metadata/finalizers")
                 .and_then(Value::as_array_mut)

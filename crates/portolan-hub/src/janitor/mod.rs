@@ -16,6 +16,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::access::rbac;
 use crate::kinds::{Resource, definition};
 use crate::server::{Core, DeleteOptions, Propagation, is_free};
 use crate::store::{Change, Expect, Key, Write, WriteError};
@@ -49,6 +50,8 @@ struct Janitor {
     /// Everything up to here is in the index.
     revision: u64,
     queue: VecDeque<Key>,
+    /// A ClusterRole changed, and others may gather its rules.
+    roles_changed: bool,
 }
 
 impl Janitor {
@@ -58,6 +61,7 @@ impl Janitor {
             index: Index::default(),
             revision: 0,
             queue: VecDeque::new(),
+            roles_changed: true,
         };
         janitor.reload();
         janitor
@@ -68,10 +72,12 @@ impl Janitor {
         let range = self.core.store.range("");
         self.index = Index::default();
         self.revision = range.revision;
-        for object in &range.objects {
-            self.index.put(object, None);
-        }
-        self.queue = range.objects.iter().map(|object| object.key().clone()).collect();
+        self.roles_changed = true;
+        self.queue = range
+            .objects
+            .iter()
+            .flat_map(|object| self.index.put(object, None))
+            .collect();
     }
 
     /// Takes a batch of changes and settles what they concern. False when there is nothing to do.
@@ -79,6 +85,8 @@ impl Janitor {
         match self.core.store.events("", self.revision, BATCH) {
             Ok((events, revision)) => {
                 for event in events {
+                    let key = event.object.key();
+                    self.roles_changed |= (key.group(), key.plural()) == (rbac::GROUP, "clusterroles");
                     let concerned = if event.deleted {
                         self.index.remove(&event.object)
                     } else {
@@ -94,6 +102,9 @@ impl Janitor {
             }
             Err(_) => self.reload(),
         }
+        if std::mem::take(&mut self.roles_changed) {
+            self.gather_rules().await;
+        }
         if self.queue.is_empty() {
             return false;
         }
@@ -103,12 +114,23 @@ impl Janitor {
         true
     }
 
+    /// Writes what ClusterRoles gather of others into them, for people to read; decisions do not wait for it.
+    async fn gather_rules(&self) {
+        for (name, rules) in self.core.aggregated_roles() {
+            let key = Key::new(rbac::GROUP, "clusterroles", "", &name);
+            self.edit(&key, |role| role["rules"] = rules.clone()).await;
+        }
+    }
+
     async fn settle(&self, key: &Key) {
         let Some(object) = self.core.store.get(key) else {
             return;
         };
         let meta = object.meta();
         if meta.deletion_timestamp.is_none() {
+            if (key.group(), key.plural()) == ("", "namespaces") {
+                self.ensure_account(key).await;
+            }
             if self.is_homeless(key) {
                 self.delete(key, None).await;
             } else if !meta.owner_references.is_empty() {
@@ -181,7 +203,7 @@ impl Janitor {
             }
         }
         if resource.group == definition::GROUP {
-            self.core.serve_definitions();
+            self.core.establish(key).await;
         }
     }
 }

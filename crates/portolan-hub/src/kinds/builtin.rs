@@ -39,10 +39,11 @@ enum Flag {
     Generation,
     Conditional,
     Review,
+    CreateOnUpdate,
     All,
 }
 
-use Flag::{All, Conditional, Generation, Review, Status};
+use Flag::{All, Conditional, CreateOnUpdate, Generation, Review, Status};
 use Scope::{Cluster, Namespace};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -55,21 +56,22 @@ const ROWS: &[Row] = &[
     row("", "v1", "ConfigMap", "configmaps", &["cm"], Namespace, &[], Rule::Subdomain),
     row("", "v1", "Secret", "secrets", &[], Namespace, &[], Rule::Subdomain),
     row("", "v1", "ServiceAccount", "serviceaccounts", &["sa"], Namespace, &[], Rule::Subdomain),
-    row("", "v1", "Service", "services", &["svc"], Namespace, &[Status, All], Rule::LabelFromLetter),
-    row("", "v1", "Event", "events", &["ev"], Namespace, &[], Rule::Subdomain),
-    row("events.k8s.io", "v1", "Event", "events", &["ev"], Namespace, &[], Rule::Subdomain),
-    row("coordination.k8s.io", "v1", "Lease", "leases", &[], Namespace, &[Conditional], Rule::Subdomain),
+    row("", "v1", "Service", "services", &["svc"], Namespace, &[Status, CreateOnUpdate, All], Rule::LabelFromLetter),
+    row("", "v1", "Event", "events", &["ev"], Namespace, &[CreateOnUpdate], Rule::Subdomain),
+    row("events.k8s.io", "v1", "Event", "events", &["ev"], Namespace, &[CreateOnUpdate], Rule::Subdomain),
+    row("coordination.k8s.io", "v1", "Lease", "leases", &[], Namespace, &[Conditional, CreateOnUpdate], Rule::Subdomain),
     row("apps", "v1", "Deployment", "deployments", &["deploy"], Namespace, &[Status, Flag::Scale, Generation, All], Rule::Subdomain),
     row("batch", "v1", "Job", "jobs", &[], Namespace, &[Status, Generation, All], Rule::Subdomain),
-    row(RBAC, "v1", "Role", "roles", &[], Namespace, &[], Rule::PathSegment),
-    row(RBAC, "v1", "RoleBinding", "rolebindings", &[], Namespace, &[], Rule::PathSegment),
-    row(RBAC, "v1", "ClusterRole", "clusterroles", &[], Cluster, &[], Rule::PathSegment),
-    row(RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings", &[], Cluster, &[], Rule::PathSegment),
+    row(RBAC, "v1", "Role", "roles", &[], Namespace, &[CreateOnUpdate], Rule::PathSegment),
+    row(RBAC, "v1", "RoleBinding", "rolebindings", &[], Namespace, &[CreateOnUpdate], Rule::PathSegment),
+    row(RBAC, "v1", "ClusterRole", "clusterroles", &[], Cluster, &[CreateOnUpdate], Rule::PathSegment),
+    row(RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings", &[], Cluster, &[CreateOnUpdate], Rule::PathSegment),
     row(super::definition::GROUP, "v1", "CustomResourceDefinition", "customresourcedefinitions", &["crd", "crds"], Cluster, &[Status, Generation, Conditional], Rule::Subdomain),
     row(AUTHORIZATION, "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", &[], Cluster, &[Review], Rule::Subdomain),
     row(AUTHORIZATION, "v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", &[], Cluster, &[Review], Rule::Subdomain),
     row(AUTHORIZATION, "v1", "SubjectAccessReview", "subjectaccessreviews", &[], Cluster, &[Review], Rule::Subdomain),
     row(AUTHORIZATION, "v1", "LocalSubjectAccessReview", "localsubjectaccessreviews", &[], Namespace, &[Review], Rule::Subdomain),
+    row(AUTHENTICATION, "v1", "TokenReview", "tokenreviews", &[], Cluster, &[Review], Rule::Subdomain),
     row(AUTHENTICATION, "v1", "SelfSubjectReview", "selfsubjectreviews", &[], Cluster, &[Review], Rule::Subdomain),
 ];
 
@@ -151,6 +153,8 @@ fn resource(row: &Row) -> Resource {
             generation: flag(Generation),
             unconditional_update: !flag(Conditional),
             review: flag(Review),
+            create_on_update: flag(CreateOnUpdate),
+            terminating: false,
             names: row.names,
         },
     }

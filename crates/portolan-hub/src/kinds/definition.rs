@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::names::{Rule, is_label};
-use super::{Registry, Resource, Scale, Traits};
+use super::{Resource, Scale, Traits, naming};
 use crate::schema::{FieldError, compile};
 use crate::table::Columns;
 
@@ -98,29 +98,43 @@ pub(crate) fn check(definition: &Value) -> Vec<FieldError> {
                 &error.to_string(),
             ));
         }
-        match version.pointer("/schema/openAPIV3Schema") {
-            None => {
-                errors.push(FieldError::required(
-                    format!("{at}.schema.openAPIV3Schema"),
-                    "schemas are required",
-                ));
-            }
-            Some(schema) => {
-                if let Err(wrong) = compile(schema, &format!("{at}.schema.openAPIV3Schema")) {
-                    errors.extend(wrong);
-                }
-                if schema["type"] != "object" {
-                    let field = format!("{at}.schema.openAPIV3Schema.type");
-                    errors.push(FieldError::invalid(
-                        field,
-                        &schema["type"],
-                        "must be object at the root",
-                    ));
-                }
-            }
+        if version.pointer("/schema/openAPIV3Schema").is_none() {
+            errors.push(FieldError::required(
+                format!("{at}.schema.openAPIV3Schema"),
+                "schemas are required",
+            ));
         }
     }
+    check_schemas(versions, &mut errors);
     errors
+}
+
+/// A schema that all versions have is named as if it stood beside them, which is where Kubernetes keeps it.
+fn check_schemas(versions: &[Value], errors: &mut Vec<FieldError>) {
+    let schema = |version: &Value| version.pointer("/schema/openAPIV3Schema").cloned();
+    let shared = versions
+        .windows(2)
+        .all(|pair| schema(&pair[0]) == schema(&pair[1]));
+    for (i, version) in versions.iter().enumerate() {
+        let Some(schema) = version.pointer("/schema/openAPIV3Schema") else {
+            continue;
+        };
+        let at = if shared {
+            "spec.validation.openAPIV3Schema".to_owned()
+        } else {
+            format!("spec.versions[{i}].schema.openAPIV3Schema")
+        };
+        if let Err(wrong) = compile(schema, &at) {
+            errors.extend(wrong);
+        }
+        if schema["type"] != "object" {
+            let detail = "must be object at the root";
+            errors.push(FieldError::invalid(format!("{at}.type"), &schema["type"], detail));
+        }
+        if shared {
+            return;
+        }
+    }
 }
 
 /// The resources a definition serves. A version whose schema does not compile is left out; [`check`] refuses those.
@@ -141,7 +155,8 @@ pub(crate) fn resources(definition: &Value) -> Vec<Resource> {
 fn resource(definition: &Value, version: &Value, storage_version: &str) -> Option<Resource> {
     let source = version.pointer("/schema/openAPIV3Schema")?.clone();
     let schema = compile(&source, "").ok()?;
-    let name = |field: &str| text(definition, &format!("/spec/names/{field}")).to_owned();
+    let names = names(definition);
+    let name = |field: &str| text(names, &format!("/{field}")).to_owned();
     let group = text(definition, "/spec/group").to_owned();
     let scale = version.pointer("/subresources/scale").map(|scale| Scale {
         spec_replicas: text(scale, "/specReplicasPath").into(),
@@ -160,8 +175,8 @@ fn resource(definition: &Value, version: &Value, storage_version: &str) -> Optio
         list_kind: name("listKind"),
         plural: name("plural"),
         singular: name("singular"),
-        short_names: strings(definition, "/spec/names/shortNames"),
-        categories: strings(definition, "/spec/names/categories"),
+        short_names: strings(names, "/shortNames"),
+        categories: strings(names, "/categories"),
         namespaced: text(definition, "/spec/scope") == "Namespaced",
         storage_version: storage_version.into(),
         renames: &[],
@@ -176,86 +191,25 @@ fn resource(definition: &Value, version: &Value, storage_version: &str) -> Optio
             generation: true,
             unconditional_update: false,
             review: false,
+            create_on_update: false,
+            terminating: naming::is_deleted(definition),
             names: Rule::Subdomain,
         },
     })
 }
 
-/// The status a definition should have: names accepted unless another kind in the group has them.
-pub(crate) fn status(definition: &Value, registry: &Registry, now: &str) -> Value {
-    let group = text(definition, "/spec/group");
-    let kind = text(definition, "/spec/names/kind");
-    let plural = text(definition, "/spec/names/plural");
-    let taken = registry
-        .iter()
-        .any(|other| other.group == group && other.plural != plural && other.kind == kind);
-    let (accepted, reason, message) = if taken {
-        ("False", "KindConflict", format!("{kind:?} is already in use"))
-    } else {
-        ("True", "NoConflicts", "no conflicts found".to_owned())
-    };
-    let (established, why, because) = if taken {
-        ("False", "NotAccepted", "not all names are accepted")
-    } else {
-        (
-            "True",
-            "InitialNamesAccepted",
-            "the initial names have been accepted",
-        )
-    };
-    let mut conditions = list(definition, "/status/conditions").to_vec();
-    set_condition(&mut conditions, "NamesAccepted", accepted, reason, &message, now);
-    set_condition(&mut conditions, "Established", established, why, because, now);
-    let mut stored = strings(definition, "/status/storedVersions");
-    for version in versions(definition)
-        .iter()
-        .filter(|version| version["storage"] == true)
-    {
-        let name = text(version, "/name");
-        if !stored.iter().any(|known| known == name) {
-            stored.push(name.into());
-        }
-    }
-    let names = definition.pointer("/spec/names").cloned().unwrap_or_default();
-    json!({"acceptedNames": names, "conditions": conditions, "storedVersions": stored})
-}
-
-/// Whether the definition's objects are served.
-pub(crate) fn is_established(definition: &Value) -> bool {
-    list(definition, "/status/conditions")
-        .iter()
-        .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
-}
-
-/// Sets one condition; the transition time moves only with the status.
-pub(crate) fn set_condition(
-    conditions: &mut Vec<Value>,
-    kind: &str,
-    status: &str,
-    reason: &str,
-    message: &str,
-    now: &str,
-) {
-    let position = conditions.iter().position(|condition| condition["type"] == kind);
-    let since = position
-        .map(|at| &conditions[at])
-        .filter(|condition| condition["status"] == status)
-        .and_then(|condition| condition["lastTransitionTime"].as_str())
-        .unwrap_or(now);
-    let condition = json!({
-        "type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": since
-    });
-    match position {
-        Some(at) => conditions[at] = condition,
-        None => conditions.push(condition),
-    }
+/// The names that were accepted, or before that those asked for.
+fn names(definition: &Value) -> &Value {
+    let accepted = definition.pointer("/status/acceptedNames");
+    let wanted = definition.pointer("/spec/names").unwrap_or(&Value::Null);
+    accepted.filter(|names| names.is_object()).unwrap_or(wanted)
 }
 
 fn versions(definition: &Value) -> &[Value] {
     list(definition, "/spec/versions")
 }
 
-fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
+pub(super) fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     value
         .pointer(pointer)
         .and_then(Value::as_array)
@@ -263,11 +217,11 @@ fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
         .unwrap_or_default()
 }
 
-fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn strings(value: &Value, pointer: &str) -> Vec<String> {
+pub(super) fn strings(value: &Value, pointer: &str) -> Vec<String> {
     list(value, pointer)
         .iter()
         .filter_map(Value::as_str)

@@ -6,6 +6,7 @@
 mod builtin;
 pub(crate) mod definition;
 pub(crate) mod names;
+pub(crate) mod naming;
 pub(crate) mod prepare;
 mod registry;
 
@@ -58,6 +59,10 @@ pub(crate) struct Traits {
     pub(crate) unconditional_update: bool,
     /// Only `create` is served, nothing is stored.
     pub(crate) review: bool,
+    /// A replace of an object that is not there creates it.
+    pub(crate) create_on_update: bool,
+    /// The definition is being deleted, and nothing is created any more.
+    pub(crate) terminating: bool,
     pub(crate) names: names::Rule,
 }
 

@@ -20,7 +20,9 @@ pub(crate) fn complete(resource: &Resource, object: &mut Value, old: Option<&Val
 pub(crate) fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     match (resource.group.as_str(), resource.kind.as_str()) {
         (definition::GROUP, "CustomResourceDefinition") => definition::check(object),
-        ("", "ConfigMap" | "Secret") => immutable(object, old),
+        ("", "ConfigMap") => [keyed_data(object, ""), immutable(object, old)].concat(),
+        ("", "Secret") => [keyed_data(object, "data"), immutable(object, old)].concat(),
+        ("" | "events.k8s.io", "Event") => event(object),
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => role_ref(object, old),
         _ => Vec::new(),
     }
@@ -58,6 +60,60 @@ fn secret(object: &mut Value) {
             data.insert(key, base64::engine::general_purpose::STANDARD.encode(text).into());
         }
     }
+}
+
+/// What a ConfigMap or a Secret can hold.
+const DATA_BYTES: usize = 1 << 20;
+
+/// Keys become file names, and everything together fits into memory a few times. `whole` is the field that is too long.
+fn keyed_data(object: &Value, whole: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let mut size = 0;
+    for field in ["data", "binaryData"] {
+        for (key, value) in object[field].as_object().into_iter().flatten() {
+            let file_name = !key.is_empty() && key.len() <= 253 && key != "." && !key.starts_with("..");
+            let letters = key
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
+            if !file_name || !letters {
+                let detail = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. \
+                              'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+                let at = format!("{field}[{key}]");
+                errors.push(FieldError::invalid(at, &key.as_str().into(), detail));
+            }
+            let text = value.as_str().map_or(0, str::len);
+            // Bytes are counted, not their base64.
+            size += if field == "data" && whole.is_empty() {
+                text
+            } else {
+                text / 4 * 3
+            };
+        }
+    }
+    if size > DATA_BYTES {
+        let field = if whole.is_empty() { "[]" } else { whole };
+        errors.push(FieldError::too_long(field, DATA_BYTES));
+    }
+    errors
+}
+
+/// An event is where the object is that it is about; those of objects without a namespace are in `default`.
+fn event(object: &Value) -> Vec<FieldError> {
+    let text = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let (own, about) = (text("/metadata/namespace"), text("/involvedObject/namespace"));
+    if own == about || (about.is_empty() && (own == "default" || object.get("involvedObject").is_none())) {
+        return Vec::new();
+    }
+    vec![FieldError::invalid(
+        "involvedObject.namespace",
+        &about.into(),
+        "does not match event.namespace",
+    )]
 }
 
 fn immutable(object: &Value, old: Option<&Value>) -> Vec<FieldError> {

@@ -3,7 +3,7 @@
 use regex::RegexBuilder;
 use serde_json::{Map, Value, json};
 
-use super::{Checks, FieldError, Kind, ListType, Schema, join};
+use super::{Checks, FieldError, Kind, ListType, Schema, join, rules};
 
 /// Deeper schemas are refused: every walk over a document recurses as deep as its schema.
 const DEPTH: usize = 64;
@@ -13,7 +13,11 @@ const PATTERN_BYTES: usize = 1 << 20;
 /// Compiles the schema of one version. `path` is where it stands in the definition.
 pub(crate) fn compile(source: &Value, path: &str) -> Result<Schema, Vec<FieldError>> {
     let mut errors = Vec::new();
-    let schema = node(source, path, 0, &mut errors);
+    let mut schema = node(source, path, 0, &mut errors);
+    // Rules are typed by the schema, so there is no use in compiling them with a wrong one.
+    if errors.is_empty() {
+        rules::attach(source, &mut schema, path, &mut errors);
+    }
     if errors.is_empty() {
         Ok(schema)
     } else {
@@ -92,6 +96,8 @@ fn node(source: &Value, path: &str, depth: usize, errors: &mut Vec<FieldError>) 
         atomic: source
             .get("x-kubernetes-map-type")
             .is_some_and(|kind| kind == "atomic"),
+        ruled: false,
+        rules: Vec::new(),
         checks: checks(source, path, errors),
         all_of,
         any_of,
@@ -122,7 +128,7 @@ fn kind(source: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) -
 
 fn list_type(source: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) -> ListType {
     let Some(found) = source.get("x-kubernetes-list-type") else {
-        return ListType::Atomic;
+        return ListType::Unset;
     };
     match found.as_str() {
         Some("atomic") => ListType::Atomic,
@@ -145,7 +151,7 @@ fn list_type(source: &Map<String, Value>, path: &str, errors: &mut Vec<FieldErro
                 found,
                 &accepted,
             ));
-            ListType::Atomic
+            ListType::Unset
         }
     }
 }

@@ -39,6 +39,14 @@ impl Cause {
             Cause::Forbidden => "FieldValueForbidden",
         }
     }
+
+    /// Whether values are so wrong that rules cannot be asked about them.
+    pub(crate) fn is_fundamental(self) -> bool {
+        matches!(
+            self,
+            Cause::Required | Cause::TypeInvalid | Cause::NotSupported | Cause::TooLong | Cause::TooMany
+        )
+    }
 }
 
 impl FieldError {
@@ -95,9 +103,9 @@ impl FieldError {
         }
     }
 
-    pub(crate) fn duplicate(field: String, value: &Value) -> Self {
+    pub(crate) fn duplicate(field: impl Into<String>, value: &Value) -> Self {
         Self {
-            field,
+            field: field.into(),
             cause: Cause::Duplicate,
             message: format!("Duplicate value: {value}"),
         }
@@ -122,14 +130,20 @@ impl FieldError {
     }
 }
 
-impl fmt::Display for FieldError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let field = if self.field.is_empty() {
+impl FieldError {
+    /// The field as it is shown; the whole object has no name of its own.
+    pub(crate) fn field_name(&self) -> &str {
+        if self.field.is_empty() {
             "<nil>"
         } else {
             &self.field
-        };
-        write!(f, "{field}: {}", self.message)
+        }
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field_name(), self.message)
     }
 }
 

@@ -1,12 +1,13 @@
 //! Structural schemas, compiled once per kind and version: validate, default, prune.
 //!
-//! The rules are those of CustomResourceDefinition v1. Nothing here knows a kind; the server calls it on every write,
-//! the kinds compile it when a definition changes. CEL rules are carried along as data and not evaluated here.
+//! The rules are those of CustomResourceDefinition v1, CEL included. Nothing here knows a kind; the server calls it on
+//! every write, the kinds compile it when a definition changes.
 
 mod compile;
 mod default;
 mod error;
 mod prune;
+mod rules;
 #[cfg(test)]
 mod tests;
 mod typed;
@@ -22,6 +23,7 @@ pub(crate) use compile::compile;
 pub(crate) use default::default;
 pub(crate) use error::{Cause, FieldError};
 pub(crate) use prune::prune;
+pub(crate) use rules::evaluate;
 pub(crate) use validate::validate;
 
 /// A compiled schema node.
@@ -40,6 +42,9 @@ pub(crate) struct Schema {
     pub(crate) list: ListType,
     /// `x-kubernetes-map-type: atomic`.
     pub(crate) atomic: bool,
+    /// Whether there is a rule here or anywhere below.
+    pub(crate) ruled: bool,
+    rules: Vec<rules::Rule>,
     checks: Checks,
     all_of: Vec<Schema>,
     any_of: Vec<Schema>,
@@ -60,7 +65,9 @@ pub(crate) enum Kind {
 /// `x-kubernetes-list-type`.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) enum ListType {
+    /// Nothing is said; merged as a whole, and items are compared by their place.
     #[default]
+    Unset,
     Atomic,
     Set,
     /// Items are told apart by these keys.
@@ -105,6 +112,21 @@ impl Schema {
     /// The schema for the value under `key`, if one is declared.
     fn field(&self, key: &str) -> Option<&Schema> {
         self.properties.get(key).or(self.additional.as_deref())
+    }
+
+    /// The schema of a map's values, unless it is one of anything (`additionalProperties: true`).
+    fn values(&self) -> Option<&Schema> {
+        let anything = |values: &Schema| values.kind.is_none() && values.preserve_unknown && values.nullable;
+        self.additional.as_deref().filter(|values| !anything(values))
+    }
+
+    fn format(&self) -> Option<&str> {
+        self.checks.format.as_deref()
+    }
+
+    /// The `type` as it was written.
+    fn kind_name(&self) -> &'static str {
+        self.kind.map_or("", Kind::name)
     }
 }
 

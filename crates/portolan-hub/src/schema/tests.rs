@@ -28,7 +28,7 @@ fn widget() -> Schema {
 }
 
 fn errors(spec: Value) -> Vec<String> {
-    validate(&widget(), &json!({"spec": spec}), "")
+    validate(&widget(), &json!({"spec": spec}), None)
         .iter()
         .map(ToString::to_string)
         .collect()

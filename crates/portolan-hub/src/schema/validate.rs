@@ -5,21 +5,50 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::rules::{item_before, same};
 use super::{Checks, FieldError, Kind, ListType, Schema, join};
 
 /// One document reports at most this many; nobody reads more.
 const MOST: usize = 100;
 
-/// Every violation of `schema` in `value`, in document order.
-pub(crate) fn validate(schema: &Schema, value: &Value, path: &str) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    node(schema, value, path, &mut errors);
+/// Every violation of `schema` in `value`, in document order. Of an object that is changed, violations by what did not
+/// change are not reported: they were there before, and whoever changes something else cannot help them.
+pub(crate) fn validate(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let mut found = Found::default();
+    node(schema, value, None, "", &mut found);
+    if let Some(old) = old.filter(|_| !found.errors.is_empty()) {
+        found.errors.clear();
+        node(schema, value, Some(old), "", &mut found);
+    }
+    // A list that had duplicates before may keep them, whatever else changed.
+    let Found { mut errors, lists } = found;
+    let inherited = || {
+        old.is_some_and(|old| {
+            let mut before = Found::default();
+            node(schema, old, None, "", &mut before);
+            !before.lists.is_empty()
+        })
+    };
+    if !lists.is_empty() && !inherited() {
+        errors.extend(lists);
+    }
     errors.truncate(MOST);
     errors
 }
 
-fn node(schema: &Schema, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
+/// What is wrong: by the value validations, and by what sets and keyed lists demand.
+#[derive(Default)]
+struct Found {
+    errors: Vec<FieldError>,
+    lists: Vec<FieldError>,
+}
+
+fn node(schema: &Schema, value: &Value, old: Option<&Value>, path: &str, found: &mut Found) {
+    let errors = &mut found.errors;
     if errors.len() >= MOST || (value.is_null() && schema.nullable) {
+        return;
+    }
+    if old.is_some_and(|old| same(schema, value, old)) {
         return;
     }
     if let Some(error) = type_error(schema, value, path) {
@@ -45,16 +74,18 @@ fn node(schema: &Schema, value: &Value, path: &str, errors: &mut Vec<FieldError>
             }
             for (key, value) in map {
                 if let Some(field) = schema.field(key) {
-                    node(field, value, &join(path, key), errors);
+                    let old = old.and_then(|old| old.get(key));
+                    node(field, value, old, &join(path, key), found);
                 }
             }
         }
         Value::Array(items) => {
             array_checks(&schema.checks, items, path, errors);
-            list_checks(schema, items, path, errors);
-            if let Some(schema) = &schema.items {
+            list_checks(schema, items, path, &mut found.lists);
+            if let Some(of_items) = &schema.items {
                 for (i, item) in items.iter().enumerate() {
-                    node(schema, item, &format!("{path}[{i}]"), errors);
+                    let old = old.and_then(|old| item_before(schema, old, i, item));
+                    node(of_items, item, old, &format!("{path}[{i}]"), found);
                 }
             }
         }
@@ -66,7 +97,7 @@ fn node(schema: &Schema, value: &Value, path: &str, errors: &mut Vec<FieldError>
         }
         _ => {}
     }
-    junctors(schema, value, path, errors);
+    junctors(schema, value, path, found);
 }
 
 fn type_error(schema: &Schema, value: &Value, path: &str) -> Option<FieldError> {
@@ -134,7 +165,7 @@ fn array_checks(checks: &Checks, items: &[Value], path: &str, errors: &mut Vec<F
 
 fn list_checks(schema: &Schema, items: &[Value], path: &str, errors: &mut Vec<FieldError>) {
     match &schema.list {
-        ListType::Atomic => {}
+        ListType::Unset | ListType::Atomic => {}
         ListType::Set => duplicates(items, path, errors, Value::to_string),
         ListType::Map(keys) => {
             let part = |item: &Value| -> Value {
@@ -236,15 +267,16 @@ fn number_checks(checks: &Checks, number: f64, value: &Value, path: &str, errors
     }
 }
 
-fn junctors(schema: &Schema, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
+fn junctors(schema: &Schema, value: &Value, path: &str, found: &mut Found) {
     for branch in &schema.all_of {
-        node(branch, value, path, errors);
+        node(branch, value, None, path, found);
     }
     let fits = |branch: &Schema| {
-        let mut errors = Vec::new();
-        node(branch, value, path, &mut errors);
-        errors.is_empty()
+        let mut found = Found::default();
+        node(branch, value, None, path, &mut found);
+        found.errors.is_empty()
     };
+    let errors = &mut found.errors;
     let mut fail = |detail: &str| {
         errors.push(FieldError::invalid(
             path,

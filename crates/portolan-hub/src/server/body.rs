@@ -45,6 +45,15 @@ pub(crate) fn stream(chunks: Chunks) -> Response<Body> {
     with_type(StatusCode::OK, "application/json", body)
 }
 
+/// The same body, with something that lives as long as it.
+pub(crate) fn holding(body: Body, held: impl Send + 'static) -> Body {
+    body.map_frame(move |frame| {
+        let _ = &held;
+        frame
+    })
+    .boxed_unsync()
+}
+
 pub(crate) fn failure(failure: &Failure) -> Response<Body> {
     value(failure.code(), &failure.status())
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::HeaderMap;
 use http::header::{CONTENT_TYPE, USER_AGENT};
+use http::{HeaderMap, Method};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -14,6 +14,7 @@ use crate::access::Identity;
 use crate::kinds::Resource;
 use crate::patch::{Manager, reset_fields};
 use crate::protobuf;
+use crate::schema::FieldError;
 use crate::store::Key;
 
 const JSON: &str = "application/json";
@@ -21,6 +22,7 @@ const YAML: &str = "application/yaml";
 
 #[derive(Debug)]
 pub(crate) struct Call {
+    pub(crate) method: Method,
     pub(crate) identity: Identity,
     pub(crate) resource: Arc<Resource>,
     pub(crate) place: Place,
@@ -107,6 +109,10 @@ impl Call {
         if object.is_object() {
             return Ok(object);
         }
+        // To a typed decoder this is an object without fields.
+        if object.is_null() && !self.resource.traits.custom {
+            return Ok(Value::Object(serde_json::Map::new()));
+        }
         Err(self.unreadable(
             "json: cannot unmarshal into Go value of type map[string]interface {}: not an object",
         ))
@@ -144,9 +150,7 @@ impl Call {
         match self.query.get("dryRun") {
             None => Ok(false),
             Some("All") => Ok(true),
-            Some(other) => Err(Failure::bad_request(format!(
-                "invalid options: dryRun: Unsupported value: {other:?}: supported values: \"All\""
-            ))),
+            Some(other) => Err(self.unsupported_option("dryRun", other, &["All"])),
         }
     }
 
@@ -155,11 +159,26 @@ impl Call {
             Some("Ignore") => Ok(FieldValidation::Ignore),
             None | Some("Warn") => Ok(FieldValidation::Warn),
             Some("Strict") => Ok(FieldValidation::Strict),
-            Some(other) => Err(Failure::bad_request(format!(
-                "invalid options: fieldValidation: Unsupported value: {other:?}: supported values: \"Ignore\", \"Warn\", \
-                 \"Strict\""
-            ))),
+            Some(other) => {
+                Err(self.unsupported_option("fieldValidation", other, &["", "Ignore", "Strict", "Warn"]))
+            }
         }
+    }
+
+    fn unsupported_option(&self, field: &str, value: &str, accepted: &[&str]) -> Failure {
+        let kind = match () {
+            () if self.is_patch() => "PatchOptions",
+            () if self.place.name.is_some() => "UpdateOptions",
+            () => "CreateOptions",
+        };
+        let accepted: Vec<Value> = accepted.iter().map(|value| (*value).into()).collect();
+        let error = FieldError::not_supported(field, &value.into(), &accepted);
+        Failure::invalid_options(kind, &error)
+    }
+
+    /// Whether the body says what to change rather than what to be.
+    pub(crate) fn is_patch(&self) -> bool {
+        self.content_type().contains("patch+")
     }
 
     /// Who writes, for the managed fields.

@@ -1,10 +1,11 @@
 //! What is looked at on every write before anything is kept: is it what it says it is, and is it valid?
 
+use http::StatusCode;
 use serde_json::Value;
 
 use super::call::{Call, FieldValidation};
-use super::metadata;
 use super::status::{Answer, Failure};
+use super::{metadata, scale};
 use crate::kinds::{Resource, prepare};
 use crate::schema::{self, Cause, FieldError};
 
@@ -23,6 +24,14 @@ pub(super) fn decode(call: &Call, object: &mut Value) -> Answer<Vec<String>> {
             "the API version in the data ({}) does not match the expected API version ({version})",
             said("apiVersion")
         )));
+    }
+    if resource.traits.custom && said("kind") != kind {
+        let error = FieldError::invalid("kind", &said("kind").into(), &format!("must be {kind}"));
+        return Err(Failure::invalid(
+            resource,
+            metadata::text(object, "name"),
+            &[error],
+        ));
     }
     if !said("kind").is_empty() && said("kind") != kind {
         return Err(Failure::bad_request(format!(
@@ -54,6 +63,11 @@ pub(super) fn decode(call: &Call, object: &mut Value) -> Answer<Vec<String>> {
     }
 }
 
+/// Whether an object could not be read because a field has another type.
+pub(super) fn is_undecodable(failure: &Failure) -> bool {
+    failure.code() == StatusCode::BAD_REQUEST && failure.message().contains(": json: cannot unmarshal")
+}
+
 fn handled_as(resource: &Resource, why: &str) -> Failure {
     let kind = &resource.kind;
     Failure::bad_request(format!(
@@ -62,9 +76,12 @@ fn handled_as(resource: &Resource, why: &str) -> Failure {
     ))
 }
 
-pub(super) fn validate(resource: &Resource, object: &Value, live: Option<&Value>) -> Answer<()> {
-    let errors = schema::validate(&resource.schema, object, "");
-    // Built-in kinds are typed in Kubernetes: a wrong type is not decoded at all.
+/// Whether an object may be kept; gives warnings about what may only because it was so before.
+pub(super) fn validate(resource: &Resource, object: &Value, live: Option<&Value>) -> Answer<Vec<String>> {
+    // Built-in kinds are typed in Kubernetes, and not forgiven what did not change.
+    let old = live.filter(|_| resource.traits.custom);
+    let errors = schema::validate(&resource.schema, object, old);
+    // A wrong type is not decoded at all there.
     if let Some(error) = errors
         .iter()
         .find(|error| !resource.traits.custom && error.cause == Cause::TypeInvalid)
@@ -75,19 +92,28 @@ pub(super) fn validate(resource: &Resource, object: &Value, live: Option<&Value>
     all.extend(live.and_then(|live| metadata::check_finalizers(live, object)));
     all.extend(errors);
     all.extend(prepare::check(resource, object, live));
+    all.extend(scale::check(resource, object));
+    let mut warnings = Vec::new();
+    if resource.schema.ruled {
+        if all.iter().any(|error| error.cause.is_fundamental()) {
+            let detail = "some validation rules were not checked because the object was invalid; correct the existing \
+                          errors to complete validation";
+            all.push(FieldError::invalid("", &Value::Null, detail));
+        } else {
+            let verdict = schema::evaluate(&resource.schema, object, old);
+            all.extend(verdict.errors);
+            warnings = verdict.warnings;
+        }
+    }
     if all.is_empty() {
-        return Ok(());
+        return Ok(warnings);
     }
     Err(Failure::invalid(resource, metadata::text(object, "name"), &all))
 }
 
 /// Optimistic concurrency: the uid and resourceVersion that the object carries must be the live ones.
-pub(super) fn check_versions(
-    resource: &Resource,
-    name: &str,
-    live: &Value,
-    object: &mut Value,
-) -> Answer<()> {
+pub(super) fn check_versions(call: &Call, live: &Value, object: &mut Value) -> Answer<()> {
+    let (resource, name) = (&*call.resource, call.name());
     let current = metadata::text(live, "resourceVersion");
     let given = metadata::text(object, "resourceVersion");
     if given.is_empty() || given == "0" {
@@ -100,10 +126,17 @@ pub(super) fn check_versions(
             return Err(Failure::invalid(resource, name, &[error]));
         }
         metadata::of(object).insert("resourceVersion".into(), current.into());
+    } else if given.parse::<u64>().is_err() {
+        let why = format!("strconv.ParseUint: parsing {given:?}: invalid syntax");
+        return Err(Failure::late(why));
     } else if given != current {
         return Err(Failure::modified(resource, name));
     }
     let (uid, live_uid) = (metadata::text(object, "uid"), metadata::text(live, "uid"));
+    if !uid.is_empty() && uid != live_uid && call.is_patch() {
+        let error = FieldError::invalid("metadata.uid", &uid.into(), "field is immutable");
+        return Err(Failure::invalid(resource, name, &[error]));
+    }
     if !uid.is_empty() && uid != live_uid {
         let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {live_uid}");
         return Err(Failure::conflict(resource, name, &why));

@@ -14,6 +14,8 @@ use super::status::{Answer, Failure};
 use super::write::{Done, Object, is_free};
 use super::{Core, metadata};
 use crate::kinds::{Resource, definition};
+use crate::protobuf;
+use crate::schema::FieldError;
 use crate::store::{Change, Expect, Key, Stored, Write, WriteError};
 
 pub(crate) const ORPHAN: &str = "orphan";
@@ -40,11 +42,14 @@ pub(crate) struct DeleteOptions {
 impl DeleteOptions {
     /// From the body, where the query has no say.
     pub(crate) fn parse(body: &[u8], query: &Query) -> Answer<Self> {
-        let body: Value = if body.iter().all(u8::is_ascii_whitespace) || body.starts_with(b"k8s\0") {
+        let body: Value = if body.iter().all(u8::is_ascii_whitespace) {
             Value::Null
+        } else if body.starts_with(b"k8s\0") {
+            protobuf::decode(body)
+                .map_err(|error| Failure::late(format!("couldn't decode DeleteOptions: {error}")))?
         } else {
             serde_json::from_slice(body)
-                .map_err(|error| Failure::bad_request(format!("couldn't decode DeleteOptions: {error}")))?
+                .map_err(|error| Failure::late(format!("couldn't decode DeleteOptions: {error}")))?
         };
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
         let orphan = body.get("orphanDependents").and_then(Value::as_bool);
@@ -53,11 +58,9 @@ impl DeleteOptions {
             Some("Foreground") => Some(Propagation::Foreground),
             Some("Orphan") => Some(Propagation::Orphan),
             Some(other) => {
-                let message = format!(
-                    "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Unsupported value: {other:?}: supported \
-                     values: \"Foreground\", \"Background\", \"Orphan\", \"nil\""
-                );
-                return Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message));
+                let accepted = ["Foreground", "Background", "Orphan", "nil"].map(Value::from);
+                let error = FieldError::not_supported("propagationPolicy", &other.into(), &accepted);
+                return Err(Failure::invalid_options("DeleteOptions", &error));
             }
             None => orphan.map(|orphan| {
                 if orphan {
@@ -108,23 +111,34 @@ pub(crate) enum Deleted {
 impl Core {
     pub(crate) async fn delete_one(&self, call: &Call) -> Answer<Done> {
         let options = DeleteOptions::parse(&call.body, &call.query)?;
+        let mut warnings = Vec::new();
+        if !self.admission.is_empty()
+            && let Some(live) = self.store.get(&call.key(call.name()))
+        {
+            let old = call.resource.served(live.value());
+            self.admit_deletion(call, &old, options.dry_run, &mut warnings)
+                .await?;
+        }
         let deleted = self
             .delete(&call.resource, &call.key(call.name()), &options)
             .await?;
         let object = match deleted {
             Deleted::Held(object) => object,
-            Deleted::Gone(object) => Object::Value(json!({
-                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
-                "details": {
-                    "name": call.name(), "group": call.resource.group, "kind": call.resource.plural,
-                    "uid": object.meta().uid,
-                },
-            })),
+            Deleted::Gone(object) => {
+                let mut details =
+                    json!({"name": call.name(), "kind": call.resource.plural, "uid": object.meta().uid});
+                if !call.resource.group.is_empty() {
+                    details["group"] = call.resource.group.as_str().into();
+                }
+                Object::Value(json!({
+                    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details,
+                }))
+            }
         };
         Ok(Done {
             code: StatusCode::OK,
             object,
-            warnings: Vec::new(),
+            warnings,
         })
     }
 
@@ -133,6 +147,12 @@ impl Core {
         let options = DeleteOptions::parse(&call.body, &call.query)?;
         let listing = self.list(call).await?;
         for object in &listing.objects {
+            if !self.admission.is_empty() {
+                // Nobody sees the warnings about one of many.
+                let old = call.resource.served(object.value());
+                self.admit_deletion(call, &old, options.dry_run, &mut Vec::new())
+                    .await?;
+            }
             match self.delete(&call.resource, object.key(), &options).await {
                 Err(failure) if failure.code() == StatusCode::NOT_FOUND => {}
                 other => {

@@ -16,7 +16,7 @@ use super::status::{Answer, Failure};
 use crate::access::account_tokens::{Account, AccountTokens};
 use crate::access::rbac::{self, Decision, Kind, Rbac, Request, Target};
 use crate::access::tokens::Tokens;
-use crate::access::{Identity, MASTERS, authenticate, reviews};
+use crate::access::{ANONYMOUS, Identity, MASTERS, authenticate, reviews};
 use crate::store::{Key, Store};
 
 /// What a connection says about who is at its other end.
@@ -70,6 +70,21 @@ impl Gate {
             Peer::Remote(certificate) => certificate.clone(),
         };
         let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        self.credential(header, certificate, store, now)
+    }
+
+    /// Who a bearer token stands for.
+    fn bearer(&self, token: &str, store: &Store, now: Timestamp) -> Answer<Identity> {
+        self.credential(Some(&format!("Bearer {token}")), None, store, now)
+    }
+
+    fn credential(
+        &self,
+        header: Option<&str>,
+        certificate: Option<Identity>,
+        store: &Store,
+        now: Timestamp,
+    ) -> Answer<Identity> {
         let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
         let identity = authenticate(header, certificate, &tokens, Some(&self.accounts), now)
             .map_err(|refused| Failure::from_status(&refused.status()))?;
@@ -155,6 +170,15 @@ impl Core {
         }
     }
 
+    /// The ClusterRoles that gather rules of others, and what they gather now.
+    pub(crate) fn aggregated_roles(&self) -> Vec<(String, Value)> {
+        let roles = self.gate.roles(&self.store);
+        let aggregated = roles.index.aggregated();
+        aggregated
+            .map(|(name, rules)| (name.to_owned(), rules.into()))
+            .collect()
+    }
+
     /// Nobody grants more than they have.
     pub(crate) fn check_escalation(&self, call: &Call, object: &Value, old: Option<&Value>) -> Answer<()> {
         let resource = &call.resource;
@@ -177,9 +201,16 @@ impl Core {
 
     /// Answers a review: a question that is asked by creating an object.
     pub(crate) fn review(&self, call: &Call, review: &Value) -> Answer<Value> {
+        let kind = call.resource.kind.as_str();
+        if kind == "TokenReview" {
+            let bearer = |token: &str| {
+                let identity = self.gate.bearer(token, &self.store, self.clock.now()).ok();
+                identity.filter(|identity| identity.user != ANONYMOUS)
+            };
+            return Ok(reviews::token_review(review, bearer));
+        }
         let roles = self.gate.roles(&self.store);
         let (index, identity) = (&roles.index, &call.identity);
-        let kind = call.resource.kind.as_str();
         let answer = match kind {
             "SelfSubjectAccessReview" => reviews::self_subject_access_review(index, identity, review),
             "SelfSubjectRulesReview" => reviews::self_subject_rules_review(index, identity, review),

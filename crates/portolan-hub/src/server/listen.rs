@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -74,6 +75,8 @@ async fn accept(
 ) {
     // Small events must not wait for more.
     let _ = stream.set_nodelay(true);
+    // HTTP/1.1 has no way to ask whether somebody is still there.
+    let _ = SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEP_ALIVE));
     match acceptor {
         // Without TLS there are no credentials; the service says who everybody is.
         None => connection(stream, service, stopping).await,

@@ -4,6 +4,7 @@
 //! keep state of their own: what is not in the store is not there after a restart.
 
 mod accept;
+mod admit;
 mod body;
 mod call;
 mod checks;
@@ -14,6 +15,7 @@ mod gate;
 mod impersonate;
 mod listen;
 mod metadata;
+mod metrics;
 mod patch;
 mod read;
 pub(crate) mod request;
@@ -22,6 +24,7 @@ mod selector;
 mod service;
 mod status;
 mod watch;
+mod watches;
 mod write;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -34,10 +37,13 @@ pub(crate) use body::{json as json_response, plain, value};
 pub(crate) use delete::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub(crate) use gate::{Gate, Peer};
 pub(crate) use listen::Listener;
+use metrics::Metrics;
 pub use service::Service;
 pub(crate) use status::{Answer, Failure};
+use watches::Watches;
 pub(crate) use write::is_free;
 
+use crate::admission::Chain;
 use crate::clock::Clock;
 use crate::kinds::{Registry, prepare};
 use crate::store::{Change, Expect, Key, Store, Write};
@@ -48,7 +54,13 @@ pub(crate) struct Core {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
     gate: Gate,
+    admission: Chain,
+    pub(crate) metrics: Arc<Metrics>,
     registry: RwLock<Arc<Registry>>,
+    /// Held while names are given out, so that no two definitions get the same.
+    naming: tokio::sync::Mutex<()>,
+    /// The watches that are open, by resource.
+    pub(crate) watches: Watches,
     /// Turns true when the hub stops; watches end then.
     stopping: tokio::sync::watch::Receiver<bool>,
 }
@@ -58,6 +70,7 @@ impl Core {
         store: Store,
         clock: Clock,
         gate: Gate,
+        admission: Chain,
         stopping: tokio::sync::watch::Receiver<bool>,
     ) -> Self {
         let registry = RwLock::new(Arc::new(Registry::builtin()));
@@ -65,7 +78,11 @@ impl Core {
             store,
             clock,
             gate,
+            admission,
+            metrics: Arc::default(),
             registry,
+            naming: tokio::sync::Mutex::default(),
+            watches: Watches::default(),
             stopping,
         }
     }
@@ -85,16 +102,17 @@ impl Core {
             let api_version = object["apiVersion"].as_str().unwrap_or_default();
             let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
             let resource = registry.by_kind(group, version, object["kind"].as_str().unwrap_or_default())?;
+            let namespace = metadata::text(&object, "namespace").to_owned();
             let key = Key::new(
                 &resource.storage_group,
                 &resource.plural,
-                "",
+                &namespace,
                 metadata::text(&object, "name"),
             );
             if self.store.get(&key).is_some() {
                 return None;
             }
-            metadata::stamp_new(resource, &mut object, "", &self.clock.stamp());
+            metadata::stamp_new(resource, &mut object, &namespace, &self.clock.stamp());
             prepare::complete(resource, &mut object, None);
             Some(self.store.write(Write {
                 key,

@@ -5,19 +5,25 @@ use serde_json::{Value, json};
 
 use super::Core;
 use super::call::Call;
+use super::checks::is_undecodable;
 use super::status::{Answer, Failure};
 use super::write::{Done, Tracking, patch_failure};
 use crate::patch::{self, ApplyError};
+use crate::schema::FieldError;
 
 const JSON: &str = "application/json-patch+json";
 const MERGE: &str = "application/merge-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
-const APPLY: &str = "application/apply-patch+yaml";
+pub(super) const APPLY: &str = "application/apply-patch+yaml";
 
 impl Core {
     pub(crate) async fn patch(&self, call: &Call) -> Answer<Done> {
         let custom = call.resource.traits.custom;
-        match call.content_type() {
+        if call.content_type() != APPLY && call.query.get("force").is_some() {
+            let error = FieldError::forbidden("force", "may not be specified for non-apply patch");
+            return Err(Failure::invalid_options("PatchOptions", &error));
+        }
+        let done = match call.content_type() {
             JSON => {
                 let patch = body(call)?;
                 let change = |live: &Value| patch::json_patch(live, &patch).map_err(patch_failure);
@@ -38,7 +44,20 @@ impl Core {
             APPLY => self.apply(call).await,
             _ if custom => Err(Failure::unsupported_media_type(&[JSON, MERGE, APPLY])),
             _ => Err(Failure::unsupported_media_type(&[JSON, MERGE, STRATEGIC, APPLY])),
-        }
+        };
+        // The patch could be read, what it makes of the object could not.
+        done.map_err(|failure| match is_undecodable(&failure) {
+            true => {
+                let error = FieldError::invalid("patch", &Value::Null, failure.message());
+                let message = format!(" \"\" is invalid: {error}");
+                Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message).with_cause(
+                    error.cause.reason(),
+                    &error.message,
+                    &error.field,
+                )
+            }
+            false => failure,
+        })
     }
 
     async fn apply(&self, call: &Call) -> Answer<Done> {
@@ -49,8 +68,8 @@ impl Core {
             ));
         }
         if call.query.get("fieldManager").is_none() {
-            let message = "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch";
-            return Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message));
+            let error = FieldError::required("fieldManager", "is required for apply patch");
+            return Err(Failure::invalid_options("PatchOptions", &error));
         }
         let force = call.query.flag("force") && call.query.get("force").is_some();
         let name = super::metadata::of(&mut config);
@@ -70,7 +89,7 @@ impl Core {
                 let change = |live: &Value| apply(Some(live));
                 match self.modify(call, Tracking::Done, change).await {
                     // It was deleted between the two looks; then this apply creates it.
-                    Err(failure) if failure.code() == StatusCode::NOT_FOUND => continue,
+                    Err(failure) if self.is_missing(call, &failure) => continue,
                     done => return done,
                 }
             }
@@ -81,7 +100,7 @@ impl Core {
                 return Err(Failure::modified(&call.resource, call.name()));
             }
             match self.create(call, apply(None)?, Tracking::Done).await {
-                Err(failure) if failure.reason() == "AlreadyExists" => {}
+                Err(failure) if self.is_taken(call, &failure) => {}
                 done => return done,
             }
         }

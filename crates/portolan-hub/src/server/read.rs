@@ -15,6 +15,7 @@ use super::selector::Selector;
 use super::status::{Answer, Failure};
 use super::{Core, metadata};
 use crate::kinds::Resource;
+use crate::schema::FieldError;
 use crate::store::{Range, Stored};
 use crate::table::{Headers, IncludeObject, Version, render};
 
@@ -97,20 +98,24 @@ impl Core {
         let revision = resource_version(call)?;
         let how = call.query.get("resourceVersionMatch");
         match (how, revision) {
-            (Some(_), None) => Err(list_options(
-                "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
-            )),
-            (Some("Exact"), Some(0)) => Err(list_options(
-                "resourceVersionMatch: Forbidden: resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"",
-            )),
+            (Some(_), None) => Err(list_options(FieldError::forbidden(
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden unless resourceVersion is provided",
+            ))),
+            (Some("Exact"), Some(0)) => Err(list_options(FieldError::forbidden(
+                "resourceVersionMatch",
+                "resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"",
+            ))),
             (None, Some(revision)) if limited && revision > 0 => self.exactly(prefix, revision).await,
             (Some("Exact"), Some(revision)) => self.exactly(prefix, revision).await,
             (None | Some("NotOlderThan"), revision) => {
                 self.wait_for(revision.unwrap_or(0)).await?;
                 Ok(self.store.range(prefix))
             }
-            (Some(other), _) => Err(list_options(&format!(
-                "resourceVersionMatch: Unsupported value: {other:?}: supported values: \"Exact\", \"NotOlderThan\""
+            (Some(other), _) => Err(list_options(FieldError::not_supported(
+                "resourceVersionMatch",
+                &other.into(),
+                &["Exact".into(), "NotOlderThan".into()],
             ))),
         }
     }
@@ -297,13 +302,12 @@ pub(crate) fn resource_version(call: &Call) -> Answer<Option<u64>> {
         let why = format!(
             "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
         );
-        Failure::bad_request(why)
+        Failure::late(why)
     })
 }
 
-fn list_options(why: &str) -> Failure {
-    let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {why}");
-    Failure::new(http::StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
+fn list_options(error: FieldError) -> Failure {
+    Failure::invalid_options("ListOptions", &error)
 }
 
 fn token(revision: u64, last: &str) -> String {

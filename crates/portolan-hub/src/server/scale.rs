@@ -7,8 +7,9 @@ use super::call::Call;
 use super::status::{Answer, Failure};
 use super::write::{Done, Object, Tracking, patch_failure};
 use super::{Core, metadata};
-use crate::kinds::Scale;
+use crate::kinds::{Resource, Scale};
 use crate::patch;
+use crate::schema::FieldError;
 
 impl Core {
     pub(crate) fn get_scale(&self, call: &Call) -> Answer<Value> {
@@ -60,6 +61,27 @@ impl Core {
             ..done
         })
     }
+}
+
+/// The numbers of a custom resource that its definition lets scale.
+pub(super) fn check(resource: &Resource, object: &Value) -> Vec<FieldError> {
+    let Some(scale) = resource.scale.as_ref().filter(|_| resource.traits.custom) else {
+        return Vec::new();
+    };
+    let wrong = |path: &String| {
+        let value = at(object, path)?;
+        let detail = match value.as_i64() {
+            None => "accessor error: it is not of the type int64",
+            Some(..0) => "should be a non-negative integer",
+            Some(number) if i32::try_from(number).is_err() => "should be less than or equal to 2147483647",
+            Some(_) => return None,
+        };
+        Some(FieldError::invalid(path.as_str(), value, detail))
+    };
+    [&scale.spec_replicas, &scale.status_replicas]
+        .into_iter()
+        .filter_map(wrong)
+        .collect()
 }
 
 fn paths(call: &Call) -> Answer<&Scale> {

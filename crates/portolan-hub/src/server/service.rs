@@ -11,6 +11,7 @@ use http::header::{HeaderName, HeaderValue};
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 
 use super::call::Call;
+use super::metrics::Labels;
 use super::request::{Place, Query, Target, Verb, target};
 use super::status::{Answer, Failure};
 use super::write::{Done, Object, Tracking};
@@ -60,14 +61,19 @@ where
         let (core, peer) = (self.core.clone(), self.peer.clone());
         Box::pin(async move {
             let (head, incoming) = request.into_parts();
+            let started = core.clock.now();
+            let mut labels = Labels::of(&head.method);
             let answer = match body::read(incoming).await {
                 Ok(bytes) => {
-                    core.answer(&peer, head.method, &head.uri, head.headers, bytes)
+                    core.answer(&peer, head.method, &head.uri, head.headers, bytes, &mut labels)
                         .await
                 }
                 Err(failure) => Err(failure),
             };
-            Ok(answer.unwrap_or_else(|failure| body::failure(&failure)))
+            let response = answer.unwrap_or_else(|failure| body::failure(&failure));
+            let took = core.clock.now().duration_since(started);
+            core.metrics.observe(labels, response.status(), took);
+            Ok(response)
         })
     }
 }
@@ -80,6 +86,7 @@ impl Core {
         uri: &Uri,
         headers: HeaderMap,
         bytes: Bytes,
+        labels: &mut Labels,
     ) -> Answer<Response<Body>> {
         let identity = self.identify(peer, &headers)?;
         let query = Query::parse(uri)?;
@@ -90,18 +97,22 @@ impl Core {
                 if method != Method::GET && method != Method::HEAD {
                     return Err(Failure::method_not_allowed());
                 }
-                discovery::answer(self, &path, &headers).unwrap_or_else(|| Err(Failure::no_such_path()))
+                discovery::answer(self, &path, &headers)
+                    .unwrap_or_else(|| discovery::not_found(&self.registry(), &path))
             }
             Target::Resource(place) => {
                 let verb = Verb::of(&method, &place, &query)?;
                 self.authorize(&identity, verb.name(), rbac_target(&place))?;
                 let registry = self.registry();
                 let resource = registry.find(&place.group, &place.version, &place.plural);
-                let resource = resource.ok_or_else(Failure::no_such_path)?.clone();
+                let Some(resource) = resource.cloned() else {
+                    return discovery::not_found(&registry, uri.path());
+                };
                 if place.namespace.is_some() && !resource.namespaced {
                     return Err(Failure::no_such_path());
                 }
                 let call = Call {
+                    method,
                     identity,
                     resource,
                     place,
@@ -109,7 +120,20 @@ impl Core {
                     headers,
                     body: bytes,
                 };
-                self.serve(verb, call).await
+                let apply = call.content_type() == super::patch::APPLY;
+                labels.name(
+                    verb,
+                    &call.resource,
+                    &call.place,
+                    apply,
+                    call.query.get("dryRun").is_some(),
+                );
+                let response = self.serve(verb, call).await?;
+                if verb != Verb::Watch {
+                    return Ok(response);
+                }
+                let watching = self.metrics.watching(labels.clone());
+                Ok(response.map(|body| body::holding(body, watching)))
             }
         }
     }
@@ -141,13 +165,7 @@ impl Core {
                 let done = self.create(&call, call.object()?, Tracking::Update).await?;
                 self.show_done(&call, done)
             }
-            Verb::Update => {
-                let object = call.object()?;
-                let done = self
-                    .modify(&call, Tracking::Update, |_| Ok(object.clone()))
-                    .await?;
-                self.show_done(&call, done)
-            }
+            Verb::Update => self.show_done(&call, self.replace(&call).await?),
             Verb::Patch => self.show_done(&call, self.patch(&call).await?),
             Verb::Delete => self.show_done(&call, self.delete_one(&call).await?),
             Verb::DeleteCollection => {
@@ -194,6 +212,11 @@ impl Core {
         }
     }
 
+    /// Whether who asks may do something else to the same object too.
+    pub(super) fn authorize_place(&self, call: &Call, verb: &str) -> Answer<()> {
+        self.authorize(&call.identity, verb, rbac_target(&call.place))
+    }
+
     fn show_done(&self, call: &Call, done: Done) -> Answer<Response<Body>> {
         let form = accept::form(&call.headers)?;
         let text = match done.object {
@@ -206,7 +229,9 @@ impl Core {
         let mut response = body::json(done.code, text);
         for warning in done.warnings {
             let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
-            if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
+            // Messages come from anywhere; a header has one line, and any letters.
+            let quoted = quoted.replace(char::is_control, " ");
+            if let Ok(value) = HeaderValue::from_bytes(format!("299 - \"{quoted}\"").as_bytes()) {
                 response.headers_mut().append(WARNING, value);
             }
         }

@@ -1,5 +1,7 @@
 //! Errors as clients see them: a `Status` with code, reason, message and causes, worded as Kubernetes words them.
 
+use std::borrow::Cow;
+
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -14,7 +16,7 @@ pub(crate) struct Failure(Box<Body>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Body {
     code: StatusCode,
-    reason: &'static str,
+    reason: Cow<'static, str>,
     message: String,
     details: Option<Value>,
     /// A token to go on with, for a list that can no longer be continued as it was.
@@ -25,16 +27,25 @@ pub(crate) type Answer<T> = Result<T, Failure>;
 
 impl Failure {
     pub(crate) fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
+        Self::worded(code, reason, message)
+    }
+
+    /// A refusal whose reason comes from elsewhere.
+    pub(crate) fn worded(
+        code: StatusCode,
+        reason: impl Into<Cow<'static, str>>,
+        message: impl Into<String>,
+    ) -> Self {
         Self(Box::new(Body {
             code,
-            reason,
+            reason: reason.into(),
             message: message.into(),
             details: None,
             go_on: None,
         }))
     }
 
-    fn about(mut self, resource: &Resource, name: &str) -> Self {
+    pub(crate) fn about(mut self, resource: &Resource, name: &str) -> Self {
         self.0.details = Some(json!({"name": name, "group": resource.group, "kind": resource.plural}));
         self
     }
@@ -49,8 +60,8 @@ impl Failure {
         self.0.code
     }
 
-    pub(crate) fn reason(&self) -> &'static str {
-        self.0.reason
+    pub(crate) fn reason(&self) -> &str {
+        &self.0.reason
     }
 
     pub(crate) fn message(&self) -> &str {
@@ -64,7 +75,7 @@ impl Failure {
             "message": self.0.message, "code": self.0.code.as_u16(),
         });
         if !self.0.reason.is_empty() {
-            status["reason"] = self.0.reason.into();
+            status["reason"] = self.reason().into();
         }
         if let Some(token) = &self.0.go_on {
             status["metadata"]["continue"] = token.as_str().into();
@@ -81,14 +92,13 @@ impl Failure {
 
     /// A refusal that another part has worded in full.
     pub(crate) fn from_status(status: &Value) -> Self {
-        const REASONS: &[&str] = &["Unauthorized", "Forbidden", "NotFound", "Invalid", "BadRequest"];
-        let reason = REASONS.iter().find(|reason| status["reason"] == **reason);
+        let reason = status["reason"].as_str().unwrap_or("Forbidden").to_owned();
         let code = status["code"].as_u64().and_then(|code| u16::try_from(code).ok());
         let code = code
             .and_then(|code| StatusCode::from_u16(code).ok())
             .unwrap_or(StatusCode::FORBIDDEN);
         let message = status["message"].as_str().unwrap_or_default();
-        let mut failure = Self::new(code, reason.copied().unwrap_or("Forbidden"), message);
+        let mut failure = Self::worded(code, reason, message);
         failure.0.details = status.get("details").cloned();
         failure
     }
@@ -113,15 +123,10 @@ impl Failure {
 
     /// The path names nothing that is served.
     pub(crate) fn no_such_path() -> Self {
-        let failure = Self::new(
-            StatusCode::NOT_FOUND,
-            "NotFound",
-            "the server could not find the requested resource",
-        );
-        failure.with(
-            "causes",
-            json!([{"reason": "UnexpectedServerResponse", "message": "404 page not found"}]),
-        )
+        let message = "the server could not find the requested resource";
+        let mut failure = Self::new(StatusCode::NOT_FOUND, "NotFound", message);
+        failure.0.details = Some(json!({}));
+        failure
     }
 
     pub(crate) fn already_exists(resource: &Resource, name: &str) -> Self {
@@ -172,11 +177,26 @@ impl Failure {
             many => format!("[{}]", many.join(", ")),
         };
         let message = format!("{} {name:?} is invalid: {list}", resource.qualified_kind());
-        let cause = |error: &FieldError| json!({"reason": error.cause.reason(), "message": error.message, "field": error.field});
+        let cause = |error: &FieldError| json!({"reason": error.cause.reason(), "message": error.message, "field": error.field_name()});
         let failure = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message).about(resource, name);
         failure
             .with("kind", resource.kind.as_str().into())
             .with("causes", errors.iter().map(cause).collect())
+    }
+
+    /// The options of a request are refused; `kind` is `ListOptions` and the like.
+    pub(crate) fn invalid_options(kind: &str, error: &FieldError) -> Self {
+        let message = format!("{kind}.meta.k8s.io \"\" is invalid: {error}");
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message).with_cause(
+            error.cause.reason(),
+            &error.message,
+            &error.field,
+        )
+    }
+
+    /// Kubernetes finds some of a client's mistakes so late that it answers them like its own, without a reason.
+    pub(crate) fn late(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
     }
 
     pub(crate) fn method_not_allowed() -> Self {

@@ -18,12 +18,16 @@ use super::call::Call;
 use super::read::resource_version;
 use super::selector::Selector;
 use super::status::{Answer, Failure};
+use super::watches::OpenWatch;
 use super::{Core, metadata};
+use crate::schema::FieldError;
 use crate::store::{Event, Stored};
 use crate::table::Headers;
 
-/// Events taken from the history at a time: enough to pay for the lock, few enough to bound the chunk.
+/// Events taken from the history at a time: enough to pay for the lock.
 const BATCH: usize = 64;
+/// A chunk is sent once it has this many bytes, so that a watcher that does not read holds little more than one event.
+const CHUNK: usize = 256 << 10;
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// Kubernetes picks between half an hour and an hour; clients come back on their own.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
@@ -44,6 +48,7 @@ struct Watcher {
     stopping: tokio::sync::watch::Receiver<bool>,
     headers: Headers,
     done: bool,
+    _open: OpenWatch,
 }
 
 /// Whether the end of the initial objects is still to be told.
@@ -74,9 +79,11 @@ impl Core {
         };
         let streaming = matches!(call.query.get("sendInitialEvents"), Some("true" | "1"));
         if streaming && call.query.get("resourceVersionMatch") != Some("NotOlderThan") {
-            return Err(watch_options(
-                "resourceVersionMatch: Forbidden: resourceVersionMatch must be \"NotOlderThan\" when sendInitialEvents is set",
-            ));
+            let error = FieldError::forbidden(
+                "resourceVersionMatch",
+                "resourceVersionMatch must be \"NotOlderThan\" when sendInitialEvents is set",
+            );
+            return Err(Failure::invalid_options("ListOptions", &error));
         }
         if streaming && let Some(revision) = asked {
             self.wait_for(revision).await?;
@@ -121,6 +128,7 @@ impl Core {
             stopping: self.stopping.clone(),
             headers: Headers::Show,
             done: false,
+            _open: self.watches.open(&call.resource.plural),
             call,
         };
         Ok(Box::pin(stream::unfold(watcher, |mut watcher| async {
@@ -161,6 +169,9 @@ impl Watcher {
             if self.selector.matches(&object) {
                 self.put_object(chunk, "ADDED", &object);
             }
+            if chunk.len() >= CHUNK {
+                break;
+            }
         }
         if self.initial.is_empty() && self.initial_end == InitialEnd::Owed {
             self.initial_end = InitialEnd::Paid;
@@ -179,6 +190,10 @@ impl Watcher {
             Ok((events, revision)) => {
                 for event in events {
                     self.put_event(chunk, &event);
+                    self.revision = event.revision;
+                    if chunk.len() >= CHUNK {
+                        return;
+                    }
                 }
                 self.revision = self.revision.max(revision);
             }
@@ -259,9 +274,4 @@ impl Watcher {
             _ = bookmark => Next::Bookmark,
         }
     }
-}
-
-fn watch_options(why: &str) -> Failure {
-    let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {why}");
-    Failure::new(http::StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
 }

@@ -1,6 +1,7 @@
 //! Creating and changing objects: every write of an object's content goes through here.
 //!
-//! The order is that of Kubernetes: decode, prune, default, complete, validate, record the manager, commit.
+//! The order is that of Kubernetes: decode and prune, let admission change it, default, complete, validate, record the
+//! manager, let admission refuse it, commit.
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use super::call::Call;
 use super::checks::{check_versions, decode, validate};
 use super::status::{Answer, Failure};
 use super::{Core, metadata};
+use crate::admission::Operation;
 use crate::kinds::{Resource, definition, prepare};
 use crate::patch::{PatchError, check_identity, keep_times_if_unchanged, track_update};
 use crate::schema::{self, FieldError};
@@ -46,10 +48,20 @@ pub(crate) enum Tracking {
 }
 
 impl Core {
-    pub(crate) async fn create(&self, call: &Call, object: Value, tracking: Tracking) -> Answer<Done> {
+    pub(crate) async fn create(&self, call: &Call, mut object: Value, tracking: Tracking) -> Answer<Done> {
         let resource = &call.resource;
+        if resource.traits.terminating {
+            let message = "create not allowed while custom resource definition is terminating";
+            let failure = Failure::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message);
+            return Err(failure.about(resource, ""));
+        }
+        let mut warnings = decode(call, &mut object)?;
+        self.mutate(call, Operation::Create, None, &mut object, &mut warnings)
+            .await?;
         if call.dry_run()? {
-            let (object, warnings) = self.prepare_new(call, object, tracking)?;
+            let object = self.prepare_new(call, object, tracking, &mut warnings)?;
+            self.admit(call, Operation::Create, None, &object, &mut warnings)
+                .await?;
             if self
                 .store
                 .get(&call.key(metadata::text(&object, "name")))
@@ -64,7 +76,10 @@ impl Core {
             });
         }
         for attempt in 1.. {
-            let (object, warnings) = self.prepare_new(call, object.clone(), tracking)?;
+            let mut warnings = warnings.clone();
+            let object = self.prepare_new(call, object.clone(), tracking, &mut warnings)?;
+            self.admit(call, Operation::Create, None, &object, &mut warnings)
+                .await?;
             let name = metadata::text(&object, "name").to_owned();
             let generated = !metadata::text(&object, "generateName").is_empty();
             let write = Write {
@@ -93,10 +108,10 @@ impl Core {
         call: &Call,
         mut object: Value,
         tracking: Tracking,
-    ) -> Answer<(Value, Vec<String>)> {
+        warnings: &mut Vec<String>,
+    ) -> Answer<Value> {
         let resource = &call.resource;
         let namespace = call.namespace();
-        let warnings = decode(call, &mut object)?;
         let own = metadata::text(&object, "namespace");
         if !own.is_empty() && own != namespace {
             return Err(Failure::bad_request(
@@ -122,7 +137,7 @@ impl Core {
         }
         schema::default(&resource.schema, &mut object);
         prepare::complete(resource, &mut object, None);
-        validate(resource, &object, None)?;
+        warnings.extend(validate(resource, &object, None)?);
         self.check_escalation(call, &object, None)?;
         if tracking == Tracking::Update {
             track_update(
@@ -132,7 +147,7 @@ impl Core {
                 resource.typed(),
             );
         }
-        Ok((object, warnings))
+        Ok(object)
     }
 
     /// Objects are only created in namespaces that are there and stay.
@@ -162,6 +177,39 @@ impl Core {
         Ok(())
     }
 
+    /// Replaces an object, or creates it where the kind allows that.
+    pub(crate) async fn replace(&self, call: &Call) -> Answer<Done> {
+        let object = call.object()?;
+        loop {
+            let done = self.modify(call, Tracking::Update, |_| Ok(object.clone())).await;
+            match done {
+                Err(failure) if self.is_missing(call, &failure) && call.resource.traits.create_on_update => {}
+                done => return done,
+            }
+            self.authorize_place(call, "create")?;
+            let mut object = object.clone();
+            check_identity(&object, call.name(), call.place.namespace.as_deref()).map_err(patch_failure)?;
+            let metadata = metadata::of(&mut object);
+            metadata.insert("name".into(), call.name().into());
+            // The one it was read from is gone.
+            metadata.remove("resourceVersion");
+            match self.create(call, object, Tracking::Update).await {
+                Err(failure) if self.is_taken(call, &failure) => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// Whether a change failed because the object is not there; admission may say the same and mean something else.
+    pub(super) fn is_missing(&self, call: &Call, failure: &Failure) -> bool {
+        failure.code() == StatusCode::NOT_FOUND && self.store.get(&call.key(call.name())).is_none()
+    }
+
+    /// Whether a creation failed because another one came first.
+    pub(super) fn is_taken(&self, call: &Call, failure: &Failure) -> bool {
+        failure.reason() == "AlreadyExists" && self.store.get(&call.key(call.name())).is_some()
+    }
+
     /// Changes an object: `change` gets the live object as it is served and returns what it should be. Without a
     /// resourceVersion of the client's own the change is made again on the newer object when another write came first.
     pub(crate) async fn modify(
@@ -180,8 +228,12 @@ impl Core {
                 .ok_or_else(|| Failure::not_found(resource, name))?;
             let live = resource.served(stored.value());
             let mut object = change(&live)?;
-            let warnings = decode(call, &mut object)?;
-            self.prepare_changed(call, &live, &mut object, tracking)?;
+            let mut warnings = decode(call, &mut object)?;
+            self.mutate(call, Operation::Update, Some(&live), &mut object, &mut warnings)
+                .await?;
+            warnings.extend(self.prepare_changed(call, &live, &mut object, tracking)?);
+            self.admit(call, Operation::Update, Some(&live), &object, &mut warnings)
+                .await?;
             if object == live {
                 return Ok(Done {
                     code: StatusCode::OK,
@@ -230,11 +282,11 @@ impl Core {
         live: &Value,
         object: &mut Value,
         tracking: Tracking,
-    ) -> Answer<()> {
+    ) -> Answer<Vec<String>> {
         let resource = &call.resource;
         let name = call.name();
         check_identity(object, name, call.place.namespace.as_deref()).map_err(patch_failure)?;
-        check_versions(resource, name, live, object)?;
+        check_versions(call, live, object)?;
         if !call.namespace().is_empty() {
             metadata::of(object).insert("namespace".into(), call.namespace().into());
         }
@@ -257,7 +309,7 @@ impl Core {
             let generation = live["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
             metadata::of(&mut own).insert("generation".into(), generation.into());
         }
-        validate(resource, &own, Some(live))?;
+        let warnings = validate(resource, &own, Some(live))?;
         self.check_escalation(call, &own, Some(live))?;
         if tracking == Tracking::Update {
             track_update(
@@ -269,7 +321,7 @@ impl Core {
         }
         keep_times_if_unchanged(live, &mut own);
         *object = own;
-        Ok(())
+        Ok(warnings)
     }
 
     /// What follows from a write at once: a definition is served when its write is answered.
@@ -299,17 +351,12 @@ fn only_status(live: &Value, object: &Value) -> Value {
 
 /// Whether anything changed that `metadata.generation` counts.
 fn content_differs(resource: &Resource, live: &Value, object: &Value) -> bool {
-    let counted = |object: &Value| -> Option<Vec<(String, Value)>> {
-        let fields = object.as_object()?.iter();
-        let counts = |field: &str| field != "metadata" && !(resource.status && field == "status");
-        Some(
-            fields
-                .filter(|(field, _)| counts(field))
-                .map(|(field, value)| (field.clone(), value.clone()))
-                .collect(),
-        )
+    let counts = |field: &str| field != "metadata" && !(resource.status && field == "status");
+    let (Some(live), Some(object)) = (live.as_object(), object.as_object()) else {
+        return live != object;
     };
-    counted(live) != counted(object)
+    let of_live = live.iter().filter(|(field, _)| counts(field));
+    of_live.ne(object.iter().filter(|(field, _)| counts(field)))
 }
 
 /// Whether nothing holds an object that is being deleted.

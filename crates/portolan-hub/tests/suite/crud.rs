@@ -7,14 +7,14 @@ use super::*;
 
 #[tokio::test]
 async fn an_object_is_created_read_replaced_and_patched() {
-    let (hub, client) = hub().await;
+    let (server, client) = server().await;
     let api = config_maps(&client);
     let created = api
         .create(&PostParams::default(), &config_map("a", "1"))
         .await
         .unwrap();
     assert!(created.uid().is_some() && created.creation_timestamp().is_some());
-    assert_eq!(created.namespace().as_deref(), Some("default"));
+    assert_eq!(created.namespace().as_deref(), Some(server.namespace()));
 
     let mut object = api.get("a").await.unwrap();
     assert_eq!(object, created);
@@ -35,12 +35,11 @@ async fn an_object_is_created_read_replaced_and_patched() {
     let strategic = Patch::Strategic(json!({"metadata": {"finalizers": ["example.com/a"]}}));
     let patched = api.patch("a", &PatchParams::default(), &strategic).await.unwrap();
     assert_eq!(patched.finalizers(), ["example.com/a"]);
-    hub.stop().await;
 }
 
 #[tokio::test]
 async fn a_write_that_changes_nothing_is_not_written() {
-    let (_hub, client) = hub().await;
+    let (_server, client) = server().await;
     let api = config_maps(&client);
     let created = api
         .create(&PostParams::default(), &config_map("a", "1"))
@@ -53,7 +52,7 @@ async fn a_write_that_changes_nothing_is_not_written() {
 
 #[tokio::test]
 async fn lists_are_selected_and_paged_from_one_state() {
-    let (_hub, client) = hub().await;
+    let (_server, client) = server().await;
     let api = config_maps(&client);
     for i in 0..7 {
         let mut object = config_map(&format!("o{i}"), "x");
@@ -86,7 +85,7 @@ async fn lists_are_selected_and_paged_from_one_state() {
 
 #[tokio::test]
 async fn names_are_generated() {
-    let (_hub, client) = hub().await;
+    let (_server, client) = server().await;
     let object: ConfigMap = serde_json::from_value(json!({"metadata": {"generateName": "gen-"}})).unwrap();
     let a = config_maps(&client)
         .create(&PostParams::default(), &object)
@@ -102,7 +101,7 @@ async fn names_are_generated() {
 
 #[tokio::test]
 async fn a_dry_run_changes_nothing() {
-    let (_hub, client) = hub().await;
+    let (_server, client) = server().await;
     let api = config_maps(&client);
     let dry = PostParams {
         dry_run: true,
@@ -127,7 +126,7 @@ async fn a_dry_run_changes_nothing() {
 
 #[tokio::test]
 async fn built_in_kinds_complete_their_objects() {
-    let (_hub, client) = hub().await;
+    let (_server, client) = server().await;
     let secrets: Api<Secret> = Api::default_namespaced(client.clone());
     let secret: Secret =
         serde_json::from_value(json!({"metadata": {"name": "s"}, "stringData": {"a": "b"}})).unwrap();
@@ -143,11 +142,11 @@ async fn built_in_kinds_complete_their_objects() {
 
 #[tokio::test]
 async fn events_are_served_under_both_groups() {
-    let (_hub, client) = hub().await;
+    let (server, client) = server().await;
     let core: Api<k8s_openapi::api::core::v1::Event> = Api::default_namespaced(client.clone());
     let newer: Api<k8s_openapi::api::events::v1::Event> = Api::default_namespaced(client.clone());
     let event = json!({
-        "metadata": {"name": "e"}, "involvedObject": {"kind": "ConfigMap", "name": "a"}, "message": "hello", "reason": "Because",
+        "metadata": {"name": "e"}, "involvedObject": {"kind": "ConfigMap", "name": "a", "namespace": server.namespace()}, "message": "hello", "reason": "Because",
     });
     core.create(&PostParams::default(), &serde_json::from_value(event).unwrap())
         .await
@@ -166,7 +165,7 @@ async fn events_are_served_under_both_groups() {
 
 #[tokio::test]
 async fn server_side_apply_creates_owns_and_conflicts() {
-    let (_hub, client) = hub().await;
+    let (_server, client) = server().await;
     let api = config_maps(&client);
     let config = |value: &str| {
         Patch::Apply(
@@ -189,25 +188,6 @@ async fn server_side_apply_creates_owns_and_conflicts() {
         .await
         .unwrap();
     assert_eq!(forced.data.unwrap()["key"], "2");
-}
-
-#[tokio::test]
-async fn what_was_written_is_there_after_a_restart() {
-    let folder = tempfile::tempdir().unwrap();
-    let hub = Hub::builder().data(folder.path()).start().await.unwrap();
-    let client = Client::new(hub.service(), "default");
-    with_widgets(&client)
-        .await
-        .create(&PostParams::default(), &widget("w", json!({"size": 1})))
-        .await
-        .unwrap();
-    hub.stop().await;
-    let hub = Hub::builder().data(folder.path()).start().await.unwrap();
-    let client = Client::new(hub.service(), "default");
-    assert_eq!(
-        widget_api(&client, "v1").get("w").await.unwrap().data["spec"]["size"],
-        1
-    );
 }
 
 fn names(items: &[ConfigMap]) -> Vec<String> {

@@ -6,7 +6,7 @@ use super::*;
 
 #[tokio::test]
 async fn refusals_are_those_of_kubernetes() {
-    let (_hub, client) = hub().await;
+    let (_server, client) = server().await;
     let api = config_maps(&client);
     let status = refusal(api.get("a").await);
     assert_eq!(
@@ -46,85 +46,21 @@ async fn refusals_are_those_of_kubernetes() {
     let broken = Patch::Merge(json!({"metadata": {"labels": {"a": 1}}}));
     assert_eq!(
         refusal(api.patch("a", &PatchParams::default(), &broken).await).code,
-        400
+        422
     );
 }
 
 #[tokio::test]
-async fn bad_requests_get_their_codes() {
-    let (_hub, client) = hub().await;
-    let maps = "/api/v1/namespaces/default/configmaps";
-    let large = "x".repeat(4 << 20);
-    let cases = [
-        ("GET", "/apis/nowhere/v1/things", "application/json", "", 404),
-        (
-            "GET",
-            "/api/v1/namespaces/default/nothings",
-            "application/json",
-            "",
-            404,
-        ),
-        ("GET", "/nowhere", "application/json", "", 404),
-        ("POST", "/api/v1/configmaps", "application/json", "{}", 405),
-        ("PUT", maps, "application/json", "{}", 405),
-        ("POST", "/version", "application/json", "{}", 405),
-        ("POST", maps, "application/json", "{", 400),
-        ("POST", maps, "application/json", "[]", 400),
-        ("POST", maps, "text/plain", "{}", 415),
-        (
-            "POST",
-            maps,
-            "application/json",
-            r#"{"metadata":{"name":"a"},"data":{"a":1}}"#,
-            400,
-        ),
-        (
-            "POST",
-            maps,
-            "application/json",
-            r#"{"kind":"Secret","metadata":{"name":"a"}}"#,
-            400,
-        ),
-        ("POST", maps, "application/json", r#"{"metadata":{}}"#, 422),
-        ("POST", maps, "application/json", large.as_str(), 413),
-        ("GET", "/api/v1/configmaps?labelSelector=a%20b%20c", "", "", 400),
-        ("GET", "/api/v1/configmaps?fieldSelector=data.x=1", "", "", 400),
-        ("GET", "/api/v1/configmaps?limit=x", "", "", 400),
-        ("GET", "/api/v1/configmaps?continue=x", "", "", 400),
-        ("GET", "/api/v1/configmaps?resourceVersion=x", "", "", 400),
-        (
-            "GET",
-            "/api/v1/configmaps?resourceVersionMatch=Exact",
-            "",
-            "",
-            422,
-        ),
-        ("GET", "/api/v1/configmaps?%zz=1", "", "", 400),
-    ];
-    for (method, path, kind, body, expected) in cases {
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("content-type", kind);
-        let request = request
-            .body(kube::client::Body::from(body.as_bytes().to_vec()))
-            .unwrap();
-        let response = client.send(request).await.unwrap();
-        assert_eq!(response.status(), expected, "{method} {path} {:.60}", body);
-    }
-}
-
-#[tokio::test]
 async fn health_version_and_discovery_answer() {
-    let (_hub, client) = hub().await;
-    assert_eq!(client.apiserver_version().await.unwrap().minor, "33");
-    with_widgets(&client).await;
+    let (server, client) = server().await;
+    assert_eq!(client.apiserver_version().await.unwrap().major, "1");
+    with_widgets(&server).await;
     let discovery = kube::discovery::Discovery::new(client.clone())
         .run()
         .await
         .unwrap();
     let (resource, _) = discovery
-        .resolve_gvk(&GroupVersionKind::gvk("example.com", "v1", "Widget"))
+        .resolve_gvk(&GroupVersionKind::gvk(server.group(), "v1", "Widget"))
         .unwrap();
     assert_eq!(resource.plural, "widgets");
     for path in ["/healthz", "/readyz", "/livez"] {

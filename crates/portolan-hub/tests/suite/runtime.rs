@@ -10,9 +10,9 @@ use serde_json::json;
 
 use super::*;
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_controller_reconciles_what_is_created_and_changed() {
-    let (_hub, client) = hub().await;
+    let (_server, client) = server().await;
     let api = config_maps(&client);
     let reconcile = |object: Arc<ConfigMap>, client: Arc<Client>| async move {
         let patch =
@@ -53,21 +53,37 @@ async fn a_controller_reconciles_what_is_created_and_changed() {
     running.abort();
 }
 
-#[tokio::test]
-async fn a_reflector_follows_a_streamed_list() {
-    let (_hub, client) = hub().await;
-    let api = config_maps(&client);
+/// Lists through a reflector and follows a change.
+async fn reflect(api: Api<ConfigMap>, config: watcher::Config) {
     for i in 0..200 {
         api.create(&PostParams::default(), &config_map(&format!("o{i}"), "1"))
             .await
             .unwrap();
     }
     let (store, writer) = reflector::store();
-    let stream = watcher(api, watcher::Config::default().streaming_lists())
-        .reflect(writer)
-        .applied_objects();
+    let stream = watcher(api.clone(), config).reflect(writer).applied_objects();
     let follow = tokio::spawn(stream.for_each(|_| async {}));
     store.wait_until_ready().await.unwrap();
     assert_eq!(store.state().len(), 200);
+    api.delete("o7", &Default::default()).await.unwrap();
+    eventually("the reflector forgets what was deleted", async || {
+        store.state().len() == 199
+    })
+    .await;
     follow.abort();
+}
+
+#[tokio::test]
+async fn a_reflector_follows_a_list_of_pages() {
+    let (_server, client) = server().await;
+    reflect(config_maps(&client), watcher::Config::default().page_size(50)).await;
+}
+
+#[tokio::test]
+async fn a_reflector_follows_a_streamed_list() {
+    let (server, client) = server().await;
+    if server.lacks(Feature::StreamingLists) {
+        return;
+    }
+    reflect(config_maps(&client), watcher::Config::default().streaming_lists()).await;
 }

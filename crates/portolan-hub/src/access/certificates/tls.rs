@@ -33,6 +33,13 @@ impl ServingCertificate {
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = key;
         Ok(())
     }
+
+    /// The certificate new connections are served with.
+    #[cfg(test)]
+    pub(crate) fn leaf(&self) -> Vec<u8> {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        current.cert[0].to_vec()
+    }
 }
 
 impl fmt::Debug for ServingCertificate {

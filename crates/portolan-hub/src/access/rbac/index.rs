@@ -125,11 +125,13 @@ impl Rbac {
             .collect()
     }
 
-    /// The rules that `aggregationRule` gathers for a ClusterRole, for the controller that writes them into the object;
-    /// `None` where the role does not exist or gathers nothing.
-    pub(crate) fn aggregated_rules(&self, name: &str) -> Option<Vec<Value>> {
-        let role = self.cluster_roles.get(name).filter(|role| role.is_aggregated())?;
-        Some(role.effective.iter().map(PolicyRule::to_json).collect())
+    /// The ClusterRoles that gather rules of others, and what they gather, for who writes that into the objects.
+    pub(crate) fn aggregated(&self) -> impl Iterator<Item = (&str, Vec<Value>)> {
+        let roles = self.cluster_roles.iter().filter(|(_, role)| role.is_aggregated());
+        roles.map(|(name, role)| {
+            let rules = role.effective.iter().map(PolicyRule::to_json);
+            (name.as_str(), rules.collect())
+        })
     }
 
     /// The rules of a role a binding in `namespace` can refer to.

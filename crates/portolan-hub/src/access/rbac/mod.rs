@@ -19,12 +19,9 @@ mod rule;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use binding::{Binding, Subject};
 pub(crate) use bootstrap::bootstrap;
-pub(crate) use escalation::Escalation;
 pub(crate) use index::{Kind, Rbac};
-pub(crate) use request::{Decision, Denial, Reason, Request, Target};
-pub(crate) use rule::PolicyRule;
+pub(crate) use request::{Decision, Request, Target};
 
 /// The API group of roles and bindings.
 pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";

@@ -163,6 +163,25 @@ pub(crate) fn self_subject_review(identity: &Identity) -> Value {
     })
 }
 
+/// Answers a TokenReview: whose token is this?
+pub(crate) fn token_review(review: &Value, bearer: impl Fn(&str) -> Option<Identity>) -> Value {
+    let token = review
+        .pointer("/spec/token")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let status = match Some(token).filter(|token| !token.is_empty()).and_then(bearer) {
+        Some(identity) => json!({"authenticated": true, "user": user_info(&identity)}),
+        None => json!({"user": {}, "error": "invalid bearer token"}),
+    };
+    json!({
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenReview",
+        "metadata": {},
+        "spec": review.get("spec").cloned().unwrap_or_else(|| json!({})),
+        "status": status,
+    })
+}
+
 /// A user as `UserInfo`, without what is empty.
 pub(crate) fn user_info(identity: &Identity) -> Value {
     let mut info = Map::new();

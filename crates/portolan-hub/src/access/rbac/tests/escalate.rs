@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::access::rbac::escalation::Escalation;
 
 fn rbac() -> Rbac {
     let mut objects = bootstrap();

@@ -47,6 +47,13 @@ fn binding(namespace: &str, name: &str, role: &str, subjects: &[&str]) -> Value 
     })
 }
 
+/// What a role gathers of others, if it gathers.
+fn aggregated_rules(rbac: &Rbac, name: &str) -> Option<Vec<Value>> {
+    rbac.aggregated()
+        .find(|(other, _)| *other == name)
+        .map(|(_, rules)| rules)
+}
+
 fn user(name: &str) -> Identity {
     Identity::authenticated(name, [""; 0])
 }

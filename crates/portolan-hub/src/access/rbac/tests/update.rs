@@ -81,8 +81,8 @@ fn a_role_gathers_the_rules_of_the_roles_it_selects() {
         rule("get", "", "both"),
         rule("get", "", "b"),
     ];
-    assert_eq!(rbac.aggregated_rules("sum"), Some(expected.to_vec()));
-    assert_eq!(rbac.aggregated_rules("a"), None);
+    assert_eq!(aggregated_rules(&rbac, "sum"), Some(expected.to_vec()));
+    assert_eq!(aggregated_rules(&rbac, "a"), None);
     rbac.apply(&labelled("b", "elsewhere", json!([rule("get", "", "b")])));
     assert!(!allowed(&rbac, "get b"));
     rbac.remove(Kind::ClusterRole, "", "a");
@@ -98,7 +98,7 @@ fn roles_that_gather_each_other_in_a_circle_end_up_with_the_same() {
     ]);
     let expected = Some(vec![rule("get", "", "leaf")]);
     assert_eq!(
-        (rbac.aggregated_rules("one"), rbac.aggregated_rules("two")),
+        (aggregated_rules(&rbac, "one"), aggregated_rules(&rbac, "two")),
         (expected.clone(), expected)
     );
 }
@@ -134,7 +134,7 @@ fn selectors_can_use_expressions() {
             leaf,
             gathering("sum", "none", json!({"matchExpressions": [expression]})),
         ]);
-        let gathered = rbac.aggregated_rules("sum").unwrap();
+        let gathered = aggregated_rules(&rbac, "sum").unwrap();
         assert_eq!(!gathered.is_empty(), matches, "{expression}");
     }
 }

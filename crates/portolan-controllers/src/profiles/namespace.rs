@@ -1,0 +1,220 @@
+//! One namespace with profiles, and what is to become of each of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::board::Standing;
+use super::content::{Observed, Owner};
+use super::message::{Key, Removal, Write};
+use super::spaces::{Bound, Spaces};
+use super::state::Cluster;
+use super::{GRACE, LONGEST_HOLD};
+use crate::upkeep::{Decision, backoff};
+
+#[derive(Debug, Default)]
+pub(super) struct Namespace {
+    pub(super) bound: Bound,
+    /// It cannot be told who belongs to one of the sets, so no profile is deleted.
+    pub(super) doubtful: bool,
+    pub(super) entries: BTreeMap<Arc<str>, Entry>,
+    /// The server takes no profile in this namespace: it is going, or it is not allowed.
+    pub(super) held_back: Option<HeldBack>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeldBack {
+    times: u32,
+    until: Timestamp,
+}
+
+/// One profile, wanted or there or both.
+#[derive(Debug, Default)]
+pub(super) struct Entry {
+    pub(super) wanted: bool,
+    pub(super) observed: Option<Observed>,
+    /// The server does not accept what we would write.
+    pub(super) refused: bool,
+    unwanted_since: Option<Timestamp>,
+    /// How often it was deleted by somebody else while it was wanted, and when it may come back.
+    lost: u32,
+    back_at: Option<Timestamp>,
+}
+
+impl Namespace {
+    pub(super) fn wants(&self, spaces: &Spaces, cluster: &Cluster) -> bool {
+        !cluster.deleting && spaces.has(&self.bound, &cluster.labels)
+    }
+
+    /// Takes note whether a cluster is wanted here. Whether its profile is to be looked at.
+    pub(super) fn place(&mut self, name: &Arc<str>, wanted: bool) -> bool {
+        match self.entries.get_mut(name) {
+            None if !wanted => false,
+            None => {
+                self.entries.insert(
+                    name.clone(),
+                    Entry {
+                        wanted,
+                        ..Entry::default()
+                    },
+                );
+                true
+            }
+            Some(entry) => {
+                entry.wanted = wanted;
+                if wanted {
+                    entry.unwanted_since = None;
+                } else if entry.observed.is_none() {
+                    self.entries.remove(name);
+                }
+                true
+            }
+        }
+    }
+
+    /// Somebody deleted the profile, or we did.
+    pub(super) fn lose(&mut self, name: &Arc<str>) {
+        let Some(entry) = self.entries.get_mut(name) else {
+            return;
+        };
+        let lost = entry.observed.take();
+        if !entry.wanted {
+            self.entries.remove(name);
+        } else if lost.is_some_and(|lost| lost.owner == Owner::Portolan) {
+            entry.lost += 1;
+        }
+    }
+
+    /// We deleted the profile.
+    pub(super) fn removed(&mut self, name: &Arc<str>) {
+        if let Some(entry) = self.entries.get_mut(name) {
+            entry.observed = None;
+            entry.unwanted_since = None;
+            if !entry.wanted {
+                self.entries.remove(name);
+            }
+        }
+    }
+
+    /// The server took no profile here. Whether that is news; failures of writes that were under way together count once.
+    pub(super) fn hold_back(&mut self, now: Timestamp, longest: Duration) -> bool {
+        if self.held_back.is_some_and(|held| held.until > now) {
+            return false;
+        }
+        let times = self.held_back.map_or(0, |held| held.times) + 1;
+        self.held_back = Some(HeldBack {
+            times,
+            until: now + backoff(times, longest),
+        });
+        times == 1
+    }
+
+    pub(super) fn standing(&self, name: &Arc<str>) -> Option<Standing> {
+        let entry = self.entries.get(name)?;
+        match &entry.observed {
+            Some(_) => Some(Standing::Settled),
+            None if !entry.wanted => None,
+            None if entry.refused || self.held_back.is_some() => Some(Standing::Settled),
+            None => Some(Standing::Expected),
+        }
+    }
+
+    pub(super) fn decide(
+        &mut self,
+        key: &Key,
+        cluster: Option<&Cluster>,
+        now: Timestamp,
+        longest_backoff: Duration,
+    ) -> Decision<Write> {
+        let Some(entry) = self.entries.get_mut(&key.1) else {
+            return Decision::Nothing;
+        };
+        let content = cluster
+            .filter(|_| entry.wanted)
+            .map(|cluster| cluster.content.clone());
+        match (&entry.observed, content) {
+            (None, None) => Decision::Nothing,
+            (None, Some(content)) => {
+                if let Some(held) = self.held_back.filter(|held| held.until > now) {
+                    return Decision::Later(held.until);
+                }
+                if let Some(at) = entry.comes_back(key, now, longest_backoff) {
+                    return Decision::Later(at);
+                }
+                Decision::Write(Write::Create {
+                    key: key.clone(),
+                    content,
+                })
+            }
+            (Some(observed), _) if observed.owner == Owner::SomebodyElse || observed.deleting => {
+                Decision::Nothing
+            }
+            (Some(observed), Some(content)) if observed.metadata != content.metadata => {
+                Decision::Write(Write::Metadata {
+                    key: key.clone(),
+                    version: observed.version.clone(),
+                    content,
+                })
+            }
+            (Some(observed), Some(content)) if observed.status != content.status => {
+                Decision::Write(Write::Status {
+                    key: key.clone(),
+                    content,
+                })
+            }
+            (Some(_), Some(_)) => Decision::Nothing,
+            (Some(_), None) if self.doubtful => Decision::Nothing,
+            (Some(observed), None) => {
+                let since = *entry.unwanted_since.get_or_insert(now);
+                if now < since + GRACE {
+                    return Decision::Later(since + GRACE);
+                }
+                let removal = Removal {
+                    name: key.1.clone(),
+                    version: observed.version.clone(),
+                    unconditional: now >= since + LONGEST_HOLD,
+                };
+                Decision::Write(Write::Remove {
+                    namespace: key.0.clone(),
+                    profiles: vec![removal],
+                })
+            }
+        }
+    }
+}
+
+impl Entry {
+    /// Takes note of what is there, unless something later is known. Whether it was news.
+    pub(super) fn observe(&mut self, observed: Observed) -> bool {
+        if self
+            .observed
+            .as_ref()
+            .is_some_and(|before| observed.version.is_before(&before.version))
+        {
+            return false;
+        }
+        self.observed = Some(observed);
+        self.refused = false;
+        self.back_at = None;
+        true
+    }
+
+    /// When a profile that others delete may come back: at once the first time, then slower and slower.
+    fn comes_back(&mut self, key: &Key, now: Timestamp, longest: Duration) -> Option<Timestamp> {
+        if self.lost < 2 {
+            return None;
+        }
+        let at = *self.back_at.get_or_insert_with(|| {
+            tracing::warn!(
+                namespace = &*key.0,
+                name = &*key.1,
+                times = self.lost,
+                "somebody keeps deleting a ClusterProfile that is published from its ManagedCluster"
+            );
+            now + backoff(self.lost, longest)
+        });
+        (at > now).then_some(at)
+    }
+}

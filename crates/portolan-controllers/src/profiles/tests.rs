@@ -1,0 +1,7 @@
+mod content;
+mod fixture;
+mod history;
+mod hub;
+mod lifecycle;
+mod trouble;
+mod waiting;

@@ -1,0 +1,214 @@
+//! Carries out what the state decided.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use kube::Client;
+use kube::api::{Api, DeleteParams, ListParams, Patch, Preconditions};
+use portolan_api::multicluster::{ClusterProfile, PlacementDecision};
+
+use super::content::Content;
+use super::message::{Input, Key, Outcome, Removal, Write};
+use crate::upkeep::{Failure, Pace, creating, patching};
+
+const PROFILES: &str = "clusterprofiles";
+
+/// Slices that are read at a time when it is asked whether they refer to profiles.
+const PAGE: u32 = 250;
+
+/// Sends the requests of one write and says how it ended. `shared` says that slices of all namespaces may refer to a
+/// profile.
+pub(super) async fn carry_out(client: Client, pace: Pace, shared: bool, write: Write) -> Input {
+    let sender = Sender { client, pace };
+    let endings = match write {
+        Write::Create { key, content } => {
+            let outcome = sender.create(&key, &content).await;
+            vec![(key, outcome)]
+        }
+        Write::Metadata {
+            key,
+            version,
+            content,
+        } => {
+            let (api, patch) = (sender.api(&key.0), Patch::Merge(content.metadata_patch(&version)));
+            let sent = async { api.patch(&key.1, &patching(), &patch).await };
+            let outcome = match sender.request("patch", PROFILES, &key, sent).await {
+                Ok(profile) => Outcome::Shown(Arc::new(profile)),
+                Err(failure) => Outcome::Failed(failure),
+            };
+            vec![(key, outcome)]
+        }
+        Write::Status { key, content } => {
+            let outcome = sender.status(&key, &content).await;
+            vec![(key, outcome)]
+        }
+        Write::Remove { namespace, profiles } => sender.remove(&namespace, profiles, shared).await,
+    };
+    Input::Ended {
+        at: sender.pace.clock.now(),
+        endings,
+    }
+}
+
+/// A profile as people write it.
+struct Named<'a>(&'a Key);
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.0.0, self.0.1)
+    }
+}
+
+struct Sender {
+    client: Client,
+    pace: Pace,
+}
+
+impl Sender {
+    fn api(&self, namespace: &str) -> Api<ClusterProfile> {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+
+    async fn request<T>(
+        &self,
+        verb: &'static str,
+        resource: &'static str,
+        key: &Key,
+        request: impl Future<Output = kube::Result<T>>,
+    ) -> Result<T, Failure> {
+        self.pace.request(verb, resource, Named(key), request).await
+    }
+
+    async fn create(&self, key: &Key, content: &Content) -> Outcome {
+        let profile = content.profile(&key.0);
+        let api = self.api(&key.0);
+        let sent = async { api.create(&creating(), &profile).await };
+        match self.request("create", PROFILES, key, sent).await {
+            Ok(created) => self.patch_status(key, content, created).await,
+            Err(failure) => Outcome::Failed(failure),
+        }
+    }
+
+    /// Reads the profile first: conditions of others have to stay, and are not kept in memory.
+    async fn status(&self, key: &Key, content: &Content) -> Outcome {
+        let sent = async { self.api(&key.0).get(&key.1).await };
+        match self.request("get", PROFILES, key, sent).await {
+            Ok(profile) => self.patch_status(key, content, profile).await,
+            Err(failure) => Outcome::Failed(failure),
+        }
+    }
+
+    async fn patch_status(&self, key: &Key, content: &Content, profile: ClusterProfile) -> Outcome {
+        let Some(patch) = content.status_patch(&profile) else {
+            return Outcome::Shown(Arc::new(profile));
+        };
+        let (api, patch) = (self.api(&key.0), Patch::Merge(patch));
+        let sent = async { api.patch_status(&key.1, &patching(), &patch).await };
+        match self.request("patch", "clusterprofiles/status", key, sent).await {
+            Ok(profile) => Outcome::Shown(Arc::new(profile)),
+            Err(failure) => Outcome::Begun(Arc::new(profile), failure),
+        }
+    }
+
+    async fn remove(
+        &self,
+        namespace: &Arc<str>,
+        profiles: Vec<Removal>,
+        shared: bool,
+    ) -> Vec<(Key, Outcome)> {
+        let asked: BTreeSet<&str> = profiles
+            .iter()
+            .filter(|profile| !profile.unconditional)
+            .map(|profile| &*profile.name)
+            .collect();
+        let referenced = match asked.is_empty() {
+            true => Ok(BTreeSet::new()),
+            false => self.still_referenced(namespace, &asked, shared).await,
+        };
+        let mut endings = Vec::with_capacity(profiles.len());
+        for profile in profiles {
+            let key: Key = (namespace.clone(), profile.name.clone());
+            let outcome = match &referenced {
+                Ok(names) if !profile.unconditional && names.contains(&*key.1) => Outcome::Held,
+                Err(failure) if !profile.unconditional => Outcome::Failed(*failure),
+                _ => self.delete(&key, &profile).await,
+            };
+            endings.push((key, outcome));
+        }
+        endings
+    }
+
+    async fn delete(&self, key: &Key, profile: &Removal) -> Outcome {
+        if profile.unconditional {
+            tracing::warn!(
+                namespace = &*key.0,
+                name = &*key.1,
+                "deleting a ClusterProfile whose cluster left, although decision slices may still refer to it"
+            );
+        }
+        // A profile that changed since is looked at again before it goes.
+        let unchanged = DeleteParams::default().preconditions(Preconditions {
+            resource_version: Some(profile.version.as_str().to_owned()),
+            uid: None,
+        });
+        let sent = async {
+            match self.api(&key.0).delete(&key.1, &unchanged).await {
+                Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+                other => other.map(drop),
+            }
+        };
+        match self.request("delete", PROFILES, key, sent).await {
+            Ok(()) => Outcome::Removed,
+            Err(failure) => Outcome::Failed(failure),
+        }
+    }
+
+    /// Which of the profiles a decision slice refers to. Asked of the server when it matters instead of remembered all
+    /// the time: a large hub has millions of references.
+    async fn still_referenced(
+        &self,
+        namespace: &str,
+        names: &BTreeSet<&str>,
+        shared: bool,
+    ) -> Result<BTreeSet<Box<str>>, Failure> {
+        let slices: Api<PlacementDecision> = match shared {
+            true => Api::all(self.client.clone()),
+            false => Api::namespaced(self.client.clone(), namespace),
+        };
+        let mut referenced = BTreeSet::new();
+        let mut page = ListParams::default().limit(PAGE);
+        loop {
+            let sent = async {
+                match slices.list(&page).await {
+                    // Nothing refers to anything by a kind that is not there.
+                    Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+                    other => other.map(Some),
+                }
+            };
+            let Some(listed) = self
+                .pace
+                .request("list", "placementdecisions", namespace, sent)
+                .await?
+            else {
+                return Ok(referenced);
+            };
+            for slice in &listed.items {
+                let home = slice.metadata.namespace.as_deref().unwrap_or_default();
+                let references = slice
+                    .decisions
+                    .iter()
+                    .filter_map(|decision| decision.profile(home));
+                referenced.extend(
+                    references
+                        .filter(|(space, name)| *space == namespace && names.contains(name))
+                        .map(|(_, name)| Box::from(name)),
+                );
+            }
+            match listed.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => page.continue_token = Some(token),
+                None => return Ok(referenced),
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! ManagedClusters: availability taints and the default cluster set.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use portolan_api::cluster::{ManagedCluster, Taint, TaintEffect};
+use portolan_api::labels::{conditions, ocm};
+
+use crate::upkeep::{Labels, Version};
+
+/// What is known about a ManagedCluster.
+#[derive(Clone, Debug)]
+pub(super) struct Cluster {
+    pub(super) version: Version,
+    pub(super) labels: Labels,
+    deleting: bool,
+    availability: Availability,
+    taints: Box<[Taint]>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Availability {
+    Available,
+    Unavailable,
+    /// Unknown, or never reported.
+    Unreachable,
+}
+
+/// What a ManagedCluster lacks.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ClusterChange {
+    /// It belongs to no exclusive set, and to `default` therefore.
+    pub(crate) join_default_set: bool,
+    /// All taints as they should be, when they are not.
+    pub(crate) taints: Option<Vec<Taint>>,
+}
+
+impl Cluster {
+    pub(super) fn of(object: &ManagedCluster) -> Cluster {
+        let status = object.status.as_ref();
+        Cluster {
+            version: Version::of(&object.metadata),
+            labels: Labels::new(object.metadata.labels.as_ref()),
+            deleting: object.metadata.deletion_timestamp.is_some(),
+            availability: availability(status.map_or(&[], |status| &status.conditions)),
+            taints: object.spec.taints.as_slice().into(),
+        }
+    }
+
+    /// Whether nothing is to be changed.
+    pub(super) fn is_settled(&self) -> bool {
+        // The time only goes into what is changed, not into whether.
+        self.change(Timestamp::UNIX_EPOCH).is_none()
+    }
+
+    /// What is to be changed, if anything.
+    pub(super) fn change(&self, now: Timestamp) -> Option<ClusterChange> {
+        if self.deleting {
+            return None;
+        }
+        let change = ClusterChange {
+            join_default_set: self.labels.get(ocm::CLUSTER_SET).unwrap_or_default().is_empty(),
+            taints: self.wanted_taints(now),
+        };
+        (change.join_default_set || change.taints.is_some()).then_some(change)
+    }
+
+    fn wanted_taints(&self, now: Timestamp) -> Option<Vec<Taint>> {
+        let (wanted, unwanted): (Option<&str>, &[&str]) = match self.availability {
+            Availability::Available => (None, &[ocm::TAINT_UNAVAILABLE, ocm::TAINT_UNREACHABLE]),
+            Availability::Unavailable => (Some(ocm::TAINT_UNAVAILABLE), &[ocm::TAINT_UNREACHABLE]),
+            Availability::Unreachable => (Some(ocm::TAINT_UNREACHABLE), &[ocm::TAINT_UNAVAILABLE]),
+        };
+        let missing = wanted.filter(|key| !self.taints.iter().any(|taint| is_ours(taint, key)));
+        let in_place = |taint: &&Taint| !unwanted.iter().any(|key| is_ours(taint, key));
+        if missing.is_none() && self.taints.iter().all(|taint| in_place(&taint)) {
+            return None;
+        }
+        let kept = self.taints.iter().filter(in_place).cloned();
+        let added = missing.map(|key| Taint {
+            key: key.to_owned(),
+            value: None,
+            effect: TaintEffect::NoSelect,
+            time_added: Some(Time(now)),
+        });
+        Some(kept.chain(added).collect())
+    }
+}
+
+fn availability(conditions: &[Condition]) -> Availability {
+    let available = conditions
+        .iter()
+        .find(|condition| condition.type_ == conditions::AVAILABLE)
+        .map(|condition| condition.status.as_str());
+    match available {
+        Some("True") => Availability::Available,
+        Some("False") => Availability::Unavailable,
+        _ => Availability::Unreachable,
+    }
+}
+
+/// A taint with the same key that somebody gave a value or another effect is somebody's, not ours.
+fn is_ours(taint: &Taint, key: &str) -> bool {
+    taint.key == key
+        && taint.effect == TaintEffect::NoSelect
+        && taint.value.as_deref().unwrap_or_default().is_empty()
+}

@@ -1,0 +1,76 @@
+//! What OCM's registration controllers do, for a hub without them.
+//!
+//! * The built-in ManagedClusterSets `default` and `global` exist; their selectors are put right unless the set is
+//!   annotated `cluster.open-cluster-management.io/autoupdate: "false"`.
+//! * A ManagedCluster without a cluster set label, or with an empty one, gets `default`. OCM does this when the
+//!   object is admitted; here it follows a moment later.
+//! * ManagedClusterSets carry `ClusterSetEmpty`, with the number of their clusters. A change of the number alone is
+//!   written once a second at most, so that a fleet that registers does not cost a write per cluster.
+//! * ManagedClusterSetBindings carry `Bound`. Which set is bound goes by the binding's name, as scheduling does.
+//! * ManagedClusters carry the taint `unreachable` or `unavailable` after their Available condition. Other taints,
+//!   also such with the same key and another value or effect, stay what and where they are.
+//!
+//! It never deletes anything, and leaves objects alone that are being deleted.
+
+mod clusters;
+mod sets;
+mod state;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use kube::Client;
+use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
+use tokio::sync::mpsc;
+
+use crate::settings::Settings;
+use crate::upkeep::{self, Pace};
+use crate::watch::Feed;
+
+use state::{Input, State};
+
+/// Messages between the watches and the state. Small, because a message may hold a whole object.
+const CHANNEL: usize = 256;
+
+/// Looks after sets, bindings and availability taints.
+pub(crate) struct Registration {
+    client: Client,
+    state: State,
+    inputs: mpsc::Receiver<Input>,
+    pace: Pace,
+}
+
+/// What [`Registration`] wants to hear. It ends when all of them are dropped.
+pub(crate) struct Feeds {
+    pub(crate) clusters: Feed<ManagedCluster>,
+    pub(crate) sets: Feed<ManagedClusterSet>,
+    pub(crate) bindings: Feed<ManagedClusterSetBinding>,
+}
+
+impl Registration {
+    /// Registration through `client`.
+    pub(crate) fn new(client: Client, settings: &Settings, pace: Pace) -> (Registration, Feeds) {
+        let (sender, inputs) = mpsc::channel(CHANNEL);
+        let feeds = Feeds {
+            clusters: Feed::new(sender.clone(), Input::Cluster),
+            sets: Feed::new(sender.clone(), Input::Set),
+            bindings: Feed::new(sender, Input::Binding),
+        };
+        let registration = Registration {
+            client,
+            state: State::new(settings.longest_backoff),
+            inputs,
+            pace,
+        };
+        (registration, feeds)
+    }
+
+    /// Runs until the feeds are dropped.
+    pub(crate) async fn run(self) {
+        let (client, pace) = (self.client, self.pace.clone());
+        upkeep::keep(self.state, self.inputs, self.pace, move |write| {
+            write::carry_out(client.clone(), pace.clone(), write)
+        })
+        .await;
+    }
+}

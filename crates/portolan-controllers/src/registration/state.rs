@@ -1,0 +1,319 @@
+//! What registration knows, and what is to be written because of it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
+use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
+
+use super::clusters::{Cluster, ClusterChange};
+use super::sets::{self, Binding, Set};
+use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Membership, Queue, Version};
+use crate::watch::Delta;
+
+/// What the state hears.
+#[derive(Debug)]
+pub(crate) enum Input {
+    Cluster(Delta<ManagedCluster>),
+    Set(Delta<ManagedClusterSet>),
+    Binding(Delta<ManagedClusterSetBinding>),
+    /// A write ended.
+    Ended {
+        target: Target,
+        at: Timestamp,
+        result: Result<Answer, Failure>,
+    },
+}
+
+/// The object as the server answered.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    Cluster(Arc<ManagedCluster>),
+    Set(Arc<ManagedClusterSet>),
+    Binding(Arc<ManagedClusterSetBinding>),
+}
+
+/// What a write is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Target {
+    Set(String),
+    Binding(String, String),
+    Cluster(Arc<str>),
+}
+
+/// One write. Each but a creation carries the version that it was derived from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Write {
+    CreateSet {
+        name: String,
+    },
+    RepairSet {
+        name: String,
+        version: Version,
+    },
+    SetStatus {
+        name: String,
+        version: Version,
+        conditions: Vec<Condition>,
+    },
+    BindingStatus {
+        namespace: String,
+        name: String,
+        version: Version,
+        conditions: Vec<Condition>,
+    },
+    Cluster {
+        name: Arc<str>,
+        version: Version,
+        change: ClusterChange,
+    },
+}
+
+/// Clusters, sets and bindings, as far as registration looks at them.
+#[derive(Debug)]
+pub(crate) struct State {
+    known: Known,
+    clusters: HashMap<Arc<str>, Cluster>,
+    sets: BTreeMap<String, Set>,
+    bindings: BTreeMap<(String, String), Binding>,
+    queue: Queue<Target>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    clusters: Knowledge,
+    sets: Knowledge,
+    bindings: Knowledge,
+}
+
+impl State {
+    pub(crate) fn new(longest_backoff: Duration) -> State {
+        let mut queue = Queue::new(longest_backoff);
+        for name in sets::BUILT_IN {
+            queue.touch(Target::Set(name.to_owned()));
+        }
+        State {
+            known: Known::default(),
+            clusters: HashMap::new(),
+            sets: BTreeMap::new(),
+            bindings: BTreeMap::new(),
+            queue,
+        }
+    }
+
+    fn cluster_applied(&mut self, object: &ManagedCluster) {
+        let name = name_of(&object.metadata);
+        let cluster = Cluster::of(object);
+        let before = self.clusters.get(name);
+        if before.is_some_and(|before| cluster.version.is_before(&before.version)) {
+            return;
+        }
+        // Most of what is heard of a cluster are heartbeats.
+        if before.is_none_or(|before| before.labels != cluster.labels) {
+            for (set_name, set) in &mut self.sets {
+                let was = before.is_some_and(|before| set.membership.has(&before.labels));
+                let is = set.membership.has(&cluster.labels);
+                if was != is {
+                    set.members = if is {
+                        set.members + 1
+                    } else {
+                        set.members.saturating_sub(1)
+                    };
+                    self.queue.touch(Target::Set(set_name.clone()));
+                }
+            }
+        }
+        let name = match self.clusters.get_key_value(name) {
+            Some((name, _)) => name.clone(),
+            None => name.into(),
+        };
+        if !cluster.is_settled() {
+            self.queue.touch(Target::Cluster(name.clone()));
+        }
+        self.clusters.insert(name, cluster);
+    }
+
+    fn cluster_gone(&mut self, name: &str) {
+        let Some((name, cluster)) = self.clusters.remove_entry(name) else {
+            return;
+        };
+        for (set_name, set) in &mut self.sets {
+            if set.membership.has(&cluster.labels) {
+                set.members = set.members.saturating_sub(1);
+                self.queue.touch(Target::Set(set_name.clone()));
+            }
+        }
+        self.queue.gone(Target::Cluster(name));
+    }
+
+    fn set_applied(&mut self, object: &ManagedClusterSet) {
+        let name = name_of(&object.metadata);
+        let before = self.sets.get(name);
+        let mut set = Set::of(object, before);
+        if before.is_some_and(|before| set.version.is_before(&before.version)) {
+            return;
+        }
+        if before.is_none_or(|before| before.membership != set.membership) {
+            let clusters = self.clusters.values();
+            set.members = clusters
+                .filter(|cluster| set.membership.has(&cluster.labels))
+                .count();
+            if let Membership::Invalid(problem) = &set.membership {
+                tracing::warn!(set = name, %problem, "it cannot be told which clusters the ManagedClusterSet has");
+            }
+        }
+        let is_new = before.is_none();
+        self.sets.insert(name.to_owned(), set);
+        self.queue.touch(Target::Set(name.to_owned()));
+        if is_new {
+            self.touch_bindings(name);
+        }
+    }
+
+    fn set_gone(&mut self, name: &str) {
+        self.sets.remove(name);
+        self.queue.gone(Target::Set(name.to_owned()));
+        self.touch_bindings(name);
+    }
+
+    fn touch_bindings(&mut self, set: &str) {
+        for (namespace, name) in self.bindings.keys().filter(|(_, name)| name == set) {
+            self.queue.touch(Target::Binding(namespace.clone(), name.clone()));
+        }
+    }
+
+    fn binding_applied(&mut self, object: &ManagedClusterSetBinding) {
+        let key = (
+            object.metadata.namespace.clone().unwrap_or_default(),
+            name_of(&object.metadata).to_owned(),
+        );
+        let binding = Binding::of(object);
+        if self
+            .bindings
+            .get(&key)
+            .is_some_and(|before| binding.version.is_before(&before.version))
+        {
+            return;
+        }
+        self.queue.touch(Target::Binding(key.0.clone(), key.1.clone()));
+        self.bindings.insert(key, binding);
+    }
+
+    fn ended(&mut self, target: Target, at: Timestamp, result: Result<Answer, Failure>) {
+        let Ok(answer) = result else {
+            self.queue.failed(&target, at);
+            return;
+        };
+        if !self.queue.succeeded(&target) {
+            return;
+        }
+        match answer {
+            Answer::Cluster(object) => self.cluster_applied(&object),
+            Answer::Set(object) => self.set_applied(&object),
+            Answer::Binding(object) => self.binding_applied(&object),
+        }
+    }
+
+    /// Everything is looked at that waited for a kind to be known.
+    fn touch_all(&mut self) {
+        for name in self.sets.keys().map(String::as_str).chain(sets::BUILT_IN) {
+            self.queue.touch(Target::Set(name.to_owned()));
+        }
+        for (namespace, name) in self.bindings.keys() {
+            self.queue.touch(Target::Binding(namespace.clone(), name.clone()));
+        }
+        for (name, cluster) in &self.clusters {
+            if !cluster.is_settled() {
+                self.queue.touch(Target::Cluster(name.clone()));
+            }
+        }
+    }
+}
+
+impl Keeper for State {
+    type Input = Input;
+    type Write = Write;
+
+    fn handle(&mut self, input: Input) {
+        match &input {
+            Input::Cluster(delta) => self.known.clusters.after(delta),
+            Input::Set(delta) => self.known.sets.after(delta),
+            Input::Binding(delta) => self.known.bindings.after(delta),
+            Input::Ended { .. } => {}
+        }
+        match input {
+            Input::Cluster(Delta::Applied(object)) => self.cluster_applied(&object),
+            Input::Cluster(Delta::Deleted(key)) => self.cluster_gone(&key.name),
+            Input::Set(Delta::Applied(object)) => self.set_applied(&object),
+            Input::Set(Delta::Deleted(key)) => self.set_gone(&key.name),
+            Input::Binding(Delta::Applied(object)) => self.binding_applied(&object),
+            Input::Binding(Delta::Deleted(key)) => {
+                let key = (key.namespace, key.name);
+                self.bindings.remove(&key);
+                self.queue.gone(Target::Binding(key.0, key.1));
+            }
+            Input::Cluster(Delta::Synced) | Input::Set(Delta::Synced) | Input::Binding(Delta::Synced) => {
+                self.touch_all();
+            }
+            Input::Cluster(Delta::Unserved) => off("ManagedCluster", "taints and the default set"),
+            Input::Set(Delta::Unserved) => off("ManagedClusterSet", "built-in sets and conditions"),
+            Input::Binding(Delta::Unserved) => off("ManagedClusterSetBinding", "the conditions of bindings"),
+            Input::Cluster(Delta::Listing) | Input::Set(Delta::Listing) | Input::Binding(Delta::Listing) => {}
+            Input::Ended { target, at, result } => self.ended(target, at, result),
+        }
+    }
+
+    fn due(&mut self, now: Timestamp, room: usize) -> Vec<Write> {
+        let State {
+            known,
+            clusters,
+            sets,
+            bindings,
+            queue,
+        } = self;
+        queue.look(now, room, |target| match target {
+            Target::Set(name) if known.sets.is_complete() => match sets.get_mut(name) {
+                Some(set) => set.decide(name, known.clusters.is_complete(), now),
+                None if sets::BUILT_IN.contains(&name.as_str()) => {
+                    Decision::Write(Write::CreateSet { name: name.clone() })
+                }
+                None => Decision::Nothing,
+            },
+            Target::Binding(namespace, name) if known.sets.is_complete() && known.bindings.is_complete() => {
+                match bindings.get(&(namespace.clone(), name.clone())) {
+                    Some(binding) => binding.decide(namespace, name, sets.contains_key(name), now),
+                    None => Decision::Nothing,
+                }
+            }
+            Target::Cluster(name) if known.clusters.is_complete() => match clusters.get(name) {
+                Some(cluster) => cluster.change(now).map_or(Decision::Nothing, |change| {
+                    Decision::Write(Write::Cluster {
+                        name: name.clone(),
+                        version: cluster.version.clone(),
+                        change,
+                    })
+                }),
+                None => Decision::Nothing,
+            },
+            // Not all is known that it takes; when it is, everything is looked at.
+            _ => Decision::Nothing,
+        })
+    }
+
+    fn next_due(&self) -> Option<Timestamp> {
+        self.queue.next()
+    }
+}
+
+fn off(kind: &str, part: &str) {
+    tracing::warn!(
+        kind,
+        "the kind is not served: registration does not look after {part} until it is"
+    );
+}
+
+fn name_of(metadata: &ObjectMeta) -> &str {
+    metadata.name.as_deref().unwrap_or_default()
+}

@@ -1,0 +1,195 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+const SHORTEST_BACKOFF: Duration = Duration::from_millis(100);
+
+/// What is to be looked at: each thing once, not while it is under way, and later after a failure.
+#[derive(Debug)]
+pub(crate) struct Queue<T> {
+    ready: BTreeSet<T>,
+    later: BTreeSet<(Timestamp, T)>,
+    /// Whether the object was reported gone meanwhile, so that what the answer shows may be gone as well.
+    under_way: BTreeMap<T, bool>,
+    failures: BTreeMap<T, Failed>,
+    longest_backoff: Duration,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Failed {
+    times: u32,
+    until: Timestamp,
+}
+
+/// What came of looking at a thing.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Decision<W> {
+    /// It is as it should be.
+    Nothing,
+    /// It is to be looked at again then.
+    Later(Timestamp),
+    /// This is to be written, and the thing is under way from now on.
+    Write(W),
+}
+
+impl<T: Ord + Clone> Queue<T> {
+    pub(crate) fn new(longest_backoff: Duration) -> Queue<T> {
+        Queue {
+            ready: BTreeSet::new(),
+            later: BTreeSet::new(),
+            under_way: BTreeMap::new(),
+            failures: BTreeMap::new(),
+            longest_backoff,
+        }
+    }
+
+    /// The thing is to be looked at. One that is under way is looked at when that ends in any case.
+    pub(crate) fn touch(&mut self, thing: T) {
+        if !self.under_way.contains_key(&thing) {
+            self.ready.insert(thing);
+        }
+    }
+
+    /// The thing is to be looked at, and its object was reported gone.
+    pub(crate) fn gone(&mut self, thing: T) {
+        if let Some(void) = self.under_way.get_mut(&thing) {
+            *void = true;
+        }
+        self.touch(thing);
+    }
+
+    /// Looks at what is due until `room` writes came of it.
+    pub(crate) fn look<W>(
+        &mut self,
+        now: Timestamp,
+        room: usize,
+        mut decide: impl FnMut(&T) -> Decision<W>,
+    ) -> Vec<W> {
+        let mut writes = Vec::new();
+        while self.later.first().is_some_and(|(at, _)| *at <= now) {
+            self.ready.extend(self.later.pop_first().map(|(_, thing)| thing));
+        }
+        while writes.len() < room
+            && let Some(thing) = self.ready.pop_first()
+        {
+            if let Some(failed) = self.failures.get(&thing)
+                && failed.until > now
+            {
+                self.later.insert((failed.until, thing));
+                continue;
+            }
+            match decide(&thing) {
+                Decision::Nothing => {
+                    self.failures.remove(&thing);
+                }
+                Decision::Later(at) => {
+                    self.later.insert((at, thing));
+                }
+                Decision::Write(write) => {
+                    self.under_way.insert(thing, false);
+                    writes.push(write);
+                }
+            }
+        }
+        writes
+    }
+
+    /// A write succeeded; the thing is looked at once more. Whether its answer still shows what is there.
+    pub(crate) fn succeeded(&mut self, thing: &T) -> bool {
+        self.failures.remove(thing);
+        let void = self.under_way.remove(thing).unwrap_or_default();
+        self.ready.insert(thing.clone());
+        !void
+    }
+
+    /// A write failed; the thing is looked at again after a while that doubles each time. Whether what an answer may
+    /// have shown is still there.
+    pub(crate) fn failed(&mut self, thing: &T, now: Timestamp) -> bool {
+        let void = self.under_way.remove(thing).unwrap_or_default();
+        let times = self.failures.get(thing).map_or(0, |failed| failed.times) + 1;
+        let until = now + backoff(times, self.longest_backoff);
+        self.failures.insert(thing.clone(), Failed { times, until });
+        self.later.insert((until, thing.clone()));
+        !void
+    }
+
+    /// When something becomes due by itself. Things that are ready are due now, and not meant.
+    pub(crate) fn next(&self) -> Option<Timestamp> {
+        self.later.first().map(|(at, _)| *at)
+    }
+}
+
+/// How long to wait after the given number of failures in a row.
+pub(crate) fn backoff(times: u32, longest: Duration) -> Duration {
+    SHORTEST_BACKOFF
+        .saturating_mul(2u32.saturating_pow(times.saturating_sub(1)))
+        .min(longest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millisecond(millis).unwrap()
+    }
+
+    fn take(queue: &mut Queue<&'static str>, now: i64) -> Vec<&'static str> {
+        queue.look(at(now), usize::MAX, |thing| Decision::Write(*thing))
+    }
+
+    #[test]
+    fn a_thing_is_under_way_once_however_often_it_is_touched() {
+        let mut queue = Queue::new(Duration::from_secs(1));
+        queue.touch("a");
+        queue.touch("a");
+        assert_eq!(take(&mut queue, 0), ["a"]);
+        queue.touch("a");
+        assert!(take(&mut queue, 0).is_empty());
+        assert!(queue.succeeded(&"a"));
+        assert_eq!(take(&mut queue, 0), ["a"]);
+    }
+
+    #[test]
+    fn each_failure_doubles_the_wait_up_to_the_longest_and_touching_does_not_shorten_it() {
+        let mut queue = Queue::new(Duration::from_millis(300));
+        queue.touch("a");
+        let mut now = 0;
+        for wait in [100, 200, 300, 300] {
+            assert_eq!(take(&mut queue, now), ["a"]);
+            queue.failed(&"a", at(now));
+            queue.touch("a");
+            assert!(take(&mut queue, now + wait - 1).is_empty());
+            assert_eq!(queue.next(), Some(at(now + wait)));
+            now += wait;
+        }
+        assert_eq!(take(&mut queue, now), ["a"]);
+        queue.succeeded(&"a");
+        assert_eq!(take(&mut queue, now), ["a"]);
+        queue.failed(&"a", at(now));
+        assert_eq!(queue.next(), Some(at(now + 100)), "a success ends the series");
+    }
+
+    #[test]
+    fn an_answer_is_void_when_the_object_was_reported_gone_meanwhile() {
+        let mut queue = Queue::new(Duration::from_secs(1));
+        queue.touch("a");
+        take(&mut queue, 0);
+        queue.gone("a");
+        assert!(!queue.succeeded(&"a"));
+        take(&mut queue, 0);
+        assert!(queue.succeeded(&"a"));
+    }
+
+    #[test]
+    fn no_more_than_there_is_room_for_is_taken() {
+        let mut queue = Queue::new(Duration::from_secs(1));
+        for thing in ["a", "b", "c"] {
+            queue.touch(thing);
+        }
+        let some = queue.look(at(0), 2, |thing| Decision::Write(*thing));
+        assert_eq!(some, ["a", "b"]);
+        assert_eq!(take(&mut queue, 0), ["c"]);
+    }
+}

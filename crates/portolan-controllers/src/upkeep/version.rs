@@ -1,0 +1,45 @@
+use std::cmp::Ordering;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+/// The `resourceVersion` of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Version(Box<str>);
+
+impl Version {
+    pub(crate) fn of(metadata: &ObjectMeta) -> Version {
+        Version(metadata.resource_version.as_deref().unwrap_or_default().into())
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this is an earlier state than `other`: a watch may still deliver what an answer to a write has already
+    /// overtaken. Versions are decimal numbers on every server there is; where they are not, nothing counts as earlier
+    /// and the version in the next write settles it.
+    pub(crate) fn is_before(&self, other: &Version) -> bool {
+        let plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if !plain(&self.0) || !plain(&other.0) {
+            return false;
+        }
+        let (mine, theirs) = (self.0.trim_start_matches('0'), other.0.trim_start_matches('0'));
+        mine.len().cmp(&theirs.len()).then_with(|| mine.cmp(theirs)) == Ordering::Less
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_ordered_as_numbers_and_unknown_ones_not_at_all() {
+        let before = |a: &str, b: &str| Version(a.into()).is_before(&Version(b.into()));
+        assert!(before("9", "10"));
+        assert!(before("99999999999999999999999998", "99999999999999999999999999"));
+        assert!(!before("10", "9"));
+        assert!(!before("10", "10"));
+        assert!(!before("a", "b"));
+        assert!(!before("", "1"));
+    }
+}

@@ -1,0 +1,105 @@
+//! Keeps clusters that went with their CustomResourceDefinition.
+//!
+//! Deleting a definition deletes every object of the kind, one by one, and each deletion looks like a cluster that left.
+//! To take it for that would empty every decision on the hub. While the definition is gone or going, deletions are held
+//! back; clusters that are not there again some time after it came back have really left.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{Api, Client, Resource};
+use tokio::time::Instant;
+
+use super::Key;
+
+/// How long clusters have to come back after their definition did.
+pub(super) const GRACE: Duration = Duration::from_secs(300);
+/// How long an answer about the definition holds: a whole fleet may be deleted at once.
+const FRESH: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// What is known about the definition of a kind, and the deletions that are held back.
+pub(super) struct Guard {
+    definitions: Api<CustomResourceDefinition>,
+    name: String,
+    checked: Option<(Instant, bool)>,
+    held: HashMap<(String, String), Key>,
+    /// When those that are still held are let go.
+    release_at: Option<Instant>,
+}
+
+impl Guard {
+    pub(super) fn of<K: Resource<DynamicType = ()>>(client: Client) -> Guard {
+        Guard {
+            definitions: Api::all(client),
+            name: format!("{}.{}", K::plural(&()), K::group(&())),
+            checked: None,
+            held: HashMap::new(),
+            release_at: None,
+        }
+    }
+
+    /// Whether a deletion is one of the object alone. Asks until the server answers.
+    pub(super) async fn is_sound(&mut self) -> bool {
+        if let Some((at, sound)) = self.checked
+            && at.elapsed() < FRESH
+        {
+            return sound;
+        }
+        let sound = loop {
+            match self.definitions.get_metadata_opt(&self.name).await {
+                Ok(found) => break found.is_some_and(|found| found.metadata.deletion_timestamp.is_none()),
+                // Who may not read definitions has to take the server's word.
+                Err(kube::Error::Api(status)) if status.code == 403 => break true,
+                Err(error) => {
+                    let error = crate::request::describe(&error);
+                    tracing::warn!(definition = %self.name, error, "a cluster was deleted; its definition cannot be read");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        };
+        self.checked = Some((Instant::now(), sound));
+        sound
+    }
+
+    /// Holds a deletion back; true for the first one.
+    pub(super) fn hold(&mut self, key: Key) -> bool {
+        let first = self.held.is_empty();
+        if first {
+            tracing::warn!(
+                definition = %self.name,
+                "the definition is being deleted with all its objects; what they were used for is kept"
+            );
+        }
+        self.held.insert((key.namespace.clone(), key.name.clone()), key);
+        first
+    }
+
+    /// The object is there (again).
+    pub(super) fn is_back(&mut self, key: &Key) {
+        self.held.remove(&(key.namespace.clone(), key.name.clone()));
+    }
+
+    /// The kind is served and was listed: those that are missing have a while to come back.
+    pub(super) fn listed(&mut self) {
+        if !self.held.is_empty() && self.release_at.is_none() {
+            tracing::warn!(
+                definition = %self.name, missing = self.held.len(),
+                "the definition is back; objects that do not come back within {GRACE:?} count as deleted"
+            );
+            self.release_at = Some(Instant::now() + GRACE);
+        }
+    }
+
+    /// When [`Guard::release`] has something to say.
+    pub(super) fn release_at(&self) -> Option<Instant> {
+        self.release_at
+    }
+
+    /// Those that did not come back.
+    pub(super) fn release(&mut self) -> Vec<Key> {
+        self.release_at = None;
+        self.held.drain().map(|(_, key)| key).collect()
+    }
+}
