@@ -1,4 +1,5 @@
-//! `portolan bench`: how fast the engine and the hub are and how much memory they take, on generated objects.
+//! `portolan bench`: how fast the engine, the hub and the controllers are and how much memory they take, on generated
+//! objects.
 //!
 //! Figures are ratios where they can be: the engine against the plain evaluator, a full evaluation against one
 //! change, the hub against a real API server, in the same run on the same objects. Machines are noisy; ratios less so. The floors that must hold are
@@ -9,6 +10,7 @@ mod engine;
 mod floors;
 mod full;
 mod hub;
+mod live;
 mod memory;
 mod report;
 mod subject;
@@ -34,11 +36,16 @@ Examples:
   portolan bench engine --clusters 100000 --check    the same for a large fleet
   portolan bench engine --clusters 2000 -o json      a quick look
   portolan bench hub --check                         the embedded hub alone
-  portolan bench hub --against real.kubeconfig --pid $(pgrep kube-apiserver) $(pgrep etcd) --check";
+  portolan bench hub --against real.kubeconfig --pid $(pgrep kube-apiserver) $(pgrep etcd) --check
+  portolan bench live --kubeconfig hub.kubeconfig    the controllers on an API server
+  portolan bench live --embedded                     the same on the embedded hub";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Engine(EngineArgs),
+    Live(live::Args),
+    #[command(hide = true)]
+    LiveWorker(live::WorkerArgs),
     Hub(hub::Args),
 }
 
@@ -87,6 +94,8 @@ enum Format {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.command {
         Command::Engine(args) => run_engine(args),
+        Command::Live(args) => live::run(args),
+        Command::LiveWorker(args) => live::work(args),
         Command::Hub(args) => hub::run(args),
     }
 }
