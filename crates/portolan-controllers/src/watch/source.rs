@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
+use kube::core::NamespaceResourceScope;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
@@ -42,7 +43,7 @@ impl<K: Send + Sync + 'static> Feed<K> {
     }
 }
 
-/// A watch of one kind in all namespaces, for any number of listeners.
+/// A watch of one kind, for any number of listeners.
 pub struct Source<K> {
     api: Api<Lean<K>>,
     config: watcher::Config,
@@ -58,8 +59,20 @@ where
 {
     /// A watch of everything that `client` sees.
     pub fn new(client: Client, feeds: Vec<Feed<K>>) -> Source<K> {
+        Source::of(Api::all(client), feeds)
+    }
+
+    /// A watch of one namespace.
+    pub fn namespaced(client: Client, namespace: &str, feeds: Vec<Feed<K>>) -> Source<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope>,
+    {
+        Source::of(Api::namespaced(client, namespace), feeds)
+    }
+
+    fn of(api: Api<Lean<K>>, feeds: Vec<Feed<K>>) -> Source<K> {
         Source {
-            api: Api::all(client),
+            api,
             config: watcher::Config::default().page_size(PAGE),
             feeds,
             guard: None,

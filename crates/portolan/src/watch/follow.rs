@@ -73,14 +73,9 @@ pub(crate) async fn follow(
     let (sender, mut messages) = mpsc::channel(1024);
     // Ends with this function.
     let mut watches = JoinSet::new();
-    watches.spawn(
-        Source::new(
-            api(client, namespace),
-            vec![Feed::new(sender.clone(), Message::Decision)],
-        )
-        .run(),
-    );
-    watches.spawn(Source::new(api(client, namespace), vec![Feed::new(sender, Message::Slice)]).run());
+    let decisions = vec![Feed::new(sender.clone(), Message::Decision)];
+    watches.spawn(source(client, namespace, decisions).run());
+    watches.spawn(source(client, namespace, vec![Feed::new(sender, Message::Slice)]).run());
     let mut board = Board::default();
     let mut known = [false; 2];
     let mut at_start = true;
@@ -117,6 +112,22 @@ where
     match namespace {
         Some(namespace) => Api::namespaced(client.clone(), namespace),
         None => Api::all(client.clone()),
+    }
+}
+
+fn source<K>(client: &Client, namespace: Option<&str>, feeds: Vec<Feed<K>>) -> Source<K>
+where
+    K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
+        + Clone
+        + serde::de::DeserializeOwned
+        + std::fmt::Debug
+        + Send
+        + Sync
+        + 'static,
+{
+    match namespace {
+        Some(namespace) => Source::namespaced(client.clone(), namespace, feeds),
+        None => Source::new(client.clone(), feeds),
     }
 }
 
