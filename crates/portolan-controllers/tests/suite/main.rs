@@ -2,9 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod beside_ocm;
 mod churn;
+mod doubt;
 mod faults;
+mod groups;
+mod output;
+mod profiles;
 mod publish;
 mod recorder;
 mod rolling;
+mod scores;
+mod served;
 mod world;
