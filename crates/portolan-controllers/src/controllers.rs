@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kube::{Api, Client};
+use kube::Client;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 use portolan_api::multicluster::ClusterProfile;
 use portolan_engine::fleet::Inventory;
@@ -20,7 +20,7 @@ use crate::upkeep::Pace;
 use crate::watch::{Feed, Source};
 
 /// Messages that may wait between a watch and a controller; a full channel slows the watch down.
-const WAITING: usize = 1024;
+const WAITING: usize = 256;
 
 /// The controllers, running.
 #[derive(Debug)]
@@ -165,12 +165,10 @@ impl Feeds {
         let (sender, mut watches) = (self.sender, Vec::new());
         macro_rules! watch {
             ($feeds:expr) => {
-                watches.push(tokio::spawn(
-                    Source::new(Api::all(client.clone()), $feeds).run(),
-                ))
+                watches.push(tokio::spawn(Source::new(client.clone(), $feeds).run()))
             };
             (guarded $feeds:expr) => {{
-                let source = Source::new(Api::all(client.clone()), $feeds).guarded(client.clone());
+                let source = Source::new(client.clone(), $feeds).guarded(client.clone());
                 watches.push(tokio::spawn(source.run()))
             }};
         }

@@ -9,7 +9,10 @@ use portolan_engine::placement::PlacementKey;
 
 use crate::input::Problems;
 use crate::world::Inventory;
-use crate::{bench, clock, completions, crds, explain, hub, output, simulate, version};
+use crate::{
+    bench, clock, completions, controller, crds, explain, get, hub, live, output, simulate, up, version,
+    watch,
+};
 
 /// Which clusters a workload goes to, why, why not, and what if
 #[derive(Debug, Parser)]
@@ -21,6 +24,9 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  # See it work: a hub, controllers and a fleet that lives, in one process
+  portolan up --demo
+
   # Where does everything go, and what if a cluster goes away?
   portolan simulate -f manifests/
   portolan simulate -f manifests/ --remove managedcluster/west
@@ -29,14 +35,21 @@ Examples:
   portolan explain -f manifests/ --placement ml/training
   portolan explain -f manifests/ --placement ml/training --cluster west
 
-  # A Kubernetes API without a cluster, and the kinds installed on it
-  portolan hub --kubeconfig hub.kubeconfig
-  portolan crds | kubectl --kubeconfig hub.kubeconfig apply -f -
+  # The same on a live hub, and decisions as they change
+  portolan explain --kubeconfig hub.kubeconfig --placement ml/training
+  portolan watch --kubeconfig hub.kubeconfig
+
+  # Keep the decisions of a hub true
+  portolan controller --kubeconfig hub.kubeconfig
 
 Exit codes: 0 fine, 1 a placement is unsatisfied or misconfigured (with --check), 2 bad input.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Up(Box<up::Args>),
+    Controller(Box<controller::Args>),
+    Get(get::Args),
+    Watch(watch::Args),
     Simulate(Box<simulate::Args>),
     Explain(explain::Args),
     Hub(hub::Args),
@@ -46,12 +59,16 @@ enum Command {
     Version(version::Args),
 }
 
-/// Where manifests come from and how they are read: the same for every command that reads them.
+/// Where objects come from and how they are read: the same for every command that reads them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InputArgs {
-    /// Manifests in YAML or JSON: files, directories (read recursively), or - for standard input
-    #[arg(short, long, value_name = "PATH", required = true, num_args = 1..)]
+    /// Manifests in YAML or JSON: files, directories (read recursively), or - for standard input. Without it the live
+    /// hub is read; with --kubeconfig or --context as well, the manifests are applied over what is live
+    #[arg(short, long, value_name = "PATH", num_args = 1..)]
     pub(crate) file: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) connect: live::ConnectArgs,
 
     /// The time to evaluate at, in RFC 3339 [default: now]
     #[arg(long, value_name = "TIME", value_parser = clock::parse)]
@@ -98,6 +115,10 @@ fn run(cli: Cli) -> ExitCode {
     let result = match cli.command {
         Command::Simulate(args) => simulate::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Get(args) => get::run(&args),
+        Command::Watch(args) => watch::run(&args),
+        Command::Up(args) => up::run(&args),
+        Command::Controller(args) => controller::run(&args),
         Command::Hub(args) => hub::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Crds(args) => crds::run(&args),

@@ -1,6 +1,8 @@
 //! The one place that reads the clock. Everything else takes `now` as an argument.
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use portolan_api::duration;
 
 /// `--now`, or the time it is.
 #[expect(
@@ -9,6 +11,21 @@ use jiff::Timestamp;
 )]
 pub(crate) fn now_or(given: Option<Timestamp>) -> Timestamp {
     given.unwrap_or_else(Timestamp::now)
+}
+
+/// The time it is.
+pub(crate) fn now() -> Timestamp {
+    now_or(None)
+}
+
+/// What a clock on the wall shows at that time.
+pub(crate) fn of_day(time: Timestamp) -> String {
+    time.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string()
+}
+
+/// Reads a length of time such as `90s`.
+pub(crate) fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
+    duration::parse(text).map_err(|error| format!("{error}; accepted: {}", duration::DURATION))
 }
 
 /// Reads the value of `--now`.

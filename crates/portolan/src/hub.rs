@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use portolan_hub::Hub;
-use tokio::signal::unix::{SignalKind, signal};
+
+use crate::stop::Stop;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,9 +43,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
-    // Asked for before anything is served, so that no signal is missed.
-    let mut terminate = signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot wait for SIGINT")?;
+    let mut stop = Stop::new()?;
     let mut builder = Hub::builder().listen(args.listen);
     if let Some(data) = &args.data {
         builder = builder.data(data);
@@ -61,10 +60,7 @@ async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
         hub.url().unwrap_or_default(),
         args.kubeconfig.display()
     );
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
+    stop.requested().await;
     hub.stop().await;
     Ok(ExitCode::SUCCESS)
 }

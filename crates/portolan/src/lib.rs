@@ -1,8 +1,9 @@
-//! The command line of Portolan: which clusters a workload goes to, why, why not, and what if, from files alone.
+//! The command line of Portolan: which clusters a workload goes to, why, why not, and what if, from files or a live hub;
+//! and the programs that keep the answer true, `up` and `controller`.
 //!
-//! What is here: reading manifests ([`input`]), one module a command, and how answers are printed. What it never does:
-//! decide. It feeds the engine, asks it and renders the answer. It is also the only crate that reads files and the
-//! clock.
+//! What is here: reading manifests ([`input`]) and hubs, one module a command, and how answers are printed. What it never
+//! does: decide. It feeds the engine, asks it and renders the answer, or starts the controllers. It is also the only
+//! crate that reads files and the clock.
 //!
 //! It is a library so that tests and fuzz targets reach the reader; the binary calls [`main`] and nothing else.
 
@@ -10,14 +11,23 @@ mod bench;
 mod cli;
 mod clock;
 mod completions;
+mod controller;
 mod crds;
+mod decided;
 mod explain;
+mod get;
+mod given;
 mod hub;
 pub mod input;
+mod live;
+mod logging;
 mod output;
 mod progress;
 mod simulate;
+mod stop;
+mod up;
 mod version;
+mod watch;
 mod world;
 
 pub use cli::main;

@@ -10,7 +10,8 @@ const INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Progress {
     what: &'static str,
-    total: usize,
+    /// Nothing when nobody knows.
+    total: Option<usize>,
     done: usize,
     next: Option<Instant>,
     shown: bool,
@@ -18,6 +19,15 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(what: &'static str, total: usize) -> Progress {
+        Progress::of(what, Some(total))
+    }
+
+    /// Counts steps of which nobody knows how many there will be.
+    pub(crate) fn counting(what: &'static str) -> Progress {
+        Progress::of(what, None)
+    }
+
+    fn of(what: &'static str, total: Option<usize>) -> Progress {
         let next = std::io::stderr().is_terminal().then(|| time() + INTERVAL);
         Progress {
             what,
@@ -29,17 +39,16 @@ impl Progress {
     }
 
     pub(crate) fn advance(&mut self) {
-        self.done += 1;
+        self.advance_by(1);
+    }
+
+    pub(crate) fn advance_by(&mut self, steps: usize) {
+        self.done += steps;
         if let Some(next) = self.next.filter(|next| time() >= *next) {
             self.next = Some(next.max(time()) + INTERVAL);
             self.shown = true;
-            let _ = write!(
-                std::io::stderr(),
-                "\r{} of {} {}",
-                self.done,
-                self.total,
-                self.what
-            );
+            let of = self.total.map(|total| format!(" of {total}")).unwrap_or_default();
+            let _ = write!(std::io::stderr(), "\r{}{of} {}", self.done, self.what);
         }
     }
 }

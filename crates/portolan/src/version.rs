@@ -4,12 +4,14 @@ use std::process::ExitCode;
 
 use crate::output;
 
+pub(crate) const NUMBER: &str = env!("CARGO_PKG_VERSION");
+
 /// Print the version
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  portolan version")]
 pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args) -> anyhow::Result<ExitCode> {
-    output::print(concat!("portolan ", env!("CARGO_PKG_VERSION"), "\n"))?;
+    output::print(&format!("portolan {NUMBER}\n"))?;
     Ok(ExitCode::SUCCESS)
 }

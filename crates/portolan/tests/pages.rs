@@ -99,3 +99,63 @@ fn every_story_is_satisfied_from_its_directory_alone() {
         assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{path}");
     }
 }
+
+/// Commands in the text of the pages that nothing runs.
+fn mentioned(page: &str) -> Vec<Vec<String>> {
+    let starts = ["portolan ", "cargo run -- ", "cargo run --release -- "];
+    let mut commands = Vec::new();
+    // Odd parts are between backticks: code in a line, or a whole block.
+    for code in page
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .chain(page.split("```").skip(1).step_by(2))
+    {
+        for line in code.lines() {
+            let line = line.trim().trim_start_matches("$ ");
+            if let Some(rest) = starts.iter().find_map(|start| line.strip_prefix(start)) {
+                let rest = rest.split(['|', '#', '>', '\\']).next().unwrap_or_default();
+                commands.push(rest.split_whitespace().map(str::to_owned).collect());
+            }
+        }
+    }
+    commands
+}
+
+#[test]
+fn every_command_and_flag_that_a_page_mentions_exists() {
+    let help = |args: &[&str]| portolan(&root(), &[args, &["--help"]].concat(), "").stdout;
+    let overview = help(&[]);
+    let mut checked = 0;
+    for page in [
+        "README.md",
+        "docs/live.md",
+        "docs/cli.md",
+        "docs/hub.md",
+        "docs/simulate.md",
+    ] {
+        let text = std::fs::read_to_string(root().join(page)).expect("a page can be read");
+        for command in mentioned(&text) {
+            let Some(name) = command
+                .first()
+                .filter(|word| word.chars().all(|c| c.is_ascii_lowercase()))
+            else {
+                continue;
+            };
+            assert!(
+                overview.contains(&format!("\n  {name} ")),
+                "{page}: there is no command {name}"
+            );
+            let mut about = help(&[name]);
+            if name == "bench" {
+                about += &help(&["bench", "engine"]);
+            }
+            for flag in command.iter().filter(|word| word.starts_with("--")) {
+                let flag = flag.split('=').next().unwrap_or_default();
+                assert!(about.contains(flag), "{page}: portolan {name} has no flag {flag}");
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 20, "only {checked} commands were found");
+}

@@ -4,6 +4,7 @@
 //! list did not have it. While a list is under way, and when the kind is not served, it says that instead.
 
 mod guard;
+mod lean;
 mod source;
 
 use std::sync::Arc;

@@ -4,16 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
+use kube::core::NamespaceResourceScope;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
 use super::guard::Guard;
+use super::lean::Lean;
 use super::{Delta, Key};
 
 /// How long to wait before asking again for a kind that is not served.
 const UNSERVED_PAUSE: Duration = Duration::from_secs(1);
+/// Objects in one answer of a list. All of them are in memory at once, and what is given back the system rarely gets.
+const PAGE: u32 = 100;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
@@ -39,9 +43,9 @@ impl<K: Send + Sync + 'static> Feed<K> {
     }
 }
 
-/// A watch of one kind in all namespaces, for any number of listeners.
+/// A watch of one kind, for any number of listeners.
 pub struct Source<K> {
-    api: Api<K>,
+    api: Api<Lean<K>>,
     config: watcher::Config,
     feeds: Vec<Feed<K>>,
     guard: Option<Guard>,
@@ -53,11 +57,23 @@ impl<K> Source<K>
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
-    /// A watch of everything that `api` sees.
-    pub fn new(api: Api<K>, feeds: Vec<Feed<K>>) -> Source<K> {
+    /// A watch of everything that `client` sees.
+    pub fn new(client: Client, feeds: Vec<Feed<K>>) -> Source<K> {
+        Source::of(Api::all(client), feeds)
+    }
+
+    /// A watch of one namespace.
+    pub fn namespaced(client: Client, namespace: &str, feeds: Vec<Feed<K>>) -> Source<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope>,
+    {
+        Source::of(Api::namespaced(client, namespace), feeds)
+    }
+
+    fn of(api: Api<Lean<K>>, feeds: Vec<Feed<K>>) -> Source<K> {
         Source {
             api,
-            config: watcher::Config::default(),
+            config: watcher::Config::default().page_size(PAGE),
             feeds,
             guard: None,
             known: HashMap::new(),
@@ -127,7 +143,7 @@ where
 
     async fn pass_on(
         &mut self,
-        event: Event<K>,
+        event: Event<Lean<K>>,
         listed: &mut Option<HashMap<(String, String), String>>,
     ) -> Result<(), Closed> {
         match event {
@@ -135,7 +151,7 @@ where
                 *listed = Some(HashMap::new());
                 self.tell(Delta::Listing).await
             }
-            Event::InitApply(object) => {
+            Event::InitApply(Lean(object)) => {
                 let key = Key::of(object.meta());
                 if let Some(listed) = listed {
                     listed.insert((key.namespace.clone(), key.name.clone()), key.uid.clone());
@@ -160,7 +176,7 @@ where
                 self.guard.iter_mut().for_each(Guard::listed);
                 self.tell(Delta::Synced).await
             }
-            Event::Apply(object) => {
+            Event::Apply(Lean(object)) => {
                 let key = Key::of(object.meta());
                 self.applied(key, object).await
             }

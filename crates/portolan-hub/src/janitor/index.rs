@@ -14,8 +14,19 @@ pub(super) struct Index {
 impl Index {
     /// Takes in an object and says whom to look at.
     pub(super) fn put(&mut self, object: &Stored, previous: Option<&Stored>) -> Vec<Key> {
-        let meta = object.meta();
         let key = object.key();
+        if previous.is_none_or(|previous| previous.uid() != object.uid()) {
+            self.objects.insert(object.uid().to_owned(), key.clone());
+        }
+        let concerns_others = object.concerns_others() || previous.is_some_and(Stored::concerns_others);
+        if !concerns_others {
+            // Nearly every write. What is left to ask of a new object is whether its namespace went away while it was
+            // made, and of a namespace whether it has what every namespace has.
+            let is_namespace = (key.group(), key.plural()) == ("", "namespaces");
+            let look = previous.is_none() && (is_namespace || !key.namespace().is_empty());
+            return look.then(|| key.clone()).into_iter().collect();
+        }
+        let meta = object.meta();
         let mut concerned = vec![key.clone()];
         if let Some(previous) = previous {
             for owner in &previous.meta().owner_references {
@@ -24,7 +35,6 @@ impl Index {
                 }
             }
         }
-        self.objects.insert(meta.uid.clone(), key.clone());
         for owner in &meta.owner_references {
             self.dependents
                 .entry(owner.uid.clone())

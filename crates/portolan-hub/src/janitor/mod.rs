@@ -73,10 +73,11 @@ impl Janitor {
         self.index = Index::default();
         self.revision = range.revision;
         self.roles_changed = true;
-        for object in &range.objects {
-            self.index.put(object, None);
-        }
-        self.queue = range.objects.iter().map(|object| object.key().clone()).collect();
+        self.queue = range
+            .objects
+            .iter()
+            .flat_map(|object| self.index.put(object, None))
+            .collect();
     }
 
     /// Takes a batch of changes and settles what they concern. False when there is nothing to do.

@@ -58,10 +58,15 @@ impl Selector {
     }
 
     pub(crate) fn matches(&self, object: &Stored) -> bool {
-        self.labels
-            .iter()
-            .all(|requirement| requirement.matches(&object.meta().labels))
-            && self.fields_match(object)
+        self.labels_match(object) && self.fields_match(object)
+    }
+
+    fn labels_match(&self, object: &Stored) -> bool {
+        if self.labels.is_empty() {
+            return true;
+        }
+        let labels = object.labels();
+        self.labels.iter().all(|requirement| requirement.matches(&labels))
     }
 
     fn fields_match(&self, object: &Stored) -> bool {

@@ -351,17 +351,12 @@ fn only_status(live: &Value, object: &Value) -> Value {
 
 /// Whether anything changed that `metadata.generation` counts.
 fn content_differs(resource: &Resource, live: &Value, object: &Value) -> bool {
-    let counted = |object: &Value| -> Option<Vec<(String, Value)>> {
-        let fields = object.as_object()?.iter();
-        let counts = |field: &str| field != "metadata" && !(resource.status && field == "status");
-        Some(
-            fields
-                .filter(|(field, _)| counts(field))
-                .map(|(field, value)| (field.clone(), value.clone()))
-                .collect(),
-        )
+    let counts = |field: &str| field != "metadata" && !(resource.status && field == "status");
+    let (Some(live), Some(object)) = (live.as_object(), object.as_object()) else {
+        return live != object;
     };
-    counted(live) != counted(object)
+    let of_live = live.iter().filter(|(field, _)| counts(field));
+    of_live.ne(object.iter().filter(|(field, _)| counts(field)))
 }
 
 /// Whether nothing holds an object that is being deleted.

@@ -1,6 +1,6 @@
 //! The data file: one redb database with a table of objects and the revision counter, changed in the same transaction.
 //!
-//! A record is the revision, a checksum and the JSON text. Everything is read and checked when the file is opened; what
+//! A record is a checksum, the revision, the marks and the JSON text. Everything is read and checked when the file is opened; what
 //! does not read back is reported with its key, and the file stays as it is.
 
 use std::collections::BTreeMap;
@@ -12,16 +12,18 @@ use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, StorageErro
 
 use super::error::OpenError;
 use super::key::Key;
-use super::object::Stored;
+use super::object::{Marks, Stored};
 use super::state::Event;
 
 const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 const REVISION: &str = "revision";
 const FORMAT: &str = "format";
-const KNOWN_FORMAT: u64 = 1;
+const KNOWN_FORMAT: u64 = 2;
 const FILE_NAME: &str = "hub.redb";
-const HEADER: usize = 16;
+const HEADER: usize = 16 + Marks::SIZE;
+/// Pages that redb keeps in memory. All objects are in memory already; this is for the inner pages and one commit.
+const CACHE: usize = 8 << 20;
 
 /// An open data file. Only the committing thread writes to it.
 #[derive(Debug)]
@@ -52,7 +54,7 @@ impl File {
                     detail: "it is empty".into(),
                 });
             }
-            Database::open(&path).map_err(|error| open_error(&path, error))?
+            reopen(&path)?
         } else {
             create(folder, &path)?
         };
@@ -91,7 +93,8 @@ impl File {
                 if event.deleted {
                     objects.remove(key)?;
                 } else {
-                    objects.insert(key, encode(&event.object).as_slice())?;
+                    let size = HEADER + event.object.bytes().len();
+                    encode(&event.object, objects.insert_reserve(key, size)?.as_mut());
                 }
             }
             transaction.open_table(NUMBERS)?.insert(REVISION, last.revision)?;
@@ -114,23 +117,23 @@ impl File {
                 known: KNOWN_FORMAT,
             });
         }
-        let records = self.records().map_err(damaged)?;
         let mut objects = BTreeMap::new();
-        for (key, record) in records {
-            let object = decode(&key, &record)
-                .and_then(|object| match object.revision() <= revision {
-                    true => Ok(object),
-                    false => Err(format!(
-                        "its revision {} is after the counter {revision}",
-                        object.revision()
-                    )),
-                })
-                .map_err(|detail| OpenError::Damaged {
-                    path: path.to_path_buf(),
-                    detail: format!("record {key:?}: {detail}"),
-                })?;
+        self.each_record(|key, record| {
+            let object = decode(key, record).and_then(|object| match object.revision() <= revision {
+                true => Ok(object),
+                false => Err(format!(
+                    "its revision {} is after the counter {revision}",
+                    object.revision()
+                )),
+            });
+            let object = object.map_err(|detail| OpenError::Damaged {
+                path: path.to_path_buf(),
+                detail: format!("record {key:?}: {detail}"),
+            })?;
             objects.insert(object.key().clone(), Arc::new(object));
-        }
+            Ok(())
+        })
+        .map_err(damaged)??;
         Ok(Loaded { objects, revision })
     }
 
@@ -142,14 +145,19 @@ impl File {
         Ok([read(FORMAT)?, read(REVISION)?])
     }
 
-    fn records(&self) -> Result<Vec<(String, Vec<u8>)>, redb::Error> {
+    /// One at a time: a second copy of everything would stay in the heap.
+    fn each_record(
+        &self,
+        mut each: impl FnMut(&str, &[u8]) -> Result<(), OpenError>,
+    ) -> Result<Result<(), OpenError>, redb::Error> {
         let transaction = self.database.begin_read()?;
-        let mut records = Vec::new();
         for entry in transaction.open_table(OBJECTS)?.iter()? {
             let (key, record) = entry?;
-            records.push((key.value().to_owned(), record.value().to_owned()));
+            if let Err(error) = each(key.value(), record.value()) {
+                return Ok(Err(error));
+            }
         }
-        Ok(records)
+        Ok(Ok(()))
     }
 }
 
@@ -176,7 +184,14 @@ fn create(folder: &Path, path: &Path) -> Result<Database, OpenError> {
     std::fs::File::open(folder)
         .and_then(|folder| folder.sync_all())
         .map_err(io)?;
-    Database::open(path).map_err(|error| open_error(path, error))
+    reopen(path)
+}
+
+fn reopen(path: &Path) -> Result<Database, OpenError> {
+    Database::builder()
+        .set_cache_size(CACHE)
+        .open(path)
+        .map_err(|error| open_error(path, error))
 }
 
 fn initialise(database: &Database) -> Result<(), redb::Error> {
@@ -207,31 +222,36 @@ fn open_error(path: &Path, error: DatabaseError) -> OpenError {
     }
 }
 
-fn encode(object: &Stored) -> Vec<u8> {
-    let mut record = Vec::with_capacity(HEADER + object.bytes().len());
-    record.extend_from_slice(&object.revision().to_le_bytes());
-    record.extend_from_slice(&checksum(object.bytes()).to_le_bytes());
-    record.extend_from_slice(object.bytes());
-    record
+/// Writes a record into a place of its size.
+fn encode(object: &Stored, record: &mut [u8]) {
+    let (sum, rest) = record.split_at_mut(8);
+    rest[..8].copy_from_slice(&object.revision().to_le_bytes());
+    rest[8..8 + Marks::SIZE].copy_from_slice(&object.marks().to_bytes());
+    rest[8 + Marks::SIZE..].copy_from_slice(object.bytes());
+    sum.copy_from_slice(&checksum(rest).to_le_bytes());
 }
 
 fn decode(key: &str, record: &[u8]) -> Result<Stored, String> {
     let key = Key::parse(key).ok_or("the key has not four parts")?;
-    let (revision, rest) = record.split_first_chunk::<8>().ok_or("it is cut short")?;
-    let (sum, text) = rest.split_first_chunk::<8>().ok_or("it is cut short")?;
-    if checksum(text) != u64::from_le_bytes(*sum) {
+    let (sum, rest) = record.split_first_chunk::<8>().ok_or("it is cut short")?;
+    if checksum(rest) != u64::from_le_bytes(*sum) {
         return Err("the checksum does not match".into());
     }
-    let object = Stored::new(key, u64::from_le_bytes(*revision), Bytes::copy_from_slice(text));
-    object
-        .parse_meta()
-        .map_err(|error| format!("not an object: {error}"))?;
-    Ok(object)
+    let (revision, rest) = rest.split_first_chunk::<8>().ok_or("it is cut short")?;
+    let (marks, text) = rest.split_first_chunk().ok_or("it is cut short")?;
+    let marks = Marks::from_bytes(marks, text.len()).ok_or("its marks are beyond its end")?;
+    let text = Bytes::copy_from_slice(text);
+    Ok(Stored::new(key, u64::from_le_bytes(*revision), text, marks))
 }
 
-/// FNV-1a. It finds damage, not forgery, and is a dozen lines less than a dependency.
+/// FNV-1a with eight bytes a step, and its length. It finds damage, not forgery, and is a dozen lines less than a
+/// dependency.
 fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
-    })
+    let step = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(23);
+    let (words, rest) = bytes.as_chunks::<8>();
+    let hash = words
+        .iter()
+        .map(|word| u64::from_le_bytes(*word))
+        .fold(0xcbf2_9ce4_8422_2325 ^ bytes.len() as u64, step);
+    rest.iter().map(|byte| u64::from(*byte)).fold(hash, step)
 }

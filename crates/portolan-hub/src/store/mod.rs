@@ -3,6 +3,7 @@
 //! A write is visible and answered only when it is on disk, and concurrent writes share one sync. Readers never wait for
 //! the disk. The store knows keys and JSON text; what an object means is the server's business.
 
+mod draft;
 mod error;
 mod file;
 mod key;
@@ -27,12 +28,12 @@ pub(crate) use object::{OwnerReference, Stored};
 pub(crate) use state::{Change, Event, Expect, History, Write};
 
 use file::File;
-use state::{Outcome, State};
+use state::{Drafted, Outcome, State};
 
 /// How many waiting writes one commit takes. It bounds how long the first of them waits for the others.
 const BATCH: usize = 1024;
 
-type Waiting = (Write, oneshot::Sender<Outcome>);
+type Waiting = (Drafted, oneshot::Sender<Outcome>);
 
 /// What the committing thread is asked.
 #[derive(Debug)]
@@ -156,6 +157,7 @@ impl Store {
 
     /// Commits one write. When this returns the write is on disk and visible.
     pub(crate) async fn write(&self, write: Write) -> Outcome {
+        let write = write.draft();
         match &self.writer {
             Writer::Inline(turn) => {
                 let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);

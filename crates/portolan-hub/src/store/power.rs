@@ -189,7 +189,7 @@ fn write(disk: &Disk, batches: &[Vec<(u8, u16)>]) -> Vec<(u64, Objects)> {
             }
         });
         // Writes that do not fit the state are refused, as ever.
-        let (events, _) = state.plan(writes.collect());
+        let (events, _) = state.plan(writes.map(Write::draft).collect());
         file.commit(&events).unwrap();
         for event in &events {
             let name = event.object.key().name().to_owned();

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::draft::Draft;
 use super::error::{Compacted, WriteError};
 use super::key::Key;
 use super::object::Stored;
@@ -42,6 +43,31 @@ pub(crate) enum Change {
     Put(Value),
     /// Removes the object. The value, if given, is what the deletion event shows.
     Delete(Option<Value>),
+}
+
+/// A write whose text is made.
+#[derive(Debug)]
+pub(super) struct Drafted {
+    key: Key,
+    expect: Expect,
+    draft: Option<Draft>,
+    deleted: bool,
+}
+
+impl Write {
+    /// Makes the text: the part of a write that needs no state, and takes the most time.
+    pub(super) fn draft(self) -> Drafted {
+        let (value, deleted) = match self.change {
+            Change::Put(value) => (Some(value), false),
+            Change::Delete(value) => (value, true),
+        };
+        Drafted {
+            key: self.key,
+            expect: self.expect,
+            draft: value.map(Draft::of),
+            deleted,
+        }
+    }
 }
 
 /// The answer to a write: the object as it was committed.
@@ -131,7 +157,7 @@ impl State {
     }
 
     /// Decides a batch of writes in order, each against the state its predecessors leave, without changing anything.
-    pub(crate) fn plan(&self, writes: Vec<Write>) -> (Vec<Arc<Event>>, Vec<Outcome>) {
+    pub(super) fn plan(&self, writes: Vec<Drafted>) -> (Vec<Arc<Event>>, Vec<Outcome>) {
         let mut ahead: HashMap<Key, Option<Arc<Stored>>> = HashMap::new();
         let mut revision = self.revision;
         let mut events = Vec::with_capacity(writes.len());
@@ -144,14 +170,12 @@ impl State {
                 };
                 check(&write.key, write.expect, current.as_deref())?;
                 revision += 1;
-                let (value, deleted) = match write.change {
-                    Change::Put(value) => (value, false),
-                    Change::Delete(value) => {
-                        let value = value.or_else(|| current.as_ref().map(|object| object.value()));
-                        (value.unwrap_or_default(), true)
-                    }
-                };
-                let object = Arc::new(Stored::seal(write.key.clone(), revision, value));
+                let deleted = write.deleted;
+                let draft = write.draft.unwrap_or_else(|| {
+                    let last = current.as_ref().map(|object| object.value());
+                    Draft::of(last.unwrap_or_default())
+                });
+                let object = Arc::new(draft.seal(write.key.clone(), revision));
                 ahead.insert(write.key, (!deleted).then(|| object.clone()));
                 events.push(Arc::new(Event {
                     revision,

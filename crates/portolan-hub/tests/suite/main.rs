@@ -1,6 +1,6 @@
-//! The Kubernetes API through clients that were not written for the hub: kube-rs, kubectl, the Python client. Nothing
-//! here knows which server it talks to: `KUBEBUILDER_ASSETS=DIR cargo test -p portolan-hub --test suite` runs all of it
-//! on a real one. What only the hub has is tested in `tests/embedded`.
+//! The Kubernetes API through clients that were not written for the hub: kube-rs, kubectl, the clients of Python and
+//! JavaScript. Nothing here knows which server it talks to: with `KUBEBUILDER_ASSETS=DIR` all of it runs on a real one.
+//! What only the hub has is tested in `tests/embedded`.
 
 #![recursion_limit = "256"]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
@@ -13,7 +13,7 @@ mod custom;
 mod deletion;
 mod errors;
 mod kubectl;
-mod python;
+mod languages;
 mod runtime;
 mod watches;
 

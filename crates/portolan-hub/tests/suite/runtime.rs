@@ -53,24 +53,37 @@ async fn a_controller_reconciles_what_is_created_and_changed() {
     running.abort();
 }
 
-#[tokio::test]
-async fn a_reflector_follows_a_streamed_list() {
-    let (server, client) = server().await;
-    if server.lacks(Feature::StreamingLists) {
-        return;
-    }
-    let api = config_maps(&client);
+/// Lists through a reflector and follows a change.
+async fn reflect(api: Api<ConfigMap>, config: watcher::Config) {
     for i in 0..200 {
         api.create(&PostParams::default(), &config_map(&format!("o{i}"), "1"))
             .await
             .unwrap();
     }
     let (store, writer) = reflector::store();
-    let stream = watcher(api, watcher::Config::default().streaming_lists())
-        .reflect(writer)
-        .applied_objects();
+    let stream = watcher(api.clone(), config).reflect(writer).applied_objects();
     let follow = tokio::spawn(stream.for_each(|_| async {}));
     store.wait_until_ready().await.unwrap();
     assert_eq!(store.state().len(), 200);
+    api.delete("o7", &Default::default()).await.unwrap();
+    eventually("the reflector forgets what was deleted", async || {
+        store.state().len() == 199
+    })
+    .await;
     follow.abort();
+}
+
+#[tokio::test]
+async fn a_reflector_follows_a_list_of_pages() {
+    let (_server, client) = server().await;
+    reflect(config_maps(&client), watcher::Config::default().page_size(50)).await;
+}
+
+#[tokio::test]
+async fn a_reflector_follows_a_streamed_list() {
+    let (server, client) = server().await;
+    if server.lacks(Feature::StreamingLists) {
+        return;
+    }
+    reflect(config_maps(&client), watcher::Config::default().streaming_lists()).await;
 }

@@ -1,13 +1,16 @@
-//! `portolan bench`: how fast the engine is and how much memory it takes, on a generated fleet.
+//! `portolan bench`: how fast the engine, the hub and the controllers are and how much memory they take, on generated
+//! objects.
 //!
-//! Figures are ratios where they can be: the engine against the plain evaluator, and a full evaluation against one
-//! change, in the same process on the same objects. Machines are noisy; ratios less so. The floors that must hold are
+//! Figures are ratios where they can be: the engine against the plain evaluator, a full evaluation against one
+//! change, the hub against a real API server, in the same run on the same objects. Machines are noisy; ratios less so. The floors that must hold are
 //! committed beside the code and compared by `--check`.
 
 mod change;
 mod engine;
 mod floors;
 mod full;
+mod hub;
+mod live;
 mod memory;
 mod report;
 mod subject;
@@ -19,7 +22,7 @@ use clap::{Subcommand, ValueEnum};
 
 use crate::output;
 
-/// Measure speed and memory on a generated fleet
+/// Measure speed and memory on generated objects
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -31,11 +34,19 @@ const EXAMPLES: &str = "\
 Examples:
   portolan bench engine --check                      the committed floors hold on this machine
   portolan bench engine --clusters 100000 --check    the same for a large fleet
-  portolan bench engine --clusters 2000 -o json      a quick look";
+  portolan bench engine --clusters 2000 -o json      a quick look
+  portolan bench hub --check                         the embedded hub alone
+  portolan bench hub --against real.kubeconfig --pid $(pgrep kube-apiserver) $(pgrep etcd) --check
+  portolan bench live --kubeconfig hub.kubeconfig    the controllers on an API server
+  portolan bench live --embedded                     the same on the embedded hub";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Engine(EngineArgs),
+    Live(live::Args),
+    #[command(hide = true)]
+    LiveWorker(live::WorkerArgs),
+    Hub(hub::Args),
 }
 
 /// Evaluate a generated fleet with the engine and with the plain evaluator, and compare
@@ -81,7 +92,15 @@ enum Format {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let Command::Engine(args) = &args.command;
+    match &args.command {
+        Command::Engine(args) => run_engine(args),
+        Command::Live(args) => live::run(args),
+        Command::LiveWorker(args) => live::work(args),
+        Command::Hub(args) => hub::run(args),
+    }
+}
+
+fn run_engine(args: &EngineArgs) -> anyhow::Result<ExitCode> {
     let floor = match args.check {
         true => Some(floors::of(args.clusters, args.placements)?),
         false => None,

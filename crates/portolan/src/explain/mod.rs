@@ -11,7 +11,9 @@ use portolan_engine::explain::{self, Explanation, Flip};
 use portolan_engine::placement::PlacementKey;
 use serde::Serialize;
 
-use crate::input::{self, Notes, Problem, Problems};
+use crate::given::{self, Given};
+use crate::input::{Notes, Problem, Problems};
+use crate::live::{Event, Extent, Session};
 use crate::output;
 use crate::world::{self, World};
 use crate::{cli, clock};
@@ -54,8 +56,21 @@ Examples:
   # Why not this one, and what would it take?
   portolan explain -f examples/gpu-training --placement ml/training --cluster edge-1
 
+  # The live hub, with what was said about the placement
+  portolan explain --kubeconfig hub.kubeconfig --placement ml/training
+
   # For programs
   portolan explain -f fleet.yaml --placement ml/training --cluster edge-1 -o json";
+
+/// The answer about all clusters.
+#[derive(Debug, Serialize)]
+struct Explained {
+    #[serde(flatten)]
+    explanation: Explanation,
+    /// What controllers said about the placement; only a live hub knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    events: Option<Vec<Event>>,
+}
 
 /// The answer about one cluster.
 #[derive(Debug, Serialize)]
@@ -69,18 +84,19 @@ struct ClusterExplanation {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut notes = Notes::default();
-    let manifests = input::read(&args.input.file, &mut notes)?;
+    let Given { before, applied, hub } = given::read(&args.input, Extent::Placing, &mut notes)?;
+    let manifests = applied.unwrap_or(before);
     world::note_gaps(&manifests, args.input.inventory, &mut notes);
-    output::remark(&notes.to_string());
     let now = clock::now_or(args.input.now);
     let mut world = World::new(&manifests, args.input.inventory);
     let key = world.find(&args.placement).map_err(Problems::from)?;
     let text = match &args.cluster {
         None => {
             let explanation = explain(&mut world, &key, now)?;
+            let events = events(hub.as_ref(), &key, &mut notes);
             match args.output {
-                Format::Table => table::all(&explanation),
-                Format::Json => output::json(&explanation)?,
+                Format::Table => table::all(&explanation) + &table::events(events.as_deref(), now),
+                Format::Json => output::json(&Explained { explanation, events })?,
             }
         }
         Some(cluster) => {
@@ -91,8 +107,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
         }
     };
+    output::remark(&notes.to_string());
     output::print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Events are an extra: without them the explanation is as good as any.
+fn events(hub: Option<&Session>, key: &PlacementKey, notes: &mut Notes) -> Option<Vec<Event>> {
+    match hub?.events(key) {
+        Ok(events) => Some(events),
+        Err(error) => {
+            notes.remark(format!("events are left out: {error:#}"));
+            None
+        }
+    }
 }
 
 fn explain(world: &mut World, key: &PlacementKey, now: Timestamp) -> anyhow::Result<Explanation> {

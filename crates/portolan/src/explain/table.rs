@@ -1,7 +1,10 @@
 //! An explanation for people: all clusters as a table, or one cluster as a report.
 
+use jiff::Timestamp;
 use portolan_engine::explain::{Explanation, Flip, Stage, Verdict};
 
+use crate::live::Event;
+use crate::output;
 use crate::output::table::{Cell, Table, Tone};
 
 /// The stages in the order in which a cluster goes through them.
@@ -31,6 +34,33 @@ pub(super) fn all(explanation: &Explanation) -> String {
         table.render()
     };
     format!("{}\n{clusters}", heading(explanation))
+}
+
+/// What controllers said, newest last.
+pub(super) fn events(events: Option<&[Event]>, now: Timestamp) -> String {
+    let Some(events) = events else {
+        return String::new();
+    };
+    let mut table = Table::new(&["LAST SEEN", "TYPE", "REASON", "TIMES", "MESSAGE"]);
+    for event in events {
+        let tone = match event.kind.as_str() {
+            "Warning" => Tone::Doubtful,
+            _ => Tone::Plain,
+        };
+        table.row([
+            event
+                .time
+                .map_or("-".into(), |time| output::age(time, now).into()),
+            Cell::toned(&event.kind, tone),
+            event.reason.as_str().into(),
+            event.count.into(),
+            event.message.as_str().into(),
+        ]);
+    }
+    match table.is_empty() {
+        true => "\nno events\n".to_owned(),
+        false => format!("\n{}", table.render()),
+    }
 }
 
 fn heading(explanation: &Explanation) -> String {

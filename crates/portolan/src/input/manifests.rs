@@ -126,6 +126,22 @@ impl Manifests {
         self.objects.extend(change.objects);
     }
 
+    /// An object as JSON. `None` when it is not there or plays no part in a placement.
+    pub(super) fn value(&self, key: &Key) -> Option<Value> {
+        let value = match &self.objects.get(key)?.object {
+            Object::Placement(object) => serde_json::to_value(object),
+            Object::Decision(object) => serde_json::to_value(object),
+            Object::Cluster(object) => serde_json::to_value(object),
+            Object::ClusterSet(object) => serde_json::to_value(object),
+            Object::Binding(object) => serde_json::to_value(object),
+            Object::Score(object) => serde_json::to_value(object),
+            Object::Slice(object) => serde_json::to_value(object),
+            Object::Profile(object) => serde_json::to_value(object),
+            Object::Other => return None,
+        };
+        value.ok()
+    }
+
     pub(crate) fn contains(&self, key: &Key) -> bool {
         self.objects.contains_key(key)
     }

@@ -10,6 +10,7 @@
 //! Nothing is judged that the engine judges: a selector that cannot be evaluated is read as it is. Nothing here
 //! panics or takes more memory than a small multiple of the input, whatever the input is.
 
+mod apply;
 mod check;
 mod document;
 mod kind;
@@ -30,8 +31,47 @@ pub use problem::{Notes, Place, Problem, Problems};
 
 /// Reads every path. `-` stands for standard input, a directory for the manifests in and below it.
 pub(crate) fn read(paths: &[PathBuf], notes: &mut Notes) -> Result<Manifests, Problems> {
+    read_paths(paths, None, notes)
+}
+
+/// Reads every path as `kubectl apply` would leave it on a hub that has `there`: what a manifest does not say stays as
+/// it is, its status above all.
+pub(crate) fn read_over(
+    there: &Manifests,
+    paths: &[PathBuf],
+    notes: &mut Notes,
+) -> Result<Manifests, Problems> {
+    read_paths(paths, Some(there), notes)
+}
+
+/// Reads what an API server gave. One unreadable object must not hide all others, so it is left out with a note.
+pub(crate) fn read_live(
+    server: &str,
+    objects: impl IntoIterator<Item = serde_json::Value>,
+    notes: &mut Notes,
+) -> Manifests {
+    let mut manifests = Manifests::default();
+    let place = Place::live(server);
+    for value in objects {
+        let mut problems = Problems::default();
+        // What a server has accepted needs no advice on spelling.
+        let read = check::object(&place, value, &mut Notes::default(), &mut problems);
+        for problem in problems.iter() {
+            notes.remark(format!("left out: {problem}"));
+        }
+        if let Some((key, object)) = read
+            && let Err(problem) = manifests.add(key, object, place.clone())
+        {
+            notes.remark(format!("left out: {problem}"));
+        }
+    }
+    manifests
+}
+
+fn read_paths(paths: &[PathBuf], over: Option<&Manifests>, notes: &mut Notes) -> Result<Manifests, Problems> {
     let mut reader = Reader {
         manifests: Manifests::default(),
+        over,
         notes,
         problems: Problems::default(),
     };
@@ -61,6 +101,7 @@ pub fn read_bytes(name: &str, bytes: Vec<u8>) -> Result<Manifests, Problems> {
     let mut notes = Notes::default();
     let mut reader = Reader {
         manifests: Manifests::default(),
+        over: None,
         notes: &mut notes,
         problems: Problems::default(),
     };
@@ -74,6 +115,8 @@ pub fn read_bytes(name: &str, bytes: Vec<u8>) -> Result<Manifests, Problems> {
 /// What has been read so far.
 struct Reader<'a> {
     manifests: Manifests,
+    /// What manifests are applied over.
+    over: Option<&'a Manifests>,
     notes: &'a mut Notes,
     problems: Problems,
 }
@@ -93,7 +136,10 @@ impl Reader<'_> {
     }
 
     fn read_value(&mut self, place: Place, value: serde_json::Value) {
-        for (place, value) in kind::take_lists_apart(place, value, self.notes, &mut self.problems) {
+        for (place, mut value) in kind::take_lists_apart(place, value, self.notes, &mut self.problems) {
+            if let Some(there) = self.over {
+                value = apply::over(there, value);
+            }
             let Some((key, object)) = check::object(&place, value, self.notes, &mut self.problems) else {
                 continue;
             };

@@ -17,7 +17,8 @@ const MAX_MESSAGE: usize = 300;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     source: Arc<str>,
-    document: usize,
+    /// Which document of the source; an API server has none.
+    document: Option<usize>,
     /// What stands in front of every field path: `items[3].` in a list.
     prefix: String,
 }
@@ -26,7 +27,16 @@ impl Place {
     pub(super) fn document(source: &str, document: usize) -> Place {
         Place {
             source: source.into(),
-            document,
+            document: Some(document),
+            prefix: String::new(),
+        }
+    }
+
+    /// An object that an API server gave.
+    pub(super) fn live(source: &str) -> Place {
+        Place {
+            source: source.into(),
+            document: None,
             prefix: String::new(),
         }
     }
@@ -41,7 +51,10 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: document {}", self.source, self.document)?;
+        f.write_str(&self.source)?;
+        if let Some(document) = self.document {
+            write!(f, ": document {document}")?;
+        }
         match self.prefix.strip_suffix('.') {
             Some(item) => write!(f, ", {item}"),
             None => Ok(()),
@@ -123,6 +136,11 @@ impl Problems {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.listed.is_empty()
+    }
+
+    /// What is listed, one by one.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Problem> {
+        self.listed.iter()
     }
 }
 

@@ -1,11 +1,14 @@
 //! How answers leave the program: tables, JSON, YAML, colour, and a pipe that may be closed at any time.
 
+mod age;
 pub(crate) mod table;
 
 use std::io::{self, ErrorKind, Write};
 
 use clap::ValueEnum;
 use serde::Serialize;
+
+pub(crate) use age::age;
 
 /// `-o`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -22,6 +25,16 @@ pub(crate) enum Format {
 /// Writes a complete answer to standard output. A reader that has seen enough is no error.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     finish(anstream::stdout().lock(), text)
+}
+
+/// Writes one line of an answer that has no end. Whether anybody still reads.
+pub(crate) fn print_line(line: &str) -> anyhow::Result<bool> {
+    let mut stream = anstream::stdout().lock();
+    match writeln!(stream, "{line}").and_then(|()| stream.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(unwritable(error)),
+    }
 }
 
 /// Writes remarks to standard error, where a failure to write has no one to be told to.

@@ -15,14 +15,16 @@ use jiff::Timestamp;
 use portolan_engine::layout;
 use portolan_engine::placement::PlacementKey;
 
+use crate::given::{self, Given};
 use crate::input::{self, Manifests, Notes, Problems, Reference};
+use crate::live::Extent;
 use crate::output::{self, Format};
 use crate::progress::Progress;
 use crate::world::{self, World};
 use crate::{cli, clock};
 use report::Report;
 
-/// Evaluate placements against manifests, without any cluster
+/// Evaluate placements against manifests or the live fleet; nothing is written
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -60,9 +62,10 @@ Examples:
   portolan simulate -f examples/gpu-training
 
   # The live fleet, one placement, as JSON
-  kubectl get managedclusters,managedclustersets,managedclustersetbindings,placements,\\
-placementdecisions.cluster.open-cluster-management.io,addonplacementscores -A -o yaml |
-    portolan simulate -f - --placement ml/training -o json
+  portolan simulate --kubeconfig hub.kubeconfig --placement ml/training -o json
+
+  # What would these manifests change if they were applied to it?
+  portolan simulate --kubeconfig hub.kubeconfig -f manifests/
 
   # What happens if a cluster goes away, and if a label changes?
   portolan simulate -f fleet.yaml --remove managedcluster/gpu-west
@@ -97,8 +100,10 @@ impl From<PublishScores> for layout::PublishScores {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut notes = Notes::default();
-    let manifests = input::read(&args.input.file, &mut notes)?;
-    let changed = change::apply(&manifests, &args.what_if, &args.remove, &mut notes)?;
+    let Given { before, applied, .. } = given::read(&args.input, Extent::Placing, &mut notes)?;
+    let there = applied.as_ref().unwrap_or(&before);
+    let changed = change::apply(there, &args.what_if, &args.remove, &mut notes)?;
+    let (manifests, changed) = (before, changed.or(applied));
     world::note_gaps(
         changed.as_ref().unwrap_or(&manifests),
         args.input.inventory,

@@ -18,6 +18,10 @@ pub(crate) fn portolan(directory: &Path, args: &[&str], stdin: &str) -> Run {
         .args(args)
         // Help is wrapped to it.
         .env_remove("COLUMNS")
+        // Whatever hubs the person who runs the tests has, they are not for tests.
+        .env_remove("KUBECONFIG")
+        .env_remove("KUBERNETES_SERVICE_HOST")
+        .env("HOME", directory)
         .current_dir(directory)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

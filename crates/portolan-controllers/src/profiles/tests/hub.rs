@@ -21,11 +21,11 @@ fn start(client: &Client) -> (JoinSet<()>, Profiles) {
     let settings = Settings::new(clock());
     let (publisher, feeds, profiles) = Publisher::new(client.clone(), &settings, pace(&settings));
     let mut tasks = JoinSet::new();
-    tasks.spawn(Source::new(Api::all(client.clone()), vec![feeds.clusters]).run());
-    tasks.spawn(Source::new(Api::all(client.clone()), vec![feeds.sets]).run());
-    tasks.spawn(Source::new(Api::all(client.clone()), vec![feeds.bindings]).run());
-    tasks.spawn(Source::new(Api::all(client.clone()), vec![feeds.placements]).run());
-    tasks.spawn(Source::new(Api::all(client.clone()), vec![feeds.profiles]).run());
+    tasks.spawn(Source::new(client.clone(), vec![feeds.clusters]).run());
+    tasks.spawn(Source::new(client.clone(), vec![feeds.sets]).run());
+    tasks.spawn(Source::new(client.clone(), vec![feeds.bindings]).run());
+    tasks.spawn(Source::new(client.clone(), vec![feeds.placements]).run());
+    tasks.spawn(Source::new(client.clone(), vec![feeds.profiles]).run());
     tasks.spawn(publisher.run());
     (tasks, profiles)
 }

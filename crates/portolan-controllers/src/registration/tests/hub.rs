@@ -17,9 +17,9 @@ fn start(client: &Client) -> JoinSet<()> {
     let settings = Settings::new(clock());
     let (registration, feeds) = Registration::new(client.clone(), &settings, pace(&settings));
     let mut tasks = JoinSet::new();
-    tasks.spawn(Source::new(Api::all(client.clone()), vec![feeds.clusters]).run());
-    tasks.spawn(Source::new(Api::all(client.clone()), vec![feeds.sets]).run());
-    tasks.spawn(Source::new(Api::all(client.clone()), vec![feeds.bindings]).run());
+    tasks.spawn(Source::new(client.clone(), vec![feeds.clusters]).run());
+    tasks.spawn(Source::new(client.clone(), vec![feeds.sets]).run());
+    tasks.spawn(Source::new(client.clone(), vec![feeds.bindings]).run());
     tasks.spawn(registration.run());
     tasks
 }

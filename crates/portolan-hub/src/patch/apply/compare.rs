@@ -31,7 +31,7 @@ impl Comparison {
     }
 }
 
-/// Compares two objects.
+/// Compares two objects. Their managed fields are no part of it.
 pub(super) fn compare(before: &Value, after: &Value, typed: &dyn Typed) -> Comparison {
     let mut comparer = Comparer {
         path: Vec::new(),
@@ -118,6 +118,10 @@ impl Comparer {
 
     fn fields(&mut self, before: &Map<String, Value>, after: &Map<String, Value>, typed: &dyn Typed) {
         for (name, value) in before {
+            // Looked at before a path is made of it: most of an object does not change.
+            if self.is_managed_fields(name) || after.get(name) == Some(value) {
+                continue;
+            }
             self.below(
                 PathElement::field(name),
                 Some(value),
@@ -126,8 +130,16 @@ impl Comparer {
             );
         }
         for (name, value) in after.iter().filter(|(name, _)| !before.contains_key(*name)) {
+            if self.is_managed_fields(name) {
+                continue;
+            }
             self.below(PathElement::field(name), None, Some(value), child(typed, name));
         }
+    }
+
+    fn is_managed_fields(&self, name: &str) -> bool {
+        name == "managedFields"
+            && matches!(self.path.as_slice(), [PathElement::Field(parent)] if parent == "metadata")
     }
 
     fn items(&mut self, before: &[Value], after: &[Value], typed: &dyn Typed, keys: &[Key]) {

@@ -151,9 +151,8 @@ pub(crate) fn track_update(before: Option<&Value>, after: &mut Value, manager: &
         return;
     }
     let empty = Value::Object(Map::new());
-    let old = without_managed_fields(before.unwrap_or(&empty));
     record(
-        &old,
+        before.unwrap_or(&empty),
         after,
         manager.id(Operation::Update),
         manager,
@@ -167,19 +166,45 @@ pub(crate) fn track_update(before: Option<&Value>, after: &mut Value, manager: &
 /// If a write changed nothing but the times in the managed fields, gives it the old times back, so that the server
 /// sees that there is nothing to write.
 pub(crate) fn keep_times_if_unchanged(before: &Value, after: &mut Value) {
-    let timeless = |object: &Value| {
-        let mut object = object.clone();
-        if let Some(Value::Array(entries)) = object.pointer_mut("/metadata/managedFields") {
-            for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
-                entry.remove("time");
-            }
-            entries.sort_by_cached_key(ToString::to_string);
-        }
-        object
-    };
-    if before != after && timeless(before) == timeless(after) {
+    // Nearly every write changes something else, and that is found without copying anything.
+    if equal_but_managed_fields(before, after)
+        && before != after
+        && timeless_managed_fields(before) == timeless_managed_fields(after)
+    {
         *after = before.clone();
     }
+}
+
+fn equal_but_managed_fields(before: &Value, after: &Value) -> bool {
+    let (Value::Object(before), Value::Object(after)) = (before, after) else {
+        return false;
+    };
+    let bare = |value: &Value, other: &Value| match (value, other) {
+        (Value::Object(value), Value::Object(other)) => {
+            let counted = |(field, _): &(&String, &Value)| *field != "managedFields";
+            value.iter().filter(counted).eq(other.iter().filter(counted))
+        }
+        (value, other) => value == other,
+    };
+    before.len() == after.len()
+        && before
+            .iter()
+            .all(|(field, value)| match (field.as_str(), after.get(field)) {
+                ("metadata", Some(other)) => bare(value, other),
+                (_, other) => Some(value) == other,
+            })
+}
+
+fn timeless_managed_fields(object: &Value) -> Vec<Value> {
+    let entries = object
+        .pointer("/metadata/managedFields")
+        .and_then(Value::as_array);
+    let mut entries = entries.cloned().unwrap_or_default();
+    for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+        entry.remove("time");
+    }
+    entries.sort_by_cached_key(ToString::to_string);
+    entries
 }
 
 fn check(config: &Value, manager: &Manager, typed: &dyn Typed) -> Result<(), ApplyError> {

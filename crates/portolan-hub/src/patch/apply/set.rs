@@ -171,34 +171,42 @@ impl FieldSet {
         }
     }
 
-    /// This set adapted to a schema that changed since it was written: what became atomic is owned as one. What
+    /// Takes out what is a member of the other.
+    pub(super) fn subtract(&mut self, other: &Self) {
+        if other.is_empty() {
+            return;
+        }
+        self.nodes.retain(|element, ours| {
+            if let Some(theirs) = other.nodes.get(element) {
+                ours.owned &= !theirs.owned;
+                ours.below.subtract(&theirs.below);
+            }
+            !ours.is_void()
+        });
+    }
+
+    /// Adapts this set to a schema that changed since it was written: what became atomic is owned as one. What
     /// became granular needs nothing: its owner keeps the field itself and none of its parts.
-    pub(super) fn reconciled(&self, typed: &dyn Typed) -> Self {
-        let nodes = self.nodes.iter().map(|(element, node)| {
+    pub(super) fn reconcile(&mut self, typed: &dyn Typed) {
+        for (element, node) in &mut self.nodes {
             let inner = match element {
                 PathElement::Field(name) => child(typed, name),
                 _ => item(typed),
             };
-            (element.clone(), node.reconciled(inner))
-        });
-        Self {
-            nodes: nodes.collect(),
+            node.reconcile(inner);
         }
     }
 }
 
 impl Node {
-    fn reconciled(&self, typed: &dyn Typed) -> Self {
+    fn reconcile(&mut self, typed: &dyn Typed) {
         match typed.kind() {
-            Kind::Scalar | Kind::Deduced => self.clone(),
-            Kind::AtomicMap | Kind::AtomicList => Self {
-                owned: true,
-                below: FieldSet::default(),
-            },
-            Kind::Granular | Kind::Set | Kind::KeyedList(_) => Self {
-                owned: self.owned,
-                below: self.below.reconciled(typed),
-            },
+            Kind::Scalar | Kind::Deduced => {}
+            Kind::AtomicMap | Kind::AtomicList => {
+                self.owned = true;
+                self.below = FieldSet::default();
+            }
+            Kind::Granular | Kind::Set | Kind::KeyedList(_) => self.below.reconcile(typed),
         }
     }
 }

@@ -47,10 +47,12 @@ impl Write<'_> {
         let difference = compare(before, after, self.typed).without(self.ignored);
         let taken = difference.written();
         for owned in managers.fields.values_mut() {
-            owned.set = owned.set.difference(&taken).difference(&difference.removed);
+            owned.set.subtract(&taken);
+            owned.set.subtract(&difference.removed);
         }
         drop_empty(managers);
-        let taken = taken.difference(&SYSTEM_FIELDS);
+        let mut taken = taken;
+        taken.subtract(&SYSTEM_FIELDS);
         if taken.is_empty() {
             return false;
         }
@@ -97,7 +99,7 @@ impl Write<'_> {
         let visible = difference.without(self.ignored);
         self.take(&visible, managers, force)?;
         if let Some(owned) = managers.fields.get_mut(&self.id) {
-            owned.set = owned.set.difference(&SYSTEM_FIELDS);
+            owned.set.subtract(&SYSTEM_FIELDS);
         }
         drop_empty(managers);
         // Not the comparison decides but equality: a new order of a list's elements changes no field.
@@ -123,7 +125,8 @@ impl Write<'_> {
         }
         for (id, owned) in &mut managers.fields {
             if *id != self.id {
-                owned.set = owned.set.difference(&written).difference(&difference.removed);
+                owned.set.subtract(&written);
+                owned.set.subtract(&difference.removed);
             }
         }
         Ok(())
@@ -158,7 +161,7 @@ impl Write<'_> {
             .fields
             .retain(|_, owned| self.typed.serves(&owned.api_version));
         for owned in managers.fields.values_mut() {
-            owned.set = owned.set.reconciled(self.typed);
+            owned.set.reconcile(self.typed);
         }
     }
 }

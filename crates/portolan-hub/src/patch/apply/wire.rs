@@ -8,18 +8,19 @@ use super::set::{FieldSet, Node};
 impl FieldSet {
     /// The set as `fieldsV1`.
     pub(crate) fn to_fields_v1(&self) -> Value {
+        Value::Object(self.to_map())
+    }
+
+    fn to_map(&self) -> Map<String, Value> {
         let fields = self.nodes.iter().map(|(element, node)| {
-            let mut below = Map::new();
+            let mut below = node.below.to_map();
             // A member without children needs no mark, `{}` says it.
-            if node.owned && !node.below.is_empty() {
+            if node.owned && !below.is_empty() {
                 below.insert(".".into(), Value::Object(Map::new()));
-            }
-            if let Value::Object(children) = node.below.to_fields_v1() {
-                below.extend(children);
             }
             (encode(element), Value::Object(below))
         });
-        Value::Object(fields.collect())
+        fields.collect()
     }
 
     /// Reads `fieldsV1`. Elements of an unknown type are dropped, as a newer server may have written them.
@@ -50,7 +51,7 @@ fn parse(fields: &Map<String, Value>) -> Result<FieldSet, String> {
 
 fn encode(element: &PathElement) -> String {
     match element {
-        PathElement::Field(name) => format!("f:{name}"),
+        PathElement::Field(name) => ["f:", name].concat(),
         PathElement::Key(fields) => {
             let fields: Vec<String> = fields
                 .iter()

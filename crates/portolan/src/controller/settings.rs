@@ -1,0 +1,305 @@
+//! One flag and one environment variable for each setting of the controllers.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+use portolan_controllers::{Clock, Output, Settings};
+use portolan_engine::fleet::Inventory;
+use portolan_engine::layout::PublishScores;
+
+use crate::clock;
+
+/// The settings of the controllers.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Settings of the controllers")]
+pub(crate) struct SettingsArgs {
+    /// Which objects are the clusters
+    #[arg(
+        long,
+        env = "PORTOLAN_INVENTORY",
+        hide_env_values = true,
+        value_enum,
+        default_value_t
+    )]
+    inventory: InventoryArg,
+
+    /// Whether OCM-shaped PlacementDecisions are written
+    #[arg(
+        long,
+        env = "PORTOLAN_OCM_DECISIONS",
+        hide_env_values = true,
+        value_enum,
+        default_value_t
+    )]
+    ocm_decisions: OutputArg,
+
+    /// Whether PlacementDecision slices of multicluster.x-k8s.io are written
+    #[arg(
+        long,
+        env = "PORTOLAN_SLICES",
+        hide_env_values = true,
+        value_enum,
+        default_value_t
+    )]
+    slices: OutputArg,
+
+    /// Whether ClusterProfiles are published from ManagedClusters
+    #[arg(
+        long,
+        env = "PORTOLAN_CLUSTER_PROFILES",
+        hide_env_values = true,
+        value_enum,
+        default_value_t
+    )]
+    cluster_profiles: OutputArg,
+
+    /// The one namespace for published ClusterProfiles [default: each bound namespace that has a Placement]
+    #[arg(long, env = "PORTOLAN_PROFILE_NAMESPACE", hide_env_values = true, value_name = "NS", value_parser = parse_namespace)]
+    profile_namespace: Option<String>,
+
+    /// Look after sets, bindings and availability taints, where OCM's registration controllers do not run [default:
+    /// false; true in `portolan up`]
+    #[arg(
+        long,
+        env = "PORTOLAN_REGISTRATION",
+        hide_env_values = true,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    registration: Option<bool>,
+
+    /// When decisions carry scores
+    #[arg(
+        long,
+        env = "PORTOLAN_PUBLISH_SCORES",
+        hide_env_values = true,
+        value_enum,
+        default_value_t
+    )]
+    publish_scores: PublishScoresArg,
+
+    /// Writes a second, over the whole hub, that may refresh nothing but scores
+    #[arg(
+        long,
+        env = "PORTOLAN_SCORE_WRITES_PER_SECOND",
+        hide_env_values = true,
+        value_name = "N",
+        default_value_t = 5.0,
+        value_parser = parse_rate
+    )]
+    score_writes_per_second: f64,
+
+    /// Requests that may be under way at the same time
+    #[arg(
+        long,
+        env = "PORTOLAN_PARALLEL_WRITES",
+        hide_env_values = true,
+        value_name = "N",
+        default_value_t = 32,
+        value_parser = clap::value_parser!(u16).range(1..=1024)
+    )]
+    parallel_writes: u16,
+
+    /// Longest wait between two attempts after errors
+    #[arg(
+        long,
+        env = "PORTOLAN_LONGEST_BACKOFF",
+        hide_env_values = true,
+        value_name = "DURATION",
+        default_value = "30s",
+        value_parser = parse_backoff
+    )]
+    longest_backoff: Duration,
+
+    /// Schedule only Placements with the annotation portolan.dev/scheduler: portolan
+    #[arg(
+        long,
+        env = "PORTOLAN_ONLY_HANDED_OVER",
+        hide_env_values = true,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = false,
+        default_missing_value = "true"
+    )]
+    only_handed_over: bool,
+}
+
+/// `--inventory`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum InventoryArg {
+    /// ManagedClusters with sets and bindings
+    #[default]
+    Managedclusters,
+    /// The ClusterProfiles of each placement's own namespace
+    Clusterprofiles,
+}
+
+/// Whether an output is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum OutputArg {
+    /// Whenever its CRD is served
+    #[default]
+    Auto,
+    /// Never
+    Off,
+}
+
+/// `--publish-scores`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum PublishScoresArg {
+    /// In every decision
+    #[default]
+    Always,
+    /// In decisions that are sorted by score
+    Sorted,
+    /// In no decision
+    Never,
+}
+
+impl From<OutputArg> for Output {
+    fn from(output: OutputArg) -> Output {
+        match output {
+            OutputArg::Auto => Output::Auto,
+            OutputArg::Off => Output::Off,
+        }
+    }
+}
+
+impl SettingsArgs {
+    /// The settings, with the clock of this machine. Whether registration is on by default depends on who else is there.
+    pub(crate) fn settings(&self, registration: bool) -> Settings {
+        Settings {
+            clock: Clock::new(clock::now),
+            inventory: match self.inventory {
+                InventoryArg::Managedclusters => Inventory::ManagedClusters,
+                InventoryArg::Clusterprofiles => Inventory::ClusterProfiles,
+            },
+            ocm_decisions: self.ocm_decisions.into(),
+            slices: self.slices.into(),
+            cluster_profiles: self.cluster_profiles.into(),
+            profile_namespace: self.profile_namespace.clone(),
+            registration: self.registration.unwrap_or(registration),
+            publish_scores: match self.publish_scores {
+                PublishScoresArg::Always => PublishScores::Always,
+                PublishScoresArg::Sorted => PublishScores::Sorted,
+                PublishScoresArg::Never => PublishScores::Never,
+            },
+            score_writes_per_second: self.score_writes_per_second,
+            parallel_writes: self.parallel_writes.into(),
+            longest_backoff: self.longest_backoff,
+            only_handed_over: self.only_handed_over,
+        }
+    }
+}
+
+fn parse_namespace(text: &str) -> Result<String, String> {
+    match portolan_api::structural::is_dns_label(text) {
+        true => Ok(text.to_owned()),
+        false => Err("accepted: the name of a namespace, such as fleet".to_owned()),
+    }
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    let rate = text
+        .parse::<f64>()
+        .ok()
+        .filter(|rate| rate.is_finite() && *rate > 0.0);
+    rate.ok_or_else(|| "accepted: a number above 0, such as 5 or 0.5".to_owned())
+}
+
+fn parse_backoff(text: &str) -> Result<Duration, String> {
+    match clock::parse_duration(text)? {
+        Duration::ZERO => Err("accepted: more than 0, such as 30s".to_owned()),
+        duration => Ok(duration),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        settings: SettingsArgs,
+    }
+
+    fn parse(words: &[&str]) -> Result<Settings, clap::Error> {
+        let line = Line::try_parse_from(std::iter::once(&"portolan").chain(words))?;
+        Ok(line.settings.settings(false))
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_controllers() {
+        let (ours, theirs) = (parse(&[]).unwrap(), Settings::new(Clock::new(clock::now)));
+        assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
+    }
+
+    #[test]
+    fn every_setting_has_a_flag_and_an_environment_variable_of_the_same_name() {
+        let command = Line::command();
+        let flags: Vec<_> = command
+            .get_arguments()
+            .filter(|arg| arg.get_id() != "help")
+            .collect();
+        // One field of the settings is the clock.
+        assert_eq!(
+            flags.len(),
+            format!("{:?}", parse(&[]).unwrap()).matches(": ").count() - 1
+        );
+        for flag in flags {
+            let long = flag.get_long().unwrap();
+            let expected = format!("PORTOLAN_{}", long.to_uppercase().replace('-', "_"));
+            assert_eq!(
+                flag.get_env().unwrap().to_str(),
+                Some(expected.as_str()),
+                "--{long}"
+            );
+        }
+    }
+
+    #[test]
+    fn flags_reach_the_settings() {
+        let settings = parse(&[
+            "--inventory=clusterprofiles",
+            "--slices=off",
+            "--profile-namespace=fleet",
+            "--registration",
+            "--longest-backoff=5s",
+            "--only-handed-over=false",
+            "--parallel-writes=4",
+        ])
+        .unwrap();
+        assert_eq!(settings.inventory, Inventory::ClusterProfiles);
+        assert_eq!(
+            (settings.ocm_decisions, settings.slices),
+            (Output::Auto, Output::Off)
+        );
+        assert_eq!(settings.profile_namespace.as_deref(), Some("fleet"));
+        assert_eq!((settings.registration, settings.only_handed_over), (true, false));
+        assert_eq!(
+            (settings.longest_backoff, settings.parallel_writes),
+            (Duration::from_secs(5), 4)
+        );
+    }
+
+    #[test]
+    fn values_that_make_no_sense_are_refused() {
+        for word in [
+            "--parallel-writes=0",
+            "--score-writes-per-second=-1",
+            "--score-writes-per-second=nan",
+            "--longest-backoff=0s",
+            "--longest-backoff=soon",
+            "--profile-namespace=No_Namespace",
+            "--slices=maybe",
+        ] {
+            assert!(parse(&[word]).is_err(), "{word}");
+        }
+    }
+}

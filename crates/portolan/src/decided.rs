@@ -1,0 +1,171 @@
+//! What is decided for a placement, over all objects of both decision kinds.
+//!
+//! The two kinds say the same in different shapes, and while a decision is rewritten an object may say what another one
+//! says too. Here a cluster is decided once, with everything that any object says about it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use portolan_api::cluster::PlacementDecision;
+use portolan_api::labels::{SCHEDULER_NAME, multicluster as kep, ocm, portolan};
+use portolan_api::multicluster;
+use portolan_engine::placement::PlacementKey;
+use serde::Serialize;
+
+/// What one object says: its placement and the clusters it lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) placement: PlacementKey,
+    pub(crate) group: Option<Group>,
+    /// Clusters with their scores, where the object has them.
+    clusters: BTreeMap<String, Option<i64>>,
+}
+
+/// A decision group. They are ordered by index.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct Group {
+    pub(crate) index: u32,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) name: String,
+}
+
+impl std::fmt::Display for Group {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.name.as_str() {
+            "" => write!(f, "{}", self.index),
+            name => write!(f, "{} {name}", self.index),
+        }
+    }
+}
+
+/// Where a cluster stands in a decision.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// More than one only while it is being moved.
+    pub(crate) groups: BTreeSet<Group>,
+    pub(crate) score: Option<i64>,
+    /// The objects that list it: kind and name.
+    pub(crate) objects: Vec<String>,
+}
+
+/// The clusters of a decision.
+pub(crate) type Decided = BTreeMap<String, Standing>;
+
+impl Said {
+    /// What an OCM decision object says. Nothing when it names no placement.
+    pub(crate) fn by_decision(decision: &PlacementDecision) -> Option<Said> {
+        let metadata = &decision.metadata;
+        let name = full(metadata, ocm::PLACEMENT, portolan::PLACEMENT_NAME)?;
+        let listed = decision.status.iter().flat_map(|status| &status.decisions);
+        Some(Said {
+            placement: key(metadata, name),
+            group: group(metadata),
+            clusters: listed
+                .map(|entry| (entry.cluster_name.clone(), Some(entry.score)))
+                .collect(),
+        })
+    }
+
+    /// What a slice of ours says. Nothing when it is another scheduler's.
+    pub(crate) fn by_slice(slice: &multicluster::PlacementDecision) -> Option<Said> {
+        let metadata = &slice.metadata;
+        if slice.scheduler_name.as_deref() != Some(SCHEDULER_NAME) {
+            return None;
+        }
+        let name = full(metadata, kep::DECISION_KEY, portolan::DECISION_KEY)?;
+        let own = metadata.namespace.as_deref().unwrap_or_default();
+        let annotations = metadata.annotations.as_ref();
+        let scores: BTreeMap<String, i64> = annotations
+            .and_then(|all| serde_json::from_str(all.get(portolan::SCORES)?).ok())
+            .unwrap_or_default();
+        let listed = slice.decisions.iter().filter_map(|entry| entry.profile(own));
+        Some(Said {
+            placement: key(metadata, name),
+            group: group(metadata),
+            clusters: listed
+                .map(|(_, name)| (name.to_owned(), scores.get(name).copied()))
+                .collect(),
+        })
+    }
+}
+
+/// The clusters that any of the objects lists. Objects come with what they are called.
+pub(crate) fn union<'a>(objects: impl IntoIterator<Item = (&'a str, &'a Said)>) -> Decided {
+    let mut decided = Decided::new();
+    for (object, said) in objects {
+        for (cluster, score) in &said.clusters {
+            let standing = decided.entry(cluster.clone()).or_default();
+            standing.groups.extend(said.group.clone());
+            standing.score = standing.score.or(*score);
+            standing.objects.push(object.to_owned());
+        }
+    }
+    decided
+}
+
+fn key(metadata: &ObjectMeta, name: &str) -> PlacementKey {
+    PlacementKey::new(metadata.namespace.as_deref().unwrap_or_default(), name)
+}
+
+/// The value of a label, or the annotation that has it whole when it had to be cut.
+fn full<'a>(metadata: &'a ObjectMeta, label: &str, annotation: &str) -> Option<&'a str> {
+    let whole = metadata.annotations.as_ref().and_then(|all| all.get(annotation));
+    whole.or(metadata.labels.as_ref()?.get(label)).map(String::as_str)
+}
+
+fn group(metadata: &ObjectMeta) -> Option<Group> {
+    let labels = metadata.labels.as_ref()?;
+    let index = labels.get(ocm::DECISION_GROUP_INDEX)?.parse().ok()?;
+    let name = full(metadata, ocm::DECISION_GROUP_NAME, portolan::DECISION_GROUP_NAME);
+    Some(Group {
+        index,
+        name: name.unwrap_or_default().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn decision(index: u32, cluster: &str) -> Said {
+        let object = json!({
+            "metadata": { "namespace": "ns", "name": "p-decision-1", "labels": {
+                ocm::PLACEMENT: "p", ocm::DECISION_GROUP_INDEX: index.to_string(), ocm::DECISION_GROUP_NAME: "" } },
+            "status": { "decisions": [{ "clusterName": cluster, "reason": "", "score": 7 }] },
+        });
+        Said::by_decision(&serde_json::from_value(object).unwrap()).unwrap()
+    }
+
+    fn slice(scheduler: &str) -> Option<Said> {
+        let object = json!({
+            "metadata": { "namespace": "ns", "name": "p-decision-0",
+                "labels": { kep::DECISION_KEY: "p" }, "annotations": { portolan::SCORES: "{\"c1\":7}" } },
+            "schedulerName": scheduler,
+            "decisions": [{ "clusterProfileRef": { "name": "c1", "namespace": "ns" } }],
+        });
+        Said::by_slice(&serde_json::from_value(object).unwrap())
+    }
+
+    #[test]
+    fn a_cluster_in_both_kinds_is_decided_once() {
+        let (ocm, kep) = (decision(0, "c1"), slice("portolan").unwrap());
+        let decided = union([("a", &ocm), ("b", &kep)]);
+        assert_eq!(decided.len(), 1);
+        assert_eq!(decided["c1"].score, Some(7));
+        assert_eq!(decided["c1"].objects, ["a", "b"]);
+    }
+
+    #[test]
+    fn the_slices_of_another_scheduler_are_not_ours() {
+        assert_eq!(slice("another"), None);
+    }
+
+    #[test]
+    fn a_cluster_on_its_way_from_group_to_group_is_in_both() {
+        let (from, to) = (decision(0, "c1"), decision(1, "c1"));
+        let groups = &union([("a", &from), ("b", &to)])["c1"].groups;
+        assert_eq!(groups.iter().map(|group| group.index).collect::<Vec<_>>(), [0, 1]);
+    }
+}

@@ -1,0 +1,186 @@
+//! One line for each cluster.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
+use kube::core::{Selector, SelectorExt};
+use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, Taint};
+use portolan_api::labels::{conditions, multicluster as kep, ocm};
+use portolan_api::multicluster::ClusterProfile;
+use portolan_engine::fleet::Inventory;
+use portolan_engine::placement::PlacementKey;
+use serde::Serialize;
+
+use super::{Filter, decisions};
+use crate::input::Manifests;
+use crate::output;
+use crate::output::table::{Cell, Table, Tone};
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Row {
+    /// Only ClusterProfiles have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<String>,
+    name: String,
+    sets: Vec<String>,
+    /// True, False or Unknown; null when nobody reported.
+    available: Option<String>,
+    taints: Vec<Taint>,
+    /// How many placements chose it.
+    decisions: usize,
+    created: Option<Timestamp>,
+}
+
+pub(super) fn rows(manifests: &Manifests, inventory: Inventory, filter: &Filter<'_>) -> Vec<Row> {
+    let mut chosen: BTreeMap<String, BTreeSet<PlacementKey>> = BTreeMap::new();
+    // A name is for clusters here, not for placements.
+    let of_namespace = Filter {
+        name: None,
+        ..*filter
+    };
+    for row in decisions::rows(manifests, &of_namespace) {
+        let placement = PlacementKey::new(&row.namespace, &row.placement);
+        chosen.entry(row.cluster).or_default().insert(placement);
+    }
+    match inventory {
+        Inventory::ManagedClusters => {
+            let sets: Vec<Set<'_>> = manifests.cluster_sets().filter_map(Set::of).collect();
+            let wanted = manifests
+                .clusters()
+                .filter(|cluster| filter.name(cluster.metadata.name.as_deref()));
+            wanted
+                .map(|cluster| managed(cluster, &sets, |name| chosen.get(name).map_or(0, BTreeSet::len)))
+                .collect()
+        }
+        Inventory::ClusterProfiles => {
+            let wanted = manifests.profiles().filter(|profile| {
+                filter.namespace(profile.metadata.namespace.as_deref())
+                    && filter.name(profile.metadata.name.as_deref())
+            });
+            wanted
+                .map(|profile| {
+                    let own = profile.metadata.namespace.as_deref().unwrap_or_default();
+                    let of_namespace = |keys: &BTreeSet<PlacementKey>| {
+                        keys.iter().filter(|key| &*key.namespace == own).count()
+                    };
+                    of_profile(profile, |name| chosen.get(name).map_or(0, of_namespace))
+                })
+                .collect()
+        }
+    }
+}
+
+fn managed(cluster: &ManagedCluster, sets: &[Set<'_>], decisions: impl Fn(&str) -> usize) -> Row {
+    let name = cluster.metadata.name.clone().unwrap_or_default();
+    let reported = cluster.status.as_ref().map(|status| status.conditions.as_slice());
+    Row {
+        namespace: None,
+        sets: sets
+            .iter()
+            .filter(|set| set.has(&cluster.metadata))
+            .map(|set| set.name.to_owned())
+            .collect(),
+        available: status_of(reported.unwrap_or_default(), conditions::AVAILABLE),
+        taints: cluster.spec.taints.clone(),
+        decisions: decisions(&name),
+        created: cluster.metadata.creation_timestamp.as_ref().map(|time| time.0),
+        name,
+    }
+}
+
+fn of_profile(profile: &ClusterProfile, decisions: impl Fn(&str) -> usize) -> Row {
+    let metadata = &profile.metadata;
+    let name = metadata.name.clone().unwrap_or_default();
+    let reported = profile.status.as_ref().map(|status| status.conditions.as_slice());
+    Row {
+        namespace: metadata.namespace.clone(),
+        sets: label(metadata, kep::CLUSTER_SET)
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+        available: status_of(reported.unwrap_or_default(), conditions::CONTROL_PLANE_HEALTHY),
+        taints: Vec::new(),
+        decisions: decisions(&name),
+        created: metadata.creation_timestamp.as_ref().map(|time| time.0),
+        name,
+    }
+}
+
+/// Which clusters are in a set.
+struct Set<'a> {
+    name: &'a str,
+    /// `None` stands for the exclusive label.
+    selector: Option<Selector>,
+}
+
+impl<'a> Set<'a> {
+    /// A set whose selector cannot be read has no clusters.
+    fn of(set: &'a ManagedClusterSet) -> Option<Set<'a>> {
+        let spec = &set.spec.cluster_selector;
+        let selector = match spec.selector_type.as_deref() {
+            Some("LabelSelector") => Some(Selector::try_from(spec.label_selector.clone()?).ok()?),
+            _ => None,
+        };
+        let name = set.metadata.name.as_deref()?;
+        Some(Set { name, selector })
+    }
+
+    fn has(&self, cluster: &ObjectMeta) -> bool {
+        match &self.selector {
+            Some(selector) => selector.matches(cluster.labels.as_ref().unwrap_or(&BTreeMap::new())),
+            None => label(cluster, ocm::CLUSTER_SET) == Some(self.name),
+        }
+    }
+}
+
+fn label<'a>(metadata: &'a ObjectMeta, key: &str) -> Option<&'a str> {
+    metadata.labels.as_ref()?.get(key).map(String::as_str)
+}
+
+fn status_of(conditions: &[Condition], kind: &str) -> Option<String> {
+    let condition = conditions.iter().find(|condition| condition.type_ == kind)?;
+    Some(condition.status.clone())
+}
+
+pub(super) fn table(rows: &[Row], now: Timestamp) -> Table {
+    let mut header = vec!["CLUSTER", "SETS", "AVAILABLE", "TAINTS", "DECISIONS", "AGE"];
+    let namespaced = rows.iter().any(|row| row.namespace.is_some());
+    if namespaced {
+        header.insert(0, "NAMESPACE");
+    }
+    let mut table = Table::new(&header);
+    for row in rows {
+        let namespace = row.namespace.as_deref().map(Cell::from);
+        let taints: Vec<String> = row.taints.iter().map(taint).collect();
+        table.row(
+            namespace.into_iter().chain([
+                row.name.as_str().into(),
+                row.sets.join(",").into(),
+                available(row.available.as_deref()),
+                Cell::toned(taints.join(","), Tone::Doubtful),
+                row.decisions.into(),
+                row.created
+                    .map_or("-".into(), |time| output::age(time, now).into()),
+            ]),
+        );
+    }
+    table
+}
+
+fn available(status: Option<&str>) -> Cell {
+    match status {
+        Some("True") => Cell::toned("True", Tone::Good),
+        Some("False") => Cell::toned("False", Tone::Bad),
+        Some(other) => Cell::toned(other, Tone::Doubtful),
+        None => Cell::toned("-", Tone::Faint),
+    }
+}
+
+/// As in explanations: `key[=value]:effect`.
+fn taint(taint: &Taint) -> String {
+    let value = taint.value.as_deref().filter(|value| !value.is_empty());
+    let value = value.map(|value| format!("={value}")).unwrap_or_default();
+    format!("{}{value}:{:?}", taint.key, taint.effect)
+}

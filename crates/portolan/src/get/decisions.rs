@@ -1,0 +1,83 @@
+//! One line for each cluster of each placement.
+
+use std::collections::BTreeMap;
+
+use portolan_engine::placement::PlacementKey;
+use serde::Serialize;
+
+use super::Filter;
+use crate::decided::{Group, Said, union};
+use crate::input::Manifests;
+use crate::output::table::{Cell, Table};
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Row {
+    pub(super) namespace: String,
+    pub(super) placement: String,
+    pub(super) cluster: String,
+    /// More than one only while the cluster is being moved.
+    groups: Vec<Group>,
+    score: Option<i64>,
+    /// The objects that list the cluster.
+    objects: Vec<String>,
+}
+
+pub(super) fn rows(manifests: &Manifests, filter: &Filter<'_>) -> Vec<Row> {
+    let mut objects: BTreeMap<PlacementKey, Vec<(String, Said)>> = BTreeMap::new();
+    for (object, said) in said(manifests) {
+        if filter.namespace(Some(&said.placement.namespace)) && filter.name(Some(&said.placement.name)) {
+            objects
+                .entry(said.placement.clone())
+                .or_default()
+                .push((object, said));
+        }
+    }
+    let mut rows = Vec::new();
+    for (placement, objects) in &objects {
+        let decided = union(objects.iter().map(|(name, said)| (name.as_str(), said)));
+        let of_placement = rows.len();
+        rows.extend(decided.into_iter().map(|(cluster, standing)| Row {
+            namespace: placement.namespace.to_string(),
+            placement: placement.name.to_string(),
+            cluster,
+            groups: standing.groups.into_iter().collect(),
+            score: standing.score,
+            objects: standing.objects,
+        }));
+        // Names are in order already.
+        rows[of_placement..].sort_by(|one, other| one.groups.cmp(&other.groups));
+    }
+    rows
+}
+
+/// What every decision object says, with its name for people.
+pub(super) fn said(manifests: &Manifests) -> impl Iterator<Item = (String, Said)> {
+    let named = |kind: &str, name: &Option<String>| format!("{kind}/{}", name.as_deref().unwrap_or_default());
+    let decisions = manifests.decisions().filter_map(move |object| {
+        Some((
+            named("decision", &object.metadata.name),
+            Said::by_decision(object)?,
+        ))
+    });
+    let slices = manifests
+        .slices()
+        .filter_map(move |object| Some((named("slice", &object.metadata.name), Said::by_slice(object)?)));
+    decisions.chain(slices)
+}
+
+pub(super) fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new(&["NAMESPACE", "PLACEMENT", "GROUP", "CLUSTER", "SCORE", "OBJECTS"]);
+    for row in rows {
+        let groups: Vec<String> = row.groups.iter().map(ToString::to_string).collect();
+        table.row([
+            row.namespace.as_str().into(),
+            row.placement.as_str().into(),
+            groups.join(", ").into(),
+            row.cluster.as_str().into(),
+            row.score.map_or("-".into(), Cell::from),
+            row.objects.join(", ").into(),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,106 @@
+//! From a kubeconfig, or the service account of a pod, to a client.
+
+use std::path::PathBuf;
+
+use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
+
+/// Which hub: the same flags for every command that talks to one.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct ConnectArgs {
+    /// Kubeconfig of the hub [default: $KUBECONFIG, ~/.kube/config, or a pod's service account]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// Context in the kubeconfig [default: its current one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+}
+
+/// An API server and what it is called in messages.
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub(crate) client: kube::Client,
+    pub(crate) url: String,
+}
+
+impl ConnectArgs {
+    /// Whether a hub was named on the command line.
+    pub(crate) fn is_given(&self) -> bool {
+        self.kubeconfig.is_some() || self.context.is_some()
+    }
+
+    /// A client for the hub. Nothing is sent yet.
+    pub(crate) async fn connect(&self) -> anyhow::Result<Server> {
+        let config = self.config().await?;
+        let url = config.cluster_url.to_string();
+        let url = url.trim_end_matches('/').to_owned();
+        let client = kube::Client::try_from(config).map_err(|error| {
+            anyhow::anyhow!("cannot use the kubeconfig for {url}: {}", super::describe(&error))
+        })?;
+        Ok(Server { client, url })
+    }
+
+    async fn config(&self) -> anyhow::Result<Config> {
+        let options = KubeConfigOptions {
+            context: self.context.clone(),
+            ..KubeConfigOptions::default()
+        };
+        let read = match &self.kubeconfig {
+            Some(path) => Kubeconfig::read_from(path),
+            None => Kubeconfig::read(),
+        };
+        let kubeconfig = match read {
+            Ok(kubeconfig) => kubeconfig,
+            // Only where nothing was asked for by name may something else be meant.
+            Err(_) if !self.is_given() && std::env::var_os("KUBERNETES_SERVICE_HOST").is_some() => {
+                return Config::incluster().map_err(|error| {
+                    anyhow::anyhow!(
+                        "cannot use the pod's service account: {}",
+                        super::describe(&error)
+                    )
+                });
+            }
+            Err(error) => return Err(self.unreadable(&error)),
+        };
+        let contexts: Vec<String> = kubeconfig
+            .contexts
+            .iter()
+            .map(|context| context.name.clone())
+            .collect();
+        Config::from_custom_kubeconfig(kubeconfig, &options)
+            .await
+            .map_err(|error| unusable(&error, self.context.as_deref(), &contexts))
+    }
+
+    fn unreadable(&self, error: &KubeconfigError) -> anyhow::Error {
+        let why = match error {
+            KubeconfigError::ReadConfig(why, path) => format!("{}: {why}", path.display()),
+            other => super::describe(other),
+        };
+        match &self.kubeconfig {
+            Some(_) => {
+                anyhow::anyhow!("cannot read the kubeconfig: {why}; accepted: the file of a running hub")
+            }
+            None => anyhow::anyhow!(
+                "there is no hub to ask ({why}); name one with --kubeconfig FILE or $KUBECONFIG, start one with \
+                 `portolan up`, or read manifests with --file PATH"
+            ),
+        }
+    }
+}
+
+fn unusable(error: &KubeconfigError, context: Option<&str>, contexts: &[String]) -> anyhow::Error {
+    let there = match contexts {
+        [] => "it has no context".to_owned(),
+        names => format!("accepted: {}", names.join(", ")),
+    };
+    match (error, context) {
+        (KubeconfigError::LoadContext(_), Some(name)) => {
+            anyhow::anyhow!("--context {name} is not in the kubeconfig; {there}")
+        }
+        (KubeconfigError::CurrentContextNotSet, _) | (KubeconfigError::LoadContext(_), None) => {
+            anyhow::anyhow!("the kubeconfig has no current context; choose one with --context NAME; {there}")
+        }
+        _ => anyhow::anyhow!("cannot use the kubeconfig: {}", super::describe(error)),
+    }
+}

@@ -1,0 +1,191 @@
+//! Reading a hub: every object that plays a part in a placement, as manifests.
+
+use kube::api::ListParams;
+use kube::core::Request;
+use portolan_api::structural::{self, Kind};
+use portolan_api::{cluster, multicluster};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Server, explain};
+use crate::input::{self, Manifests, Notes};
+use crate::progress::Progress;
+use crate::world::Inventory;
+
+/// What is read of a hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Everything that plays a part in a placement.
+    Placing,
+    /// Placements and what is decided for them.
+    Placements,
+    /// Clusters and what is decided for them.
+    Clusters,
+    /// What is decided.
+    Decisions,
+}
+
+impl Extent {
+    /// Group and kind of what is read, ClusterProfiles apart.
+    fn kinds(self) -> &'static [(&'static str, &'static str)] {
+        // Each extent is a part of this.
+        const KINDS: [(&str, &str); 7] = [
+            (cluster::GROUP, "ManagedClusterSetBinding"),
+            (cluster::GROUP, "AddOnPlacementScore"),
+            (cluster::GROUP, "Placement"),
+            (cluster::GROUP, "PlacementDecision"),
+            (multicluster::GROUP, "PlacementDecision"),
+            (cluster::GROUP, "ManagedCluster"),
+            (cluster::GROUP, "ManagedClusterSet"),
+        ];
+        match self {
+            Extent::Placing => &KINDS,
+            Extent::Placements => &KINDS[2..5],
+            Extent::Decisions => &KINDS[3..5],
+            Extent::Clusters => &KINDS[3..],
+        }
+    }
+
+    /// ClusterProfiles are read where they are the clusters: published from ManagedClusters there are many, and nothing
+    /// is asked of them.
+    fn has_profiles(self, inventory: Inventory, managed_clusters: usize) -> bool {
+        let looks_at_clusters = matches!(self, Extent::Placing | Extent::Clusters);
+        looks_at_clusters
+            && match inventory {
+                Inventory::Auto => managed_clusters == 0,
+                Inventory::Managedclusters => false,
+                Inventory::Clusterprofiles => true,
+            }
+    }
+}
+
+/// Objects asked for at once: what kubectl asks for.
+const PAGE: u32 = 500;
+
+#[derive(Debug, Deserialize)]
+struct Page {
+    #[serde(default)]
+    metadata: PageMetadata,
+    #[serde(default)]
+    items: Vec<Value>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct PageMetadata {
+    #[serde(default, rename = "continue")]
+    next: String,
+}
+
+/// The objects of the hub. Kinds that it does not serve are noted.
+pub(super) async fn read(
+    server: &Server,
+    extent: Extent,
+    inventory: Inventory,
+    notes: &mut Notes,
+) -> anyhow::Result<Manifests> {
+    let mut objects = Vec::new();
+    let mut unserved = Vec::new();
+    let mut progress = Progress::counting("objects read");
+    let mut clusters = 0;
+    for (group, name) in extent.kinds() {
+        match list_any(server, group, name, &mut progress).await? {
+            Some(mut found) => {
+                if *name == "ManagedCluster" {
+                    clusters = found.len();
+                }
+                objects.append(&mut found);
+            }
+            None => unserved.push(format!("{name}.{group}")),
+        }
+    }
+    if unserved.len() == extent.kinds().len() {
+        anyhow::bail!(
+            "{} serves none of the kinds of placements; install them with `portolan crds | kubectl apply -f -` or \
+             `portolan controller --install-crds`",
+            server.url
+        );
+    }
+    if extent.has_profiles(inventory, clusters) {
+        match list_any(server, multicluster::GROUP, "ClusterProfile", &mut progress).await? {
+            Some(mut found) => objects.append(&mut found),
+            None => unserved.push(format!("ClusterProfile.{}", multicluster::GROUP)),
+        }
+    }
+    drop(progress);
+    for kind in unserved {
+        notes.remark(format!("{kind} is not served there and left out"));
+    }
+    Ok(input::read_live(&server.url, objects, notes))
+}
+
+/// All objects of a kind in the first version that is served: the versions of a kind show the same objects.
+async fn list_any(
+    server: &Server,
+    group: &str,
+    name: &str,
+    progress: &mut Progress,
+) -> anyhow::Result<Option<Vec<Value>>> {
+    let versions = structural::kinds()
+        .iter()
+        .filter(|kind| kind.group == group && kind.kind == name);
+    for kind in versions {
+        if let Some(found) = list(server, kind, progress).await? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// All objects of a kind, or nothing when the kind is not served.
+async fn list(server: &Server, kind: &Kind, progress: &mut Progress) -> anyhow::Result<Option<Vec<Value>>> {
+    let api_version = kind.api_version();
+    let path = format!("/apis/{api_version}/{}", kind.plural);
+    let mut limit = Some(PAGE);
+    let mut objects = Vec::new();
+    let mut next = String::new();
+    loop {
+        let parameters = ListParams {
+            limit,
+            continue_token: (!next.is_empty()).then(|| next.clone()),
+            ..ListParams::default()
+        };
+        let doing = format!("list {}.{}", kind.plural, kind.group);
+        let request = Request::new(path.clone()).list(&parameters)?;
+        match server.client.request::<Page>(request).await {
+            Ok(page) => {
+                progress.advance_by(page.items.len());
+                objects.extend(
+                    page.items
+                        .into_iter()
+                        .map(|item| named(item, &api_version, &kind.kind)),
+                );
+                next = page.metadata.next;
+            }
+            Err(kube::Error::Api(status)) if status.code == 404 => return Ok(None),
+            // The server has forgotten the state that the pages were of: once more, all at once.
+            Err(kube::Error::Api(status)) if status.code == 410 && limit.is_some() => {
+                limit = None;
+                next.clear();
+                objects.clear();
+                continue;
+            }
+            Err(error) => return Err(explain(&error, &doing, &server.url)),
+        }
+        if next.is_empty() {
+            return Ok(Some(objects));
+        }
+    }
+}
+
+/// The items of a list need not say what they are.
+fn named(mut item: Value, api_version: &str, kind: &str) -> Value {
+    if let Some(fields) = item.as_object_mut() {
+        fields.insert("apiVersion".to_owned(), api_version.into());
+        fields.insert("kind".to_owned(), kind.into());
+        if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
+            // As large as the object itself, and of no use here.
+            metadata.remove("managedFields");
+        }
+    }
+    item
+}

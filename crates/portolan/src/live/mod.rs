@@ -1,0 +1,62 @@
+//! The live hub: reaching it, reading it into the same manifests that files give, and saying what to do when that fails.
+//!
+//! Nothing here decides or writes. Commands that read use a [`Session`]; commands that follow or write take the client.
+
+mod connect;
+mod error;
+mod events;
+mod list;
+
+use std::future::Future;
+
+use anyhow::Context;
+use portolan_engine::placement::PlacementKey;
+use tokio::runtime::Runtime;
+
+use crate::input::{Manifests, Notes};
+use crate::world::Inventory;
+
+pub(crate) use connect::{ConnectArgs, Server};
+pub(crate) use error::{describe, explain};
+pub(crate) use events::Event;
+pub(crate) use list::Extent;
+
+/// Runs what has to wait for a server, on this thread alone.
+pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    runtime()?.block_on(work)
+}
+
+/// A hub that is asked more than once: a client lives as long as the runtime that it was made on.
+pub(crate) struct Session {
+    runtime: Runtime,
+    server: Server,
+}
+
+impl Session {
+    pub(crate) fn new(args: &ConnectArgs) -> anyhow::Result<Session> {
+        let runtime = runtime()?;
+        let server = runtime.block_on(args.connect())?;
+        Ok(Session { runtime, server })
+    }
+
+    /// The objects of the hub, as far as they are asked for.
+    pub(crate) fn read(
+        &self,
+        extent: Extent,
+        inventory: Inventory,
+        notes: &mut Notes,
+    ) -> anyhow::Result<Manifests> {
+        self.runtime
+            .block_on(list::read(&self.server, extent, inventory, notes))
+    }
+
+    /// The events of a placement, newest last.
+    pub(crate) fn events(&self, key: &PlacementKey) -> anyhow::Result<Vec<Event>> {
+        self.runtime.block_on(events::of(&self.server, key))
+    }
+}
+
+fn runtime() -> anyhow::Result<Runtime> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.context("cannot start the runtime")
+}

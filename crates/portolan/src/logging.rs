@@ -1,0 +1,114 @@
+//! Logs: structured, on standard error, with the time from the one clock.
+
+use clap::ValueEnum;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::FormatTime;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt};
+
+use crate::clock;
+
+/// `--log-format`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A line for people
+    #[default]
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// `--log-format` and `--log-level`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct LogArgs {
+    /// Format of the logs
+    #[arg(
+        long,
+        env = "PORTOLAN_LOG_FORMAT",
+        hide_env_values = true,
+        value_enum,
+        default_value_t
+    )]
+    log_format: Format,
+
+    /// What is logged: error, warn, info, debug or trace, and module=LEVEL for parts, separated by commas [default:
+    /// info; warn in `portolan up`]
+    #[arg(
+        long,
+        env = "PORTOLAN_LOG_LEVEL",
+        hide_env_values = true,
+        value_name = "LEVEL",
+        value_parser = parse_level
+    )]
+    log_level: Option<String>,
+}
+
+impl LogArgs {
+    /// Starts logging.
+    pub(crate) fn init(&self, default: &str) -> anyhow::Result<()> {
+        init(self.log_format, self.log_level.as_deref().unwrap_or(default))
+    }
+}
+
+/// Starts logging, once in a process.
+pub(crate) fn init(format: Format, level: &str) -> anyhow::Result<()> {
+    let mut targets: Targets = level.parse()?;
+    if !level.contains("kube_client") {
+        // Every error that it logs it also returns, and whoever gets it logs it with what was being done.
+        targets = targets.with_target("kube_client", tracing::metadata::LevelFilter::OFF);
+    }
+    let layer = fmt::layer().with_writer(std::io::stderr).with_timer(Clock);
+    let layer = match format {
+        Format::Text => layer.with_ansi(false).boxed(),
+        Format::Json => layer.json().flatten_event(true).boxed(),
+    };
+    tracing_subscriber::registry()
+        .with(layer.with_filter(targets))
+        .try_init()?;
+    Ok(())
+}
+
+fn parse_level(text: &str) -> Result<String, String> {
+    match text.parse::<Targets>() {
+        // `loud` would be taken for the name of a module whose every word is wanted.
+        Ok(_) if text.split(',').all(|part| part.contains('=') || is_level(part)) => Ok(text.to_owned()),
+        _ => Err(
+            "accepted: off, error, warn, info, debug or trace, or such as info,portolan_controllers=debug"
+                .to_owned(),
+        ),
+    }
+}
+
+fn is_level(word: &str) -> bool {
+    word.parse::<tracing_subscriber::filter::LevelFilter>().is_ok()
+}
+
+struct Clock;
+
+impl FormatTime for Clock {
+    fn format_time(&self, writer: &mut Writer<'_>) -> std::fmt::Result {
+        write!(writer, "{:.3}", clock::now())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_level;
+
+    #[test]
+    fn levels_are_words_and_parts_have_their_own() {
+        for text in [
+            "info",
+            "WARN",
+            "off",
+            "info,portolan_controllers=debug,kube=trace",
+        ] {
+            assert!(parse_level(text).is_ok(), "{text}");
+        }
+        for text in ["loud", "info,loud", "kube=loud"] {
+            assert!(parse_level(text).is_err(), "{text}");
+        }
+    }
+}

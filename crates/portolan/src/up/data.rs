@@ -1,0 +1,62 @@
+//! Where the data of `portolan up` is kept.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+/// The folder that was asked for, or the user's own for this purpose, made if it is not there.
+pub(super) fn folder(given: Option<&Path>, demo: bool) -> anyhow::Result<PathBuf> {
+    let folder = match given {
+        Some(folder) => folder.to_owned(),
+        None => {
+            let text = |name: &str| {
+                std::env::var_os(name)
+                    .filter(|value| !value.is_empty())
+                    .map(PathBuf::from)
+            };
+            default(text("XDG_DATA_HOME"), text("HOME"), demo).context(
+                "there is no home folder to keep data in; --data DIR names one, --in-memory keeps nothing",
+            )?
+        }
+    };
+    std::fs::create_dir_all(&folder).with_context(|| {
+        format!(
+            "cannot make the folder {}; --data DIR names another",
+            folder.display()
+        )
+    })?;
+    Ok(folder)
+}
+
+/// A demo and a hub in earnest are kept apart.
+fn default(data_home: Option<PathBuf>, home: Option<PathBuf>, demo: bool) -> Option<PathBuf> {
+    // The convention: a relative path is to be ignored.
+    let data_home = data_home.filter(|path| path.is_absolute());
+    let base = data_home.or_else(|| Some(home?.join(".local/share")))?;
+    Some(base.join("portolan").join(if demo { "demo" } else { "hub" }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_goes_where_the_user_keeps_data() {
+        let path = |data: Option<&str>, home: Option<&str>, demo| {
+            default(data.map(Into::into), home.map(Into::into), demo)
+        };
+        assert_eq!(
+            path(None, Some("/home/a"), true),
+            Some("/home/a/.local/share/portolan/demo".into())
+        );
+        assert_eq!(
+            path(Some("/data"), Some("/home/a"), false),
+            Some("/data/portolan/hub".into())
+        );
+        assert_eq!(
+            path(Some("data"), Some("/home/a"), false),
+            Some("/home/a/.local/share/portolan/hub".into())
+        );
+        assert_eq!(path(None, None, false), None);
+    }
+}

@@ -1,0 +1,321 @@
+//! `portolan up`: hub, definitions and controllers in one process, and a simulated fleet if one is wanted.
+
+mod data;
+mod demo;
+mod load;
+mod write;
+
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use kube::Client;
+use portolan_hub::{Hub, StartError};
+
+use crate::controller::{InstallCrds, Probes, Running, SettingsArgs, install};
+use crate::live::Server;
+use crate::logging::LogArgs;
+use crate::stop::Stop;
+use crate::watch::{self, Ends};
+use crate::{output, version};
+use load::Fleet;
+
+const EXAMPLES: &str = "\
+Examples:
+  # 250 clusters that fail and recover, a placement for each user story, decisions as they change
+  portolan up --demo
+
+  # A hub of your own, kept between runs; bring your own clusters and placements
+  portolan up --data ~/fleet
+
+  # For a script: free ports, nothing kept
+  portolan up --in-memory --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --kubeconfig hub.yaml";
+
+/// The ports that are taken when nobody asks for others, and left to others when they are in use.
+const API_PORT: u16 = 6443;
+const METRICS_PORT: u16 = 8080;
+
+/// Run a hub and the controllers in one process, no cluster needed
+///
+/// Prints where the hub serves and, from then on, every decision that changes. Runs until Ctrl-C or SIGTERM.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Load a simulated fleet that lives, with a placement for each user story
+    #[arg(long)]
+    demo: bool,
+
+    /// Clusters of the simulated fleet [default: as many as there are in the data, or 250]
+    #[arg(long, value_name = "N", requires = "demo", value_parser = clap::value_parser!(u32).range(5..=20_000))]
+    clusters: Option<u32>,
+
+    /// Seed of the simulated fleet: same seed, same fate
+    #[arg(long, value_name = "N", requires = "demo", default_value_t = 1)]
+    seed: u64,
+
+    /// Folder that keeps the data between runs [default: portolan/hub, or portolan/demo, in $XDG_DATA_HOME or
+    /// ~/.local/share]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+
+    /// Keep nothing between runs
+    #[arg(long, conflicts_with = "data")]
+    in_memory: bool,
+
+    /// Address of the Kubernetes API [default: 127.0.0.1:6443, or a free port when that is in use]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
+
+    /// Address for /metrics, /healthz and /readyz [default: 127.0.0.1:8080, or a free port when that is in use]
+    #[arg(
+        long,
+        value_name = "ADDR",
+        env = "PORTOLAN_METRICS_LISTEN",
+        hide_env_values = true
+    )]
+    metrics_listen: Option<SocketAddr>,
+
+    /// File to write the administrator's kubeconfig to, readable by you alone [default: kubeconfig in the data folder, or
+    /// portolan.kubeconfig here when nothing is kept]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+
+    #[command(flatten)]
+    logs: LogArgs,
+
+    #[command(flatten)]
+    settings: SettingsArgs,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    args.logs.init("warn")?;
+    let data = match args.in_memory {
+        true => None,
+        false => Some(data::folder(args.data.as_deref(), args.demo)?),
+    };
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    runtime.block_on(serve(args, data.as_deref()))?;
+    // What is left is nothing but connections of clients; they are not waited for.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn serve(args: &Args, data: Option<&Path>) -> anyhow::Result<()> {
+    let mut stop = Stop::new()?;
+    let hub = args.start_hub(data).await?;
+    let started = tokio::select! {
+        started = args.work(&hub, data) => started.map(Some),
+        // Told to stop while starting: there is nothing yet whose end must be waited for.
+        () = stop.requested() => Ok(None),
+    };
+    let (up, ended) = match started {
+        Ok(Some(up)) => {
+            let ended = tokio::select! {
+                ended = up.live() => ended,
+                () = stop.requested() => Ok(()),
+            };
+            (Some(up), ended)
+        }
+        Ok(None) => (None, Ok(())),
+        Err(error) => (None, Err(error)),
+    };
+    progress("stopping");
+    let rest = async {
+        if let Some(up) = up {
+            up.running.stop().await;
+        }
+        hub.stop().await;
+    };
+    stop.unless_again(rest).await;
+    ended
+}
+
+/// Everything beside the hub.
+struct Up {
+    client: Client,
+    running: Running,
+    fleet: Option<Fleet>,
+}
+
+impl Up {
+    /// Lets the fleet live and shows decisions, until nobody reads them any more.
+    async fn live(&self) -> anyhow::Result<()> {
+        let show = |turns: Vec<_>, at_start| watch::show(&turns, at_start, watch::Format::Text);
+        let fleet = async {
+            match &self.fleet {
+                Some(fleet) => fleet.live().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            ended = watch::follow(&self.client, None, Ends::default(), show) => ended?,
+            () = fleet => {}
+        }
+        Ok(())
+    }
+}
+
+impl Args {
+    async fn start_hub(&self, data: Option<&Path>) -> anyhow::Result<Hub> {
+        progress(&match data {
+            Some(folder) => format!("opening the hub in {}", folder.display()),
+            None => "starting the hub".to_owned(),
+        });
+        let start = |address: SocketAddr| {
+            let builder = Hub::builder().listen(address);
+            match data {
+                Some(folder) => builder.data(folder).start(),
+                None => builder.start(),
+            }
+        };
+        let hub = match self.listen {
+            Some(address) => start(address).await,
+            None => match start(local(API_PORT)).await {
+                Err(StartError::Listen { source, .. }) if source.kind() == ErrorKind::AddrInUse => {
+                    progress(&format!("port {API_PORT} is in use; taking a free one"));
+                    start(local(0)).await
+                }
+                started => started,
+            },
+        };
+        hub.context("cannot start the hub; --listen takes another address, --data another folder")
+    }
+
+    async fn work(&self, hub: &Hub, data: Option<&Path>) -> anyhow::Result<Up> {
+        let kubeconfig = match (&self.kubeconfig, data) {
+            (Some(path), _) => path.clone(),
+            (None, Some(folder)) => folder.join("kubeconfig"),
+            (None, None) => PathBuf::from("portolan.kubeconfig"),
+        };
+        // It is to be used from other folders too.
+        let kubeconfig = std::path::absolute(&kubeconfig).unwrap_or(kubeconfig);
+        hub.write_kubeconfig(&kubeconfig)
+            .with_context(|| format!("cannot write the kubeconfig {}", kubeconfig.display()))?;
+        let server = Server {
+            client: Client::new(hub.service(), "default"),
+            url: hub.url().unwrap_or_default(),
+        };
+        progress("installing the CustomResourceDefinitions");
+        install(&server, InstallCrds::Missing).await?;
+        let probes = self.bind_probes().await?;
+        let metrics = probes.address;
+        let fleet = match self.demo {
+            true => Some(Fleet::load(&server, self.seed, self.clusters.map(|number| number as usize)).await?),
+            false => None,
+        };
+        progress("starting the controllers");
+        // Nobody else is there to do what OCM's registration controllers would do.
+        let settings = self.settings.settings(true);
+        let running = Running::start(server.client.clone(), settings, probes);
+        let kept = match data {
+            Some(folder) => format!("kept in {}", folder.display()),
+            None => "in memory, gone when it stops".to_owned(),
+        };
+        let text = Greeting {
+            url: &server.url,
+            kubeconfig: &kubeconfig,
+            metrics,
+            kept,
+            fleet: fleet.as_ref(),
+        };
+        output::print(&text.to_string())?;
+        Ok(Up {
+            client: server.client,
+            running,
+            fleet,
+        })
+    }
+
+    async fn bind_probes(&self) -> anyhow::Result<Probes> {
+        match self.metrics_listen {
+            Some(address) => Probes::bind(address).await,
+            None => match Probes::bind(local(METRICS_PORT)).await {
+                Ok(probes) => Ok(probes),
+                Err(_) => {
+                    progress(&format!("port {METRICS_PORT} is in use; metrics take a free one"));
+                    Probes::bind(local(0)).await
+                }
+            },
+        }
+    }
+}
+
+fn local(port: u16) -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, port).into()
+}
+
+/// How this program was called: `cargo run` calls it by a path that is not on anybody's PATH.
+fn program() -> String {
+    let called = std::env::args().next().filter(|called| called.contains('/'));
+    quoted(&called.unwrap_or_else(|| "portolan".to_owned()))
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+@:".contains(c);
+    match word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// One line on standard error for each step of the start.
+fn progress(step: &str) {
+    output::remark(&format!("{step}\n"));
+}
+
+/// Where everything is and what to try.
+struct Greeting<'a> {
+    url: &'a str,
+    kubeconfig: &'a Path,
+    metrics: SocketAddr,
+    kept: String,
+    fleet: Option<&'a Fleet>,
+}
+
+impl std::fmt::Display for Greeting<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let config = self.kubeconfig.display();
+        writeln!(f, "portolan {} is up", version::NUMBER)?;
+        writeln!(f, "  API          {}", self.url)?;
+        writeln!(f, "  kubeconfig   {config}")?;
+        writeln!(f, "  metrics      http://{}/metrics", self.metrics)?;
+        writeln!(f, "  data         {}", self.kept)?;
+        if let Some(fleet) = self.fleet {
+            writeln!(f, "  demo         {fleet}")?;
+        }
+        let portolan = program();
+        writeln!(f, "\nIn another terminal:")?;
+        writeln!(f, "  export KUBECONFIG={}", quoted(&config.to_string()))?;
+        match self.fleet {
+            Some(fleet) => {
+                writeln!(f, "  kubectl get placements -A")?;
+                writeln!(f, "  {portolan} get decisions ml/training")?;
+                writeln!(f, "  {portolan} explain --placement payments/ledger")?;
+                if let Some(command) = fleet.try_this() {
+                    writeln!(f, "  {command}")?;
+                }
+            }
+            None => {
+                writeln!(f, "  kubectl create namespace shop")?;
+                writeln!(f, "  kubectl apply -f CLUSTERS-AND-PLACEMENTS.yaml")?;
+                writeln!(f, "  {portolan} get placements")?;
+            }
+        }
+        writeln!(f, "Ctrl-C stops it. Decisions as they change:\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_path_with_spaces_is_one_word_for_a_shell() {
+        assert_eq!(quoted("/home/a/kubeconfig"), "/home/a/kubeconfig");
+        assert_eq!(quoted("/my data/it's"), r"'/my data/it'\''s'");
+    }
+}

@@ -1,0 +1,262 @@
+//! What has been shown of every decision, and what is new. No clock, no connection: objects in, changes out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use portolan_engine::placement::PlacementKey;
+
+use crate::decided::{Decided, Group, Said, union};
+
+/// Which decision object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Object {
+    // The OCM kind comes first: its scores are fields, and win over those in an annotation.
+    /// Namespace and name of an OCM decision.
+    Decision(String, String),
+    /// Namespace and name of a KEP slice.
+    Slice(String, String),
+}
+
+/// Where a cluster stands, as it was shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) group: Option<Group>,
+    pub(crate) score: Option<i64>,
+}
+
+/// What became of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Added(Shown),
+    Removed,
+    Moved { from: Group, to: Shown },
+    Scored { from: i64, to: Shown },
+}
+
+/// The changes of one placement, by cluster, and how many clusters it has after them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Turn {
+    pub(crate) placement: PlacementKey,
+    pub(crate) changes: Vec<(String, Change)>,
+    pub(crate) clusters: usize,
+}
+
+/// All decisions that are followed.
+#[derive(Debug, Default)]
+pub(crate) struct Board {
+    said: BTreeMap<PlacementKey, BTreeMap<Object, Said>>,
+    owners: BTreeMap<Object, PlacementKey>,
+    shown: BTreeMap<PlacementKey, BTreeMap<String, Shown>>,
+    due: BTreeSet<PlacementKey>,
+}
+
+impl Board {
+    /// An object is there and says this; nothing when it is no decision of ours.
+    pub(crate) fn apply(&mut self, object: Object, said: Option<Said>) {
+        let Some(said) = said else {
+            return self.remove(&object);
+        };
+        if self
+            .owners
+            .get(&object)
+            .is_some_and(|owner| *owner != said.placement)
+        {
+            self.remove(&object);
+        }
+        self.owners.insert(object.clone(), said.placement.clone());
+        self.due.insert(said.placement.clone());
+        self.said
+            .entry(said.placement.clone())
+            .or_default()
+            .insert(object, said);
+    }
+
+    /// An object is gone.
+    pub(crate) fn remove(&mut self, object: &Object) {
+        if let Some(owner) = self.owners.remove(object) {
+            if let Some(objects) = self.said.get_mut(&owner) {
+                objects.remove(object);
+            }
+            self.due.insert(owner);
+        }
+    }
+
+    /// Whether something may have changed since the last [`Board::settle`].
+    pub(crate) fn is_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// What changed, placement by placement. A decision without clusters is told only `at_start`: later it is one that
+    /// is just being written.
+    pub(crate) fn settle(&mut self, at_start: bool) -> Vec<Turn> {
+        let due = std::mem::take(&mut self.due);
+        due.into_iter()
+            .filter_map(|placement| self.turn(placement))
+            .filter(|turn| at_start || !turn.changes.is_empty())
+            .collect()
+    }
+
+    fn turn(&mut self, placement: PlacementKey) -> Option<Turn> {
+        let objects = self.said.get(&placement).into_iter().flatten();
+        let decided = union(objects.map(|(_, said)| ("", said)));
+        let first = !self.shown.contains_key(&placement);
+        if self.said.get(&placement).is_some_and(BTreeMap::is_empty) {
+            self.said.remove(&placement);
+        }
+        let shown = self.shown.entry(placement.clone()).or_default();
+        let changes = difference(shown, &decided);
+        let clusters = shown.len();
+        if !self.said.contains_key(&placement) {
+            self.shown.remove(&placement);
+        }
+        let worth_telling = first || !changes.is_empty();
+        worth_telling.then_some(Turn {
+            placement,
+            changes,
+            clusters,
+        })
+    }
+}
+
+/// Brings what was shown up to date, and says how.
+fn difference(shown: &mut BTreeMap<String, Shown>, decided: &Decided) -> Vec<(String, Change)> {
+    let mut changes = Vec::new();
+    shown.retain(|cluster, _| {
+        let stays = decided.contains_key(cluster);
+        if !stays {
+            changes.push((cluster.clone(), Change::Removed));
+        }
+        stays
+    });
+    for (cluster, standing) in decided {
+        let now = Shown {
+            group: standing.groups.first().cloned(),
+            score: standing.score,
+        };
+        let Some(before) = shown.get_mut(cluster) else {
+            shown.insert(cluster.clone(), now.clone());
+            changes.push((cluster.clone(), Change::Added(now)));
+            continue;
+        };
+        // On its way from group to group a cluster is listed in both; it has moved when it has left the first. An
+        // object without a group says nothing about groups.
+        let stays = standing.groups.is_empty()
+            || before
+                .group
+                .as_ref()
+                .is_some_and(|group| standing.groups.contains(group));
+        let group = if stays {
+            before.group.clone()
+        } else {
+            now.group.clone()
+        };
+        let to = Shown {
+            group,
+            // An object without scores says nothing about them.
+            score: now.score.or(before.score),
+        };
+        let change = match (&before.group, before.score, to.score) {
+            (Some(from), ..) if !stays => Some(Change::Moved {
+                from: from.clone(),
+                to: to.clone(),
+            }),
+            (_, Some(from), Some(score)) if from != score => Some(Change::Scored { from, to: to.clone() }),
+            _ => None,
+        };
+        *before = to;
+        changes.extend(change.map(|change| (cluster.clone(), change)));
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn said(group: u32, clusters: &[(&str, i64)]) -> Option<Said> {
+        let listed: Vec<_> = clusters
+            .iter()
+            .map(|(name, score)| json!({ "clusterName": name, "score": score }))
+            .collect();
+        let object = json!({
+            "metadata": { "namespace": "ns", "labels": {
+                "cluster.open-cluster-management.io/placement": "p",
+                "cluster.open-cluster-management.io/decision-group-index": group.to_string() } },
+            "status": { "decisions": listed },
+        });
+        Said::by_decision(&serde_json::from_value(object).unwrap())
+    }
+
+    fn object(name: &str) -> Object {
+        Object::Decision("ns".to_owned(), name.to_owned())
+    }
+
+    /// The changes as short words.
+    fn changes(board: &mut Board) -> Vec<String> {
+        let turns = board.settle(false).into_iter().flat_map(|turn| turn.changes);
+        let word = |(cluster, change): (String, Change)| match change {
+            Change::Added(_) => format!("+{cluster}"),
+            Change::Removed => format!("-{cluster}"),
+            Change::Moved { to, .. } => format!("{cluster}>{}", to.group.map_or(0, |group| group.index)),
+            Change::Scored { from, to } => format!("{cluster} {from}>{}", to.score.unwrap_or(0)),
+        };
+        turns.map(word).collect()
+    }
+
+    #[test]
+    fn clusters_come_change_their_score_and_go() {
+        let mut board = Board::default();
+        board.apply(object("d1"), said(0, &[("a", 1), ("b", 2)]));
+        assert_eq!(changes(&mut board), ["+a", "+b"]);
+        board.apply(object("d1"), said(0, &[("b", 3), ("c", 1)]));
+        assert_eq!(changes(&mut board), ["-a", "b 2>3", "+c"]);
+        board.apply(object("d1"), said(0, &[("b", 3), ("c", 1)]));
+        assert_eq!(board.settle(false), []);
+        board.remove(&object("d1"));
+        assert_eq!(changes(&mut board), ["-b", "-c"]);
+        assert_eq!(board.settle(false), []);
+    }
+
+    #[test]
+    fn a_cluster_that_another_object_still_lists_has_not_gone() {
+        let mut board = Board::default();
+        board.apply(object("d1"), said(0, &[("a", 1)]));
+        changes(&mut board);
+        board.apply(object("d2"), said(0, &[("a", 1)]));
+        board.apply(object("d1"), said(0, &[]));
+        assert_eq!(board.settle(false), []);
+    }
+
+    #[test]
+    fn a_cluster_has_moved_when_it_has_left_its_group() {
+        let mut board = Board::default();
+        board.apply(object("d1"), said(1, &[("a", 1)]));
+        changes(&mut board);
+        board.apply(object("d0"), said(0, &[("a", 1)]));
+        assert_eq!(board.settle(false), []);
+        board.remove(&object("d1"));
+        assert_eq!(changes(&mut board), ["a>0"]);
+    }
+
+    #[test]
+    fn a_cluster_that_gets_its_first_group_has_not_moved() {
+        let mut board = Board::default();
+        let object_without = object("d0");
+        let mut without = said(0, &[("a", 1)]).unwrap();
+        without.group = None;
+        board.apply(object_without, Some(without));
+        changes(&mut board);
+        board.apply(object("d1"), said(0, &[("a", 1)]));
+        assert_eq!(board.settle(false), []);
+    }
+
+    #[test]
+    fn a_decision_that_is_empty_from_the_start_is_told_once() {
+        let mut board = Board::default();
+        board.apply(object("d1"), said(0, &[]));
+        let turns = board.settle(true);
+        assert_eq!((turns.len(), turns[0].clusters), (1, 0));
+        board.apply(object("d1"), said(0, &[]));
+        assert_eq!(board.settle(true), []);
+    }
+}

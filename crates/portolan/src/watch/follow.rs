@@ -1,0 +1,158 @@
+//! Two watches, one for each decision kind, feeding the board until there is a reason to stop.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use kube::api::ListParams;
+use kube::{Api, Client};
+use portolan_api::{cluster, multicluster};
+use portolan_controllers::watch::{Delta, Feed, Key, Source};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+use super::board::{Board, Object, Turn};
+use crate::decided::Said;
+use crate::live::{self, Server};
+
+/// The objects of one decision change one after the other; this long they are waited for.
+const SETTLE: Duration = Duration::from_millis(100);
+const FAR: Duration = Duration::from_secs(1 << 30);
+
+/// When to stop by oneself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ends {
+    /// After this time.
+    pub(crate) after: Option<Duration>,
+    /// When nothing has changed for this time.
+    pub(crate) quiet: Option<Duration>,
+}
+
+enum Message {
+    Decision(Delta<cluster::PlacementDecision>),
+    Slice(Delta<multicluster::PlacementDecision>),
+}
+
+/// Fails when the decisions cannot be read: once followed, errors are only retried.
+pub(crate) async fn probe(server: &Server, namespace: Option<&str>) -> anyhow::Result<()> {
+    let parameters = ListParams::default().limit(1);
+    let decisions = api::<cluster::PlacementDecision>(&server.client, namespace)
+        .list(&parameters)
+        .await
+        .map(drop);
+    let slices = api::<multicluster::PlacementDecision>(&server.client, namespace)
+        .list(&parameters)
+        .await
+        .map(drop);
+    let mut served = 0;
+    for answer in [decisions, slices] {
+        match answer {
+            Ok(()) => served += 1,
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => return Err(live::explain(&error, "list placementdecisions", &server.url)),
+        }
+    }
+    if served == 0 {
+        anyhow::bail!(
+            "{} serves no PlacementDecisions; install them with `portolan crds | kubectl apply -f -` or \
+             `portolan controller --install-crds`",
+            server.url
+        );
+    }
+    Ok(())
+}
+
+/// Follows the decisions until it is time to end, or `show` does not want any more. `show` gets turns and whether they
+/// were there from the start.
+pub(crate) async fn follow(
+    client: &Client,
+    namespace: Option<&str>,
+    ends: Ends,
+    mut show: impl FnMut(Vec<Turn>, bool) -> anyhow::Result<ControlFlow<()>>,
+) -> anyhow::Result<()> {
+    let (sender, mut messages) = mpsc::channel(1024);
+    // Ends with this function.
+    let mut watches = JoinSet::new();
+    let decisions = vec![Feed::new(sender.clone(), Message::Decision)];
+    watches.spawn(source(client, namespace, decisions).run());
+    watches.spawn(source(client, namespace, vec![Feed::new(sender, Message::Slice)]).run());
+    let mut board = Board::default();
+    let mut known = [false; 2];
+    let mut at_start = true;
+    let end = Instant::now() + ends.after.unwrap_or(FAR);
+    let mut quiet = Instant::now() + FAR;
+    let mut settle = None;
+    loop {
+        tokio::select! {
+            message = messages.recv() => match message {
+                Some(message) => take(&mut board, &mut known, message),
+                None => return Ok(()),
+            },
+            () = sleep_until(settle.unwrap_or(end)), if settle.is_some() => {
+                settle = None;
+                let turns = board.settle(at_start);
+                quiet = Instant::now() + ends.quiet.unwrap_or(FAR);
+                if show(turns, std::mem::take(&mut at_start))?.is_break() {
+                    return Ok(());
+                }
+            }
+            () = sleep_until(end.min(quiet)) => return Ok(()),
+        }
+        // What is there from the start is shown at once, empty or not.
+        if known == [true; 2] && settle.is_none() && (at_start || board.is_due()) {
+            settle = Some(Instant::now() + if at_start { Duration::ZERO } else { SETTLE });
+        }
+    }
+}
+
+fn api<K>(client: &Client, namespace: Option<&str>) -> Api<K>
+where
+    K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>,
+{
+    match namespace {
+        Some(namespace) => Api::namespaced(client.clone(), namespace),
+        None => Api::all(client.clone()),
+    }
+}
+
+fn source<K>(client: &Client, namespace: Option<&str>, feeds: Vec<Feed<K>>) -> Source<K>
+where
+    K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
+        + Clone
+        + serde::de::DeserializeOwned
+        + std::fmt::Debug
+        + Send
+        + Sync
+        + 'static,
+{
+    match namespace {
+        Some(namespace) => Source::namespaced(client.clone(), namespace, feeds),
+        None => Source::new(client.clone(), feeds),
+    }
+}
+
+fn take(board: &mut Board, known: &mut [bool; 2], message: Message) {
+    match message {
+        Message::Decision(delta) => {
+            take_delta(board, &mut known[0], delta, Object::Decision, Said::by_decision)
+        }
+        Message::Slice(delta) => take_delta(board, &mut known[1], delta, Object::Slice, Said::by_slice),
+    }
+}
+
+fn take_delta<K: kube::Resource>(
+    board: &mut Board,
+    known: &mut bool,
+    delta: Delta<K>,
+    object: fn(String, String) -> Object,
+    said: fn(&K) -> Option<Said>,
+) {
+    let named = |key: Key| object(key.namespace, key.name);
+    match delta {
+        Delta::Applied(decision) => board.apply(named(Key::of(decision.meta())), said(&decision)),
+        Delta::Deleted(key) => board.remove(&named(key)),
+        Delta::Synced | Delta::Unserved => *known = true,
+        // Nothing that was shown is taken back while a list is under way.
+        Delta::Listing => {}
+    }
+}

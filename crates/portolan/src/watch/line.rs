@@ -1,0 +1,205 @@
+//! A turn as a line for people, or as one JSON object for each cluster.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::board::{Change, Shown, Turn};
+use crate::clock;
+use crate::decided::Group;
+use crate::output::table::Tone;
+
+/// Clusters named in one line. The rest is counted.
+const NAMED: usize = 4;
+/// Columns that placement names usually fit into.
+const PLACEMENT_WIDTH: usize = 20;
+
+/// One line: time, placement, how many clusters there are now, what changed. `at_start` names what is there already.
+pub(crate) fn text(turn: &Turn, time: Timestamp, at_start: bool) -> String {
+    let word = |change: &(String, Change)| word(change, at_start);
+    let (scored, others): (Vec<_>, Vec<_>) = turn
+        .changes
+        .iter()
+        .partition(|(_, change)| matches!(change, Change::Scored { .. }));
+    let mut words: Vec<String> = others.iter().take(NAMED).map(|change| word(change)).collect();
+    let room = NAMED - words.len();
+    if scored.len() <= room {
+        words.extend(scored.iter().map(|change| word(change)));
+    }
+    let left_out = others.len().saturating_sub(NAMED);
+    if left_out > 0 {
+        words.push(format!("and {left_out} more"));
+    }
+    if scored.len() > room {
+        let word = if scored.len() == 1 { "score" } else { "scores" };
+        words.push(format!("{} new {word}", scored.len()));
+    }
+    let clusters = match turn.clusters {
+        1 => "1 cluster".to_owned(),
+        many => format!("{many} clusters"),
+    };
+    let line = format!(
+        "{}  {:<PLACEMENT_WIDTH$}  {:<12}  {}",
+        Tone::Faint.paint(&clock::of_day(time)),
+        turn.placement.to_string(),
+        clusters,
+        words.join("  ")
+    );
+    line.trim_end().to_owned()
+}
+
+fn word((cluster, change): &(String, Change), at_start: bool) -> String {
+    let score = |shown: &Shown| match shown.score {
+        Some(score) if score != 0 => format!(" ({score})"),
+        _ => String::new(),
+    };
+    match change {
+        Change::Added(shown) if at_start => format!("{cluster}{}", score(shown)),
+        Change::Added(shown) => Tone::Good.paint(&format!("+{cluster}{}", score(shown))),
+        Change::Removed => Tone::Bad.paint(&format!("-{cluster}")),
+        Change::Moved { from, to } => {
+            let to = to.group.as_ref().map(ToString::to_string).unwrap_or_default();
+            Tone::Doubtful.paint(&format!("{cluster} group {from}→{to}"))
+        }
+        Change::Scored { from, to } => format!("{cluster} {from}→{}", to.score.unwrap_or_default()),
+    }
+}
+
+/// What programs read: one object for each cluster.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Record<'a> {
+    time: Timestamp,
+    namespace: &'a str,
+    placement: &'a str,
+    cluster: &'a str,
+    change: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<&'a Group>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_group: Option<&'a Group>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_score: Option<i64>,
+}
+
+/// The changes of a turn for programs. `at_start` marks what was there before anything was followed.
+pub(crate) fn records(turn: &Turn, time: Timestamp, at_start: bool) -> impl Iterator<Item = Record<'_>> {
+    turn.changes.iter().map(move |(cluster, change)| {
+        let (word, to) = match change {
+            Change::Added(to) if at_start => ("present", Some(to)),
+            Change::Added(to) => ("added", Some(to)),
+            Change::Removed => ("removed", None),
+            Change::Moved { to, .. } => ("moved", Some(to)),
+            Change::Scored { to, .. } => ("scored", Some(to)),
+        };
+        Record {
+            time,
+            namespace: &turn.placement.namespace,
+            placement: &turn.placement.name,
+            cluster,
+            change: word,
+            group: to.and_then(|to| to.group.as_ref()),
+            from_group: match change {
+                Change::Moved { from, .. } => Some(from),
+                _ => None,
+            },
+            score: to.and_then(|to| to.score),
+            from_score: match change {
+                Change::Scored { from, .. } => Some(*from),
+                _ => None,
+            },
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use portolan_engine::placement::PlacementKey;
+
+    use super::*;
+
+    fn turn(changes: Vec<(String, Change)>) -> Turn {
+        Turn {
+            placement: PlacementKey::new("ml", "training"),
+            clusters: changes.len(),
+            changes,
+        }
+    }
+
+    fn shown(group: u32, score: i64) -> Shown {
+        Shown {
+            group: Some(Group {
+                index: group,
+                name: String::new(),
+            }),
+            score: Some(score),
+        }
+    }
+
+    fn plain(turn: &Turn, at_start: bool) -> String {
+        let line = text(turn, Timestamp::UNIX_EPOCH, at_start);
+        let line = anstream::adapter::strip_str(&line).to_string();
+        line.split_once("  ").unwrap().1.to_owned()
+    }
+
+    #[test]
+    fn a_line_names_the_placement_and_what_became_of_each_cluster() {
+        let moved = Change::Moved {
+            from: Group {
+                index: 0,
+                name: String::new(),
+            },
+            to: shown(1, 0),
+        };
+        let scored = Change::Scored {
+            from: 7,
+            to: shown(0, 9),
+        };
+        let turn = turn(vec![
+            ("a".to_owned(), Change::Added(shown(0, 80))),
+            ("b".to_owned(), Change::Removed),
+            ("c".to_owned(), moved),
+            ("d".to_owned(), scored),
+        ]);
+        assert_eq!(
+            plain(&turn, false),
+            "ml/training           4 clusters    +a (80)  -b  c group 0→1  d 7→9"
+        );
+    }
+
+    #[test]
+    fn what_is_there_at_the_start_has_not_come() {
+        let turn = turn(vec![("a".to_owned(), Change::Added(shown(0, 80)))]);
+        assert_eq!(plain(&turn, true), "ml/training           1 cluster     a (80)");
+    }
+
+    #[test]
+    fn a_long_line_counts_what_it_does_not_name() {
+        let added = |number: usize| (format!("c{number}"), Change::Added(shown(0, 0)));
+        let mut changes: Vec<_> = (0..250).map(added).collect();
+        changes.push((
+            "s".to_owned(),
+            Change::Scored {
+                from: 1,
+                to: shown(0, 2),
+            },
+        ));
+        let line = plain(&turn(changes), false);
+        assert!(line.ends_with("+c3  and 246 more  1 new score"), "{line}");
+    }
+
+    #[test]
+    fn programs_read_one_object_for_each_cluster() {
+        let turn = turn(vec![("a".to_owned(), Change::Added(shown(1, 5)))]);
+        let json = |at_start| {
+            let record = records(&turn, Timestamp::UNIX_EPOCH, at_start).next();
+            serde_json::to_string(&record).unwrap()
+        };
+        assert_eq!(
+            json(false),
+            r#"{"time":"1970-01-01T00:00:00Z","namespace":"ml","placement":"training","cluster":"a","change":"added","group":{"index":1},"score":5}"#
+        );
+        assert!(json(true).contains(r#""change":"present""#));
+    }
+}

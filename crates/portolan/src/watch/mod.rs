@@ -1,0 +1,130 @@
+//! `portolan watch`: decisions as they change, both kinds taken together.
+
+mod board;
+mod follow;
+mod line;
+
+use std::ops::ControlFlow;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use portolan_engine::placement::PlacementKey;
+
+use crate::stop::Stop;
+use crate::{cli, clock, live, logging, output};
+use board::Turn;
+
+pub(crate) use follow::{Ends, follow};
+
+const EXAMPLES: &str = "\
+Examples:
+  # Everything that is decided from now on, after what is decided already
+  portolan watch
+
+  # One placement, one JSON object for each change
+  portolan watch ml/training -o json
+
+  # In a script: wait until nothing has changed for ten seconds, five minutes at most
+  portolan watch --until-quiet 10s --for 5m
+
+A line names the placement, how many clusters it has now, and what became of which: +added, -removed,
+`group 0→1` moved, `80→82` has a new score.";
+
+/// Show decisions changing
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Only this placement
+    #[arg(value_name = "NS/PLACEMENT", value_parser = cli::parse_placement)]
+    placement: Option<PlacementKey>,
+
+    #[command(flatten)]
+    connect: live::ConnectArgs,
+
+    /// Only this namespace
+    #[arg(short, long, value_name = "NS", conflicts_with = "placement")]
+    namespace: Option<String>,
+
+    /// Leave out what is decided already
+    #[arg(long)]
+    changes_only: bool,
+
+    /// End after this time
+    #[arg(long = "for", value_name = "DURATION", value_parser = clock::parse_duration)]
+    after: Option<Duration>,
+
+    /// End when nothing has changed for this time
+    #[arg(long, value_name = "DURATION", value_parser = clock::parse_duration)]
+    until_quiet: Option<Duration>,
+
+    /// Format of the answer
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+}
+
+/// `-o`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// One line for each placement that changed
+    #[default]
+    Text,
+    /// One JSON object a line for each cluster
+    Json,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    logging::init(logging::Format::Text, "warn")?;
+    live::block_on(async {
+        let mut stop = Stop::new()?;
+        let server = args.connect.connect().await?;
+        let namespace = args
+            .namespace
+            .as_deref()
+            .or(args.placement.as_ref().map(|key| &*key.namespace));
+        follow::probe(&server, namespace).await?;
+        let ends = Ends {
+            after: args.after,
+            quiet: args.until_quiet,
+        };
+        let show = |turns: Vec<Turn>, at_start: bool| args.show(turns, at_start);
+        tokio::select! {
+            ended = follow(&server.client, namespace, ends, show) => ended,
+            () = stop.requested() => Ok(()),
+        }
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Args {
+    fn show(&self, mut turns: Vec<Turn>, at_start: bool) -> anyhow::Result<ControlFlow<()>> {
+        turns.retain(|turn| {
+            self.placement
+                .as_ref()
+                .is_none_or(|wanted| *wanted == turn.placement)
+        });
+        if at_start && self.changes_only {
+            turns.clear();
+        }
+        show(&turns, at_start, self.output)
+    }
+}
+
+/// Prints turns as they come. A reader that has seen enough ends it.
+pub(crate) fn show(turns: &[Turn], at_start: bool, format: Format) -> anyhow::Result<ControlFlow<()>> {
+    let now = clock::now();
+    for turn in turns {
+        let lines = match format {
+            Format::Text => vec![line::text(turn, now, at_start)],
+            Format::Json => line::records(turn, now, at_start)
+                .map(|record| serde_json::to_string(&record))
+                .collect::<Result<_, _>>()?,
+        };
+        for line in lines {
+            if !output::print_line(&line)? {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}

@@ -1,0 +1,9 @@
+//! Commands that talk to a hub, as processes: reading one, `portolan up`, `portolan controller`.
+
+mod controller;
+mod hub;
+mod process;
+mod reading;
+#[path = "../support/mod.rs"]
+mod support;
+mod up;

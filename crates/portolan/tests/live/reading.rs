@@ -1,0 +1,388 @@
+//! The commands that read a hub, on an embedded one: the same answers as from files, and errors that help.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::hub::Live;
+use super::support::{Run, Scratch, portolan};
+use serde_json::{Value, json};
+
+const NOW: [&str; 2] = ["--now", "2026-01-01T12:00:00Z"];
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../examples")
+        .join(name)
+}
+
+fn run(scratch: &Scratch, args: &[&str]) -> Run {
+    portolan(scratch.path(), args, "")
+}
+
+fn fine(scratch: &Scratch, args: &[&str]) -> String {
+    let run = run(scratch, args);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{args:?}");
+    run.stdout
+}
+
+/// A process that does not outlive its test.
+struct Child(std::process::Child);
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+    }
+}
+
+/// An OCM decision of `ml/training`.
+fn decision(clusters: &[(&str, i64)]) -> Value {
+    let listed: Vec<Value> = clusters
+        .iter()
+        .map(|(name, score)| json!({ "clusterName": name, "reason": "", "score": score }))
+        .collect();
+    json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision",
+        "metadata": { "name": "training-decision-1", "namespace": "ml", "labels": {
+            "cluster.open-cluster-management.io/placement": "training",
+            "cluster.open-cluster-management.io/decision-group-index": "0",
+            "cluster.open-cluster-management.io/decision-group-name": "" } },
+        "status": { "decisions": listed },
+    })
+}
+
+/// The same decision as a slice.
+fn slice(clusters: &[&str]) -> Value {
+    let listed: Vec<Value> = clusters
+        .iter()
+        .map(|name| json!({ "clusterProfileRef": { "name": name, "namespace": "ml" } }))
+        .collect();
+    json!({
+        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision",
+        "metadata": { "name": "training-decision-0", "namespace": "ml",
+            "labels": { "multicluster.x-k8s.io/decision-key": "training" } },
+        "schedulerName": "portolan",
+        "decisions": listed,
+    })
+}
+
+#[test]
+fn a_hub_gives_the_answers_that_its_manifests_give() {
+    for (story, placement) in [
+        ("gpu-training", "ml/training"),
+        ("score-visibility", "example/h100-exact"),
+        ("disaster-recovery", "databases/db-primary"),
+    ] {
+        let scratch = Scratch::new();
+        let live = Live::new(scratch.path());
+        let files = example(story);
+        live.apply_files(&files);
+        let from_files = ["-f", files.to_str().unwrap()];
+        let from_hub = ["--kubeconfig", live.argument()];
+        let ask = |source: [&str; 2], words: &[&str]| {
+            fine(
+                &scratch,
+                &[words, &source, &NOW, &["--placement", placement]].concat(),
+            )
+        };
+        assert_eq!(ask(from_hub, &["simulate"]), ask(from_files, &["simulate"]));
+        assert_eq!(
+            ask(from_hub, &["explain"]),
+            ask(from_files, &["explain"]) + "\nno events\n"
+        );
+        live.stop();
+    }
+}
+
+#[test]
+fn files_over_a_hub_show_what_applying_them_would_change() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    live.apply_files(&example("gpu-training"));
+    // No status, no labels: whatever the manifest does not say stays.
+    scratch.write(
+        "taint.yaml",
+        r#"
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: gpu-cluster-west}
+spec: {hubAcceptsClient: true, taints: [{key: example.com/broken, effect: NoSelect}]}
+"#,
+    );
+    let args = [
+        "simulate",
+        "--kubeconfig",
+        live.argument(),
+        "-f",
+        "taint.yaml",
+        "-o",
+        "json",
+    ];
+    let answer = fine(&scratch, &[&args[..], &NOW].concat());
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let placement = &answer["placements"][0];
+    assert_eq!(placement["removed"][0], "gpu-cluster-west", "{answer:#}");
+    assert_eq!(placement["added"][0], "gpu-cluster-north", "{answer:#}");
+    let explained = [
+        "explain",
+        "--kubeconfig",
+        live.argument(),
+        "-f",
+        "taint.yaml",
+        "--placement",
+        "ml/training",
+    ];
+    let explained = fine(
+        &scratch,
+        &[&explained[..], &NOW, &["--cluster", "gpu-cluster-west"]].concat(),
+    );
+    assert!(explained.contains("example.com/broken"), "{explained}");
+    // Nothing was written.
+    let clusters = fine(
+        &scratch,
+        &[
+            "get",
+            "clusters",
+            "gpu-cluster-west",
+            "--kubeconfig",
+            live.argument(),
+        ],
+    );
+    assert!(!clusters.contains("example.com/broken"), "{clusters}");
+    live.stop();
+}
+
+#[test]
+fn events_of_a_placement_are_shown_newest_last() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    live.apply_files(&example("gpu-training"));
+    for (name, kind, time, message) in [
+        ("b", "Placement", "2026-01-01T11:59:00Z", "second"),
+        ("a", "Placement", "2026-01-01T11:00:00Z", "first"),
+        ("c", "Pod", "2026-01-01T11:30:00Z", "of something else"),
+    ] {
+        live.apply(json!({
+            "apiVersion": "v1", "kind": "Event", "metadata": { "name": name, "namespace": "ml" },
+            "involvedObject": { "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": kind,
+                                "name": "training", "namespace": "ml" },
+            "type": "Normal", "reason": "DecisionUpdated", "message": message, "lastTimestamp": time,
+        }));
+    }
+    let args = [
+        "explain",
+        "--kubeconfig",
+        live.argument(),
+        "--placement",
+        "ml/training",
+    ];
+    let text = fine(&scratch, &[&args[..], &NOW].concat());
+    let (_, events) = text.split_once("LAST SEEN").unwrap();
+    let events: Vec<Vec<&str>> = events
+        .lines()
+        .skip(1)
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(
+        events,
+        [
+            ["60m", "Normal", "DecisionUpdated", "1", "first"],
+            ["60s", "Normal", "DecisionUpdated", "1", "second"],
+        ]
+    );
+    live.stop();
+}
+
+#[test]
+fn get_shows_placements_decisions_and_clusters_with_both_kinds_taken_together() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    live.apply_files(&example("gpu-training"));
+    live.apply(decision(&[("gpu-cluster-west", 180), ("gpu-cluster-east", 49)]));
+    live.apply(slice(&["gpu-cluster-west", "gpu-cluster-east"]));
+    let get = |words: &[&str]| {
+        let args = [&["get"], words, &["--kubeconfig", live.argument(), "-o", "json"]].concat();
+        serde_json::from_str::<Value>(&fine(&scratch, &args)).unwrap()
+    };
+    let placements = get(&["placements"]);
+    assert_eq!(placements[0]["name"], "training");
+    assert_eq!(
+        (&placements[0]["decisions"], &placements[0]["slices"]),
+        (&json!(1), &json!(1))
+    );
+    let decisions = get(&["decisions", "ml/training"]);
+    assert_eq!(decisions.as_array().unwrap().len(), 2, "{decisions:#}");
+    assert_eq!(decisions[1]["cluster"], "gpu-cluster-west");
+    assert_eq!(decisions[1]["score"], 180);
+    assert_eq!(
+        decisions[1]["objects"],
+        json!(["decision/training-decision-1", "slice/training-decision-0"])
+    );
+    assert_eq!(get(&["decisions", "-n", "elsewhere"]), json!([]));
+    let clusters = get(&["clusters"]);
+    let west = clusters
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["name"] == "gpu-cluster-west")
+        .unwrap();
+    assert_eq!((&west["sets"], &west["decisions"]), (&json!(["ml"]), &json!(1)));
+    let table = fine(&scratch, &["get", "clusters", "--kubeconfig", live.argument()]);
+    assert!(table.starts_with("CLUSTER "), "{table}");
+    live.stop();
+}
+
+#[test]
+fn watch_shows_what_is_there_and_then_what_changes() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    live.apply(decision(&[("a", 1), ("b", 2)]));
+    let watch = Command::new(env!("CARGO_BIN_EXE_portolan"))
+        .args([
+            "watch",
+            "ml/training",
+            "-o",
+            "json",
+            "--kubeconfig",
+            live.argument(),
+        ])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut watch = Child(watch);
+    let mut lines = BufReader::new(watch.0.stdout.take().unwrap()).lines();
+    let mut next = || -> (String, String) {
+        let record: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        let text = |field: &str| record[field].as_str().unwrap().to_owned();
+        assert_eq!(
+            (text("namespace"), text("placement")),
+            ("ml".to_owned(), "training".to_owned())
+        );
+        (text("change"), text("cluster"))
+    };
+    let mut expect =
+        |change: &str, cluster: &str| assert_eq!(next(), (change.to_owned(), cluster.to_owned()));
+    expect("present", "a");
+    expect("present", "b");
+    // The slice says nothing new, and keeps `a` when the decision loses it.
+    live.apply(slice(&["a", "b"]));
+    live.apply(decision(&[("b", 7), ("c", 1)]));
+    expect("scored", "b");
+    expect("added", "c");
+    live.apply(slice(&["b", "c"]));
+    expect("removed", "a");
+    live.delete(&decision(&[]));
+    live.delete(&slice(&[]));
+    expect("removed", "b");
+    expect("removed", "c");
+    let stopped = Command::new("kill")
+        .args(["-INT", &watch.0.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(stopped.success());
+    assert_eq!(watch.0.wait().unwrap().code(), Some(0));
+    live.stop();
+}
+
+#[test]
+fn watch_ends_by_itself_when_it_is_told_to() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    live.apply(decision(&[("a", 1)]));
+    for end in [["--until-quiet", "200ms"], ["--for", "1s"]] {
+        let text = fine(
+            &scratch,
+            &["watch", "--kubeconfig", live.argument(), end[0], end[1]],
+        );
+        assert!(
+            text.contains("ml/training") && text.contains("1 cluster "),
+            "{text}"
+        );
+        let only = [
+            "watch",
+            "--changes-only",
+            "--kubeconfig",
+            live.argument(),
+            end[0],
+            end[1],
+        ];
+        assert_eq!(fine(&scratch, &only), "");
+    }
+    live.stop();
+}
+
+#[test]
+fn a_hub_without_the_kinds_says_how_to_install_them() {
+    let scratch = Scratch::new();
+    let live = Live::bare(scratch.path());
+    for args in [&["get", "placements"][..], &["simulate"], &["watch"]] {
+        let run = run(&scratch, &[args, &["--kubeconfig", live.argument()]].concat());
+        assert_eq!(run.code, 2);
+        assert!(
+            run.stderr.contains("portolan crds | kubectl apply -f -"),
+            "{}",
+            run.stderr
+        );
+    }
+    live.stop();
+}
+
+#[test]
+fn kinds_that_are_not_served_are_noted_and_the_rest_is_read() {
+    let scratch = Scratch::new();
+    let live = Live::bare(scratch.path());
+    let ocm = |definition: &Value| definition["spec"]["group"] == "cluster.open-cluster-management.io";
+    portolan_api::crd_values()
+        .into_iter()
+        .filter(ocm)
+        .for_each(|definition| live.apply(definition));
+    live.apply_files(&example("gpu-training"));
+    let run = run(&scratch, &["get", "placements", "--kubeconfig", live.argument()]);
+    assert!(run.stdout.contains("training"), "{}", run.stdout);
+    assert!(
+        run.stderr
+            .contains("PlacementDecision.multicluster.x-k8s.io is not served"),
+        "{}",
+        run.stderr
+    );
+    live.stop();
+}
+
+#[test]
+fn whoever_may_not_look_is_told_what_is_missing() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    let nobody = live.kubeconfig_of_nobody(scratch.path());
+    for args in [&["get", "placements"][..], &["watch"]] {
+        let run = run(
+            &scratch,
+            &[args, &["--kubeconfig", nobody.to_str().unwrap()]].concat(),
+        );
+        assert_eq!(run.code, 2);
+        assert!(run.stderr.contains("\"nobody\" cannot list"), "{}", run.stderr);
+        assert!(run.stderr.contains("kubectl auth can-i --list"), "{}", run.stderr);
+    }
+    live.stop();
+}
+
+#[test]
+fn a_hub_that_has_gone_is_named_with_what_to_do() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    let kubeconfig = live.argument().to_owned();
+    live.stop();
+    for args in [
+        &["get", "placements"][..],
+        &["watch"],
+        &["explain", "--placement", "a/b"],
+        &["controller"],
+    ] {
+        let run = run(&scratch, &[args, &["--kubeconfig", &kubeconfig]].concat());
+        assert_eq!(run.code, 2);
+        assert!(
+            run.stderr.contains("refuses connections; is the hub running"),
+            "{}",
+            run.stderr
+        );
+    }
+}

@@ -1,0 +1,184 @@
+//! `portolan up` as a process: what it prints, what other commands see, what is kept, how it ends.
+
+use std::collections::BTreeMap;
+
+use super::process::{Process, get, wait_until_ready};
+use super::support::{Scratch, portolan};
+use serde_json::Value;
+
+const FREE_PORTS: [&str; 4] = ["--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"];
+
+/// A running `portolan up` and what its greeting said.
+struct Up {
+    process: Process,
+    kubeconfig: String,
+    metrics: String,
+}
+
+impl Up {
+    fn start(scratch: &Scratch, args: &[&str]) -> Up {
+        let args = [&["up"], &FREE_PORTS[..], args].concat();
+        let mut process = Process::start(scratch.path(), &args, &BTreeMap::new());
+        let mut said = |word: &str| {
+            let line = process.line_with(&[word]);
+            line.trim()
+                .strip_prefix(word)
+                .expect("the word comes first")
+                .trim()
+                .to_owned()
+        };
+        assert!(said("API").starts_with("https://127.0.0.1:"));
+        let kubeconfig = said("kubeconfig");
+        let metrics = said("metrics");
+        let metrics = metrics
+            .strip_prefix("http://")
+            .and_then(|url| url.strip_suffix("/metrics"))
+            .expect("the URL of the metrics");
+        Up {
+            kubeconfig,
+            metrics: metrics.to_owned(),
+            process,
+        }
+    }
+
+    fn ask(&self, scratch: &Scratch, args: &[&str]) -> String {
+        let args = [args, &["--kubeconfig", &self.kubeconfig]].concat();
+        let run = portolan(scratch.path(), &args, "");
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{args:?}");
+        run.stdout
+    }
+
+    fn ask_json(&self, scratch: &Scratch, args: &[&str]) -> Value {
+        serde_json::from_str(&self.ask(scratch, &[args, &["-o", "json"]].concat()))
+            .expect("an answer in JSON")
+    }
+
+    fn stop(self) {
+        let (code, rest) = self.process.stop();
+        assert_eq!(code, Some(0), "{rest}");
+        assert!(!rest.contains("panicked"), "{rest}");
+    }
+}
+
+/// Name and time of creation of every cluster.
+fn clusters(answer: &Value) -> Vec<(&str, &str)> {
+    let rows = answer.as_array().expect("a list");
+    rows.iter()
+        .filter_map(|row| Some((row["name"].as_str()?, row["created"].as_str()?)))
+        .collect()
+}
+
+#[test]
+fn a_demo_shows_decisions_that_change_and_other_commands_see_them() {
+    let scratch = Scratch::new();
+    let mut up = Up::start(&scratch, &["--demo", "--clusters", "50", "--data", "data"]);
+    up.process.line_with(&["ml/training"]);
+    wait_until_ready(&up.metrics);
+    let (status, metrics) = get(&up.metrics, "/metrics");
+    assert_eq!(status, 200);
+    assert!(
+        metrics.lines().any(|line| line.starts_with("portolan_")),
+        "{metrics}"
+    );
+    let placements = up.ask_json(&scratch, &["get", "placements"]);
+    let names: Vec<&str> = placements
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["batch", "training", "ledger", "agents", "frontend"]);
+    // The last ones join while it runs.
+    while clusters(&up.ask_json(&scratch, &["get", "clusters"])).len() < 50 {}
+    let explained = up.ask(&scratch, &["explain", "--placement", "ml/training"]);
+    assert!(explained.starts_with("ml/training: Success"), "{explained}");
+    let watched = up.ask(&scratch, &["watch", "ml/training", "--for", "300ms"]);
+    assert!(watched.contains("ml/training"), "{watched}");
+    // Something goes on without anybody doing anything: it is on the same screen.
+    let changed = up.process.line_with(&["ml/training"]);
+    assert!(changed.contains("cluster"), "{changed}");
+    up.stop();
+}
+
+#[test]
+fn data_is_kept_between_runs_and_the_demo_goes_on() {
+    let scratch = Scratch::new();
+    let first = Up::start(&scratch, &["--demo", "--clusters", "12", "--data", "data"]);
+    let before = first.ask_json(&scratch, &["get", "clusters"]);
+    assert_eq!(
+        first.kubeconfig,
+        scratch.path().join("data/kubeconfig").to_str().unwrap()
+    );
+    first.stop();
+    let second = Up::start(&scratch, &["--demo", "--data", "data"]);
+    let after = second.ask_json(&scratch, &["get", "clusters"]);
+    assert_eq!(clusters(&after), clusters(&before));
+    assert_eq!(clusters(&after).len(), 12);
+    second.stop();
+}
+
+#[test]
+fn without_a_word_data_is_kept_in_the_users_data_folder() {
+    let scratch = Scratch::new();
+    let up = Up::start(&scratch, &[]);
+    let folder = scratch.path().join(".local/share/portolan/hub");
+    assert_eq!(up.kubeconfig, folder.join("kubeconfig").to_str().unwrap());
+    assert_eq!(
+        up.ask_json(&scratch, &["get", "placements"]),
+        serde_json::json!([])
+    );
+    up.stop();
+    assert!(folder.join("kubeconfig").exists());
+}
+
+#[test]
+fn nothing_is_kept_in_memory() {
+    let scratch = Scratch::new();
+    let up = Up::start(&scratch, &["--in-memory", "--kubeconfig", "here"]);
+    assert_eq!(up.kubeconfig, scratch.path().join("here").to_str().unwrap());
+    up.stop();
+    let left: Vec<_> = std::fs::read_dir(scratch.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left, ["here"]);
+}
+
+#[test]
+fn two_at_once_on_the_same_data_are_refused() {
+    let scratch = Scratch::new();
+    let up = Up::start(&scratch, &["--data", "data"]);
+    let run = portolan(
+        scratch.path(),
+        &[&["up", "--data", "data"], &FREE_PORTS[..]].concat(),
+        "",
+    );
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("--data another folder"), "{}", run.stderr);
+    up.stop();
+}
+
+#[test]
+fn an_address_that_was_asked_for_and_is_in_use_is_an_error() {
+    let scratch = Scratch::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for flag in ["--listen", "--metrics-listen"] {
+        let other = if flag == "--listen" {
+            "--metrics-listen"
+        } else {
+            "--listen"
+        };
+        let run = portolan(
+            scratch.path(),
+            &["up", "--in-memory", flag, &address, other, "127.0.0.1:0"],
+            "",
+        );
+        assert_eq!(run.code, 2);
+        assert!(
+            run.stderr.contains(flag) && run.stderr.contains(&address),
+            "{}",
+            run.stderr
+        );
+    }
+}
