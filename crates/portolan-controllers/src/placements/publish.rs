@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 use super::backoff::Severity;
-use super::job::{Acknowledged, Failure, Job, Report, Teardown};
+use super::job::{Acknowledged, Failure, Job, Report, Teardown, phases};
 use crate::metrics::Metrics;
 use crate::profiles::Profiles;
 use crate::request::{self, Problem};
@@ -151,7 +151,7 @@ impl Publisher {
     }
 
     async fn carry_out(&self, key: &PlacementKey, plan: &Plan, ledger: &Ledger) -> Result<(), Failure> {
-        for phase in &plan.phases {
+        for phase in phases(plan) {
             let writes = phase.writes.iter().map(|write| self.write(key, write, ledger));
             // Every write of the phase is waited for: what was acknowledged must be known.
             join_all(writes)

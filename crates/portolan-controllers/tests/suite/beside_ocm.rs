@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::Api;
+use kube::api::{DeleteParams, Patch, PatchParams};
 use portolan_api::cluster::{Placement, PlacementDecision};
 use portolan_api::multicluster;
 use portolan_check::{Cluster, DecisionId, state, stream};
@@ -127,7 +127,12 @@ async fn a_decision_edited_by_hand_is_mended_in_both_kinds() {
     world.start().await;
     let all = ["c001", "c002", "c003"];
     world.until_decided("p", &all).await;
-    write_entries(&world, "p-decision-1", &["c001".to_owned(), "stranger".to_owned()]).await;
+    write_entries(
+        &world,
+        "p-decision-1",
+        &["c001".to_owned(), "stranger".to_owned()],
+    )
+    .await;
     world.until_decided("p", &all).await;
     let slices = world.api::<multicluster::PlacementDecision>();
     let patch = Patch::Merge(json!({"decisions": []}));
@@ -174,7 +179,9 @@ async fn a_writer_that_keeps_changing_our_decisions_is_left_alone_and_reported()
     assert!(message.contains("portolan.dev/scheduler: portolan"), "{message}");
     write_entries(&world, "fought-decision-1", &theirs).await;
     world.cluster("c004", &[]).await;
-    world.until_decided("calm", &["c001", "c002", "c003", "c004"]).await;
+    world
+        .until_decided("calm", &["c001", "c002", "c003", "c004"])
+        .await;
     world.until_idle().await;
     assert_eq!(world.decided("fought").await, theirs);
     eventually("people are told", async || {
@@ -318,7 +325,12 @@ async fn annotations_stand_in_for_fields_that_the_server_would_drop() {
     let mut world = World::new().await;
     world.clusters(1..=101, &[]).await;
     world.placement("p", json!({})).await;
-    annotate(&world, "p", json!({"portolan.dev/update-strategy": "RollingUpdate"})).await;
+    annotate(
+        &world,
+        "p",
+        json!({"portolan.dev/update-strategy": "RollingUpdate"}),
+    )
+    .await;
     world.start().await;
     assert_eq!(world.condition("p", "RollingUpdateRecommended").await, None);
     let mut recorder = Recorder::start(&world).await;

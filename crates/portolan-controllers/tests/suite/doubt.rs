@@ -117,7 +117,9 @@ async fn a_placement_born_misconfigured_has_one_empty_object_and_no_slice() {
     assert!(world.decided("p").await.is_empty());
     assert!(world.slices("p").await.is_empty());
     assert_eq!(world.condition("p", "DecisionKept").await, None);
-    world.patch_placement("p", json!({"spec": {"prioritizerPolicy": null}})).await;
+    world
+        .patch_placement("p", json!({"spec": {"prioritizerPolicy": null}}))
+        .await;
     world.until_decided("p", &["c001", "c002"]).await;
     world.stop().await;
 }
@@ -126,14 +128,19 @@ async fn a_placement_born_misconfigured_has_one_empty_object_and_no_slice() {
 async fn a_placement_that_names_unknown_sets_says_so_and_follows_when_they_appear() {
     let mut world = World::new().await;
     world.clusters(1..=2, &[]).await;
-    world.placement("lost", json!({"clusterSets": ["nowhere", "neither"]})).await;
+    world
+        .placement("lost", json!({"clusterSets": ["nowhere", "neither"]}))
+        .await;
     world.placement("sound", json!({"clusterSets": ["all"]})).await;
     world.start().await;
     world.until_decided("sound", &["c001", "c002"]).await;
     let message = world
         .until_condition("lost", "PlacementSatisfied", ("False", "NoIntersection"))
         .await;
-    assert!(message.contains("nowhere") && message.contains("neither"), "{message}");
+    assert!(
+        message.contains("nowhere") && message.contains("neither"),
+        "{message}"
+    );
     world
         .create::<portolan_api::cluster::ManagedClusterSet>(json!({
             "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet",

@@ -16,7 +16,11 @@ const GROUP_NAME: &str = "cluster.open-cluster-management.io/decision-group-name
 
 /// `name | group index | group name | first..last (count)`
 fn line(name: &str, labels: Option<&BTreeMap<String, String>>, clusters: &[&str]) -> String {
-    let label = |key| labels.and_then(|labels| labels.get(key)).map_or("-", String::as_str);
+    let label = |key| {
+        labels
+            .and_then(|labels| labels.get(key))
+            .map_or("-", String::as_str)
+    };
     let (first, last) = (clusters.first().unwrap(), clusters.last().unwrap());
     let count = clusters.len();
     format!(
@@ -93,7 +97,8 @@ async fn until_objects(world: &World, placement: &str, expected: &[&str]) {
 }
 
 fn common(decision_strategy: Value) -> Value {
-    let selector = json!({"matchExpressions": [{"key": "common-profile", "operator": "In", "values": ["true"]}]});
+    let selector =
+        json!({"matchExpressions": [{"key": "common-profile", "operator": "In", "values": ["true"]}]});
     json!({
         "predicates": [{"requiredClusterSelector": {"labelSelector": selector}}],
         "decisionStrategy": decision_strategy,
@@ -227,10 +232,7 @@ async fn strategies_come_change_and_go_while_a_consumer_of_either_kind_undoes_no
         "ztp-placement-decision-4 | 0 |  | k01..k20 (20)",
     ];
     assert_eq!(objects(&world, "ztp-placement").await, one_group);
-    assert_eq!(
-        groups(&world, "ztp-placement").await,
-        [r#"0 "" [1,2,3,4] 320"#]
-    );
+    assert_eq!(groups(&world, "ztp-placement").await, [r#"0 "" [1,2,3,4] 320"#]);
     let mut recorder = Recorder::start(&world).await;
     let group = async |strategy: Value| {
         let patch = json!({"spec": {"decisionStrategy": {"groupStrategy": strategy}}});
@@ -300,13 +302,18 @@ async fn strategies_come_change_and_go_while_a_consumer_of_either_kind_undoes_no
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_rolling_update_the_slices_still_lose_nobody_and_plain_arrivals_and_departures_leave_no_gap() {
+async fn without_a_rolling_update_the_slices_still_lose_nobody_and_plain_arrivals_and_departures_leave_no_gap()
+ {
     let mut world = World::new().await;
     world.clusters(1..=220, &[("common-profile", "true")]).await;
     world.placement("p", common(json!({}))).await;
     world.start().await;
     world
-        .until_condition("p", "RollingUpdateRecommended", ("True", "SeveralDecisionObjects"))
+        .until_condition(
+            "p",
+            "RollingUpdateRecommended",
+            ("True", "SeveralDecisionObjects"),
+        )
         .await;
     let mut recorder = Recorder::start(&world).await;
     world.cluster("c000", &[("common-profile", "true")]).await;

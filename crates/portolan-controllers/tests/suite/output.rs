@@ -22,7 +22,12 @@ async fn without_ocm_decisions_the_slices_alone_follow_the_fleet_and_survive_a_r
     assert!(world.decisions("top").await.is_empty());
     let status = world.api::<Placement>().get("top").await.unwrap().status.unwrap();
     assert_eq!(status.number_of_selected_clusters, 2);
-    assert!(status.decision_groups.iter().all(|group| group.decisions.is_empty()));
+    assert!(
+        status
+            .decision_groups
+            .iter()
+            .all(|group| group.decisions.is_empty())
+    );
     world.stop().await;
     // A cluster that comes first by name does not push out one that is there.
     world.cluster("a", &[]).await;

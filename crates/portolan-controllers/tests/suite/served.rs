@@ -37,10 +37,13 @@ async fn published(world: &World) -> (Vec<String>, Vec<String>) {
 }
 
 async fn until_published(world: &World, decisions: &[&str], slices: &[&str]) {
-    eventually(&format!("published are {decisions:?} and {slices:?}"), async || {
-        let (found, sliced) = published(world).await;
-        found == decisions && sliced == slices
-    })
+    eventually(
+        &format!("published are {decisions:?} and {slices:?}"),
+        async || {
+            let (found, sliced) = published(world).await;
+            found == decisions && sliced == slices
+        },
+    )
     .await;
 }
 
