@@ -103,10 +103,17 @@ where
         let mut stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
         loop {
             let release = self.guard.as_ref().and_then(Guard::release_at);
+            let look = self.guard.as_ref().and_then(Guard::look_at);
             let event = tokio::select! {
                 event = stream.next() => event,
                 () = until(release) => {
                     self.release().await?;
+                    continue;
+                }
+                () = until(look) => {
+                    if let Some(guard) = &mut self.guard && guard.is_settled().await {
+                        stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
+                    }
                     continue;
                 }
             };
@@ -180,6 +187,18 @@ where
                         uid: uid.clone(),
                     })
                     .collect();
+                if let Some(guard) = &mut self.guard
+                    && (listed.is_empty() || !gone.is_empty())
+                    && !guard.is_sound().await
+                {
+                    // A server may answer for a kind whose definition has just gone, and all objects with it.
+                    for key in gone {
+                        self.known.remove(&(key.namespace.clone(), key.name.clone()));
+                        guard.hold(key);
+                    }
+                    guard.look_again();
+                    return self.tell(Delta::Unserved).await;
+                }
                 let lapsed = std::mem::take(&mut self.lapsed);
                 for key in gone {
                     match &mut self.guard {

@@ -162,9 +162,9 @@ async fn under_the_default_mode_the_score_is_the_total_with_balance_and_steady()
     hand.advance(&world, 61).await;
     // The next evaluation, whatever it is for, tells them.
     world
-        .label("cluster-3", "gpu.example.com/h100", Some("disabled"))
+        .score("cluster-6", "hardware-availability", &[("h100", 12)])
         .await;
-    let steady: &[&str] = &["cluster-2=280", "cluster-1=265", "cluster-5=210", "cluster-6=210"];
+    let steady: &[&str] = &["cluster-2=280", "cluster-1=265", "cluster-6=212", "cluster-5=210"];
     until_scored(&world, "h100", &[steady]).await;
     world.stop().await;
 }
