@@ -24,6 +24,7 @@ mod placements;
 mod profiles;
 mod registration;
 mod request;
+mod sabotage;
 mod settings;
 pub mod trace;
 mod upkeep;

@@ -19,6 +19,7 @@ use super::gate::Watched;
 use super::job::{Job, Step, Summary};
 use super::notes;
 use super::status::{self, ANNOTATION_REFUSED, DECISION_CONTESTED};
+use crate::sabotage::{Rule, broken};
 use crate::settings::Output;
 
 impl Desk {
@@ -79,7 +80,8 @@ impl Desk {
             }
             None => status::of(placement, &decision, &more, plans.writes_scores, now),
         };
-        let status = (placement.status.as_ref() != Some(&status)).then_some(status);
+        let differs = placement.status.as_ref() != Some(&status) || broken(Rule::UnchangedUntouched);
+        let status = differs.then_some(status);
         if plans.is_empty() && status.is_none() {
             self.engine.complete(&key);
             return Step::Settled(summary);

@@ -3,9 +3,10 @@
 use portolan_api::cluster::{self, Placement, PlacementStatus};
 use portolan_api::multicluster;
 use portolan_engine::placement::PlacementKey;
-use portolan_engine::plan::{Plan, Reference};
+use portolan_engine::plan::{Phase, Plan, Reference};
 
 use super::backoff::Severity;
+use crate::sabotage::{Rule, broken};
 use crate::trace;
 use crate::watch::Key;
 
@@ -47,6 +48,13 @@ pub(crate) struct Job {
     /// Written when both kinds are.
     pub(crate) status: Option<PlacementStatus>,
     pub(crate) notes: Vec<Note>,
+}
+
+/// The phases of a plan in the order in which they are carried out: its own.
+pub(crate) fn phases(plan: &Plan) -> impl Iterator<Item = &Phase> {
+    let last = plan.phases.len().saturating_sub(1);
+    let backwards = broken(Rule::NoGap);
+    (0..plan.phases.len()).filter_map(move |at| plan.phases.get(if backwards { last - at } else { at }))
 }
 
 /// The objects that a placement left behind. They are deleted once the server confirms that it is gone.

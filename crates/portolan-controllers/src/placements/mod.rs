@@ -18,6 +18,8 @@ mod publish;
 mod shelf;
 mod status;
 mod teardown;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use tracing::Instrument;
 
 use super::backoff::Severity;
-use super::job::{Acknowledged, Failure, Job, Report, Teardown};
+use super::job::{Acknowledged, Failure, Job, Report, Teardown, phases};
 use crate::metrics::Metrics;
 use crate::profiles::Profiles;
 use crate::request::{self, Problem};
@@ -161,7 +161,7 @@ impl Publisher {
         plan: &Plan,
         ledger: &Ledger,
     ) -> Result<(), Failure> {
-        for (number, phase) in plan.phases.iter().enumerate() {
+        for (number, phase) in phases(plan).into_iter().enumerate() {
             let span = trace::phase(kind, number + 1, phase.writes.len());
             let writes = phase.writes.iter().map(|write| self.write(key, write, ledger));
             // Every write of the phase is waited for: what was acknowledged must be known.

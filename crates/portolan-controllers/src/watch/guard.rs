@@ -25,6 +25,8 @@ pub(super) struct Guard {
     name: String,
     checked: Option<(Instant, bool)>,
     held: HashMap<(String, String), Key>,
+    /// When to look again whether the definition has gone or come back.
+    look_at: Option<Instant>,
     /// When those that are still held are let go.
     release_at: Option<Instant>,
 }
@@ -36,6 +38,7 @@ impl Guard {
             name: format!("{}.{}", K::plural(&()), K::group(&())),
             checked: None,
             held: HashMap::new(),
+            look_at: None,
             release_at: None,
         }
     }
@@ -67,6 +70,7 @@ impl Guard {
     pub(super) fn hold(&mut self, key: Key) -> bool {
         let first = self.held.is_empty();
         if first {
+            self.look_again();
             tracing::warn!(
                 definition = %self.name,
                 "the definition is being deleted with all its objects; what they were used for is kept"
@@ -90,6 +94,27 @@ impl Guard {
             );
             self.release_at = Some(Instant::now() + GRACE);
         }
+    }
+
+    /// The definition is not what it should be: it is looked at again in a moment.
+    pub(super) fn look_again(&mut self) {
+        self.look_at = Some(Instant::now() + PAUSE);
+    }
+
+    /// When [`Guard::is_settled`] is to be asked.
+    pub(super) fn look_at(&self) -> Option<Instant> {
+        self.look_at
+    }
+
+    /// Whether the definition has gone or is there to stay, so that a list tells more than it did. A watch does not: a
+    /// server may leave it open and silent.
+    pub(super) async fn is_settled(&mut self) -> bool {
+        let settled = match self.definitions.get_metadata_opt(&self.name).await {
+            Ok(found) => found.is_none_or(|found| found.metadata.deletion_timestamp.is_none()),
+            Err(_) => false,
+        };
+        self.look_at = (!settled).then(|| Instant::now() + PAUSE);
+        settled
     }
 
     /// When [`Guard::release`] has something to say.

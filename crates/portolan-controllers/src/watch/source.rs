@@ -49,6 +49,8 @@ pub struct Source<K> {
     config: watcher::Config,
     feeds: Vec<Feed<K>>,
     guard: Option<Guard>,
+    /// Whether the kind was not served since the last complete list.
+    lapsed: bool,
     /// What was reported to be there, to find out what a new list no longer has.
     known: HashMap<(String, String), String>,
 }
@@ -76,6 +78,7 @@ where
             config: watcher::Config::default().page_size(PAGE),
             feeds,
             guard: None,
+            lapsed: false,
             known: HashMap::new(),
         }
     }
@@ -100,10 +103,17 @@ where
         let mut stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
         loop {
             let release = self.guard.as_ref().and_then(Guard::release_at);
+            let look = self.guard.as_ref().and_then(Guard::look_at);
             let event = tokio::select! {
                 event = stream.next() => event,
                 () = until(release) => {
                     self.release().await?;
+                    continue;
+                }
+                () = until(look) => {
+                    if let Some(guard) = &mut self.guard && guard.is_settled().await {
+                        stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
+                    }
                     continue;
                 }
             };
@@ -111,9 +121,15 @@ where
             match event {
                 Ok(event) => {
                     pause = SHORTEST_PAUSE;
-                    if !served && !matches!(event, Event::Init) {
+                    if !served {
+                        if matches!(event, Event::Init) {
+                            // That a list is tried is no news; whether the kind is served is not known before it is
+                            // answered.
+                            continue;
+                        }
                         served = true;
                         tracing::info!(kind = %K::kind(&()), "the kind is served now");
+                        self.pass_on(Event::Init, &mut listed).await?;
                     }
                     self.pass_on(event, &mut listed).await?;
                 }
@@ -125,6 +141,7 @@ where
                             "the API server does not serve this kind; install its CustomResourceDefinition \
                              (portolan crds | kubectl apply -f -, or --install-crds)"
                         );
+                        self.lapsed = true;
                         self.tell(Delta::Unserved).await?;
                     }
                     tokio::time::sleep(UNSERVED_PAUSE).await;
@@ -170,8 +187,28 @@ where
                         uid: uid.clone(),
                     })
                     .collect();
+                if let Some(guard) = &mut self.guard
+                    && (listed.is_empty() || !gone.is_empty())
+                    && !guard.is_sound().await
+                {
+                    // A server may answer for a kind whose definition has just gone, and all objects with it.
+                    for key in gone {
+                        self.known.remove(&(key.namespace.clone(), key.name.clone()));
+                        guard.hold(key);
+                    }
+                    guard.look_again();
+                    return self.tell(Delta::Unserved).await;
+                }
+                let lapsed = std::mem::take(&mut self.lapsed);
                 for key in gone {
-                    self.deleted(key).await?;
+                    match &mut self.guard {
+                        // It went while the kind was not served, and so with its definition.
+                        Some(guard) if lapsed => {
+                            self.known.remove(&(key.namespace.clone(), key.name.clone()));
+                            guard.hold(key);
+                        }
+                        _ => self.deleted(key).await?,
+                    }
                 }
                 self.guard.iter_mut().for_each(Guard::listed);
                 self.tell(Delta::Synced).await

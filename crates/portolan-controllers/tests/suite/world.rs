@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ClusterResourceScope, NamespaceResourceScope};
@@ -226,6 +227,105 @@ impl World {
         let patch = Patch::Merge(patch);
         let api = self.api::<Placement>();
         api.patch(name, &PatchParams::default(), &patch).await.unwrap();
+    }
+
+    /// The API of one of the kinds that are cluster-scoped.
+    pub(crate) fn scoped<K>(&self) -> Api<K>
+    where
+        K: Resource<DynamicType = (), Scope = ClusterResourceScope>,
+    {
+        Api::all(self.client.clone())
+    }
+
+    /// Takes a definition away, with every object of its kind, and waits until it is gone.
+    pub(crate) async fn remove_crd(&self, name: &str) {
+        let crds = self.scoped::<CustomResourceDefinition>();
+        crds.delete(name, &DeleteParams::default()).await.unwrap();
+        eventually(&format!("{name} is gone"), async || {
+            crds.get_opt(name).await.unwrap().is_none()
+        })
+        .await;
+    }
+
+    /// Brings a definition back.
+    pub(crate) async fn install_crd(&self, name: &str) {
+        let mut crds = portolan_api::crds();
+        crds.retain(|crd| crd.metadata.name.as_deref() == Some(name));
+        assert_eq!(crds.len(), 1, "{name} is one of ours");
+        self.install(crds).await;
+    }
+
+    /// Reports scores for a cluster, in the namespace that has its name.
+    pub(crate) async fn score(&self, cluster: &str, resource: &str, scores: &[(&str, i32)]) {
+        self.score_in(cluster, resource, scores).await;
+    }
+
+    /// Reports scores in a namespace.
+    pub(crate) async fn score_in(&self, namespace: &str, resource: &str, scores: &[(&str, i32)]) {
+        let namespaces = self.scoped::<Namespace>();
+        if namespaces.get_opt(namespace).await.unwrap().is_none() {
+            self.create::<Namespace>(json!({"metadata": {"name": namespace}}))
+                .await;
+        }
+        let api = Api::<AddOnPlacementScore>::namespaced(self.client.clone(), namespace);
+        if api.get_opt(resource).await.unwrap().is_none() {
+            self.create::<AddOnPlacementScore>(json!({
+                "apiVersion": "cluster.open-cluster-management.io/v1alpha1", "kind": "AddOnPlacementScore",
+                "metadata": {"name": resource, "namespace": namespace},
+            }))
+            .await;
+        }
+        let scores: Vec<Value> = scores
+            .iter()
+            .map(|(name, value)| json!({"name": name, "value": value}))
+            .collect();
+        let patch = Patch::Merge(json!({"status": {"scores": scores}}));
+        api.patch_status(resource, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
+    /// Reasons of the events on a placement.
+    pub(crate) async fn reasons(&self, placement: &str) -> Vec<String> {
+        let events = self.api::<Event>().list(&ListParams::default()).await.unwrap();
+        let about = events.items.into_iter().filter(|event| {
+            let regarding = event.regarding.as_ref();
+            regarding.and_then(|regarding| regarding.name.as_deref()) == Some(placement)
+        });
+        about.filter_map(|event| event.reason).collect()
+    }
+
+    /// Waits until a condition of a placement has this status and reason, and returns its message.
+    pub(crate) async fn until_condition(&self, placement: &str, type_: &str, is: (&str, &str)) -> String {
+        let mut message = String::new();
+        eventually(&format!("{type_} of {placement} is {is:?}"), async || {
+            let Some((status, reason, text)) = self.condition(placement, type_).await else {
+                return false;
+            };
+            message = text;
+            (status.as_str(), reason.as_str()) == is
+        })
+        .await;
+        message
+    }
+
+    /// Waits until a placement has no condition of a type.
+    pub(crate) async fn until_no_condition(&self, placement: &str, type_: &str) {
+        eventually(&format!("{type_} of {placement} is gone"), async || {
+            self.condition(placement, type_).await.is_none()
+        })
+        .await;
+    }
+
+    /// Waits until the controllers have nothing to do.
+    pub(crate) async fn until_idle(&self) {
+        let mut calm = 0;
+        eventually("the controllers come to rest", async || {
+            let busy = self.metric("portolan_queue_depth") > 0.0;
+            calm = if busy { 0 } else { calm + 1 };
+            calm > 12
+        })
+        .await;
     }
 
     /// The OCM decisions of a placement, by name.

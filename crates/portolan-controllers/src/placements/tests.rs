@@ -1,0 +1,4 @@
+//! The desk with objects fed in memory.
+
+mod rules;
+mod server;

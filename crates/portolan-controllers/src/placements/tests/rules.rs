@@ -1,0 +1,135 @@
+//! The checks of rules 1 to 3 notice when the controllers break them: each rule has a switch that does.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use portolan_api::cluster::ManagedCluster;
+use portolan_check::{CheckId, Cluster, DecisionId, Report, stream};
+use serde_json::json;
+
+use super::server::{NAMESPACE, Server, desk, object};
+use crate::placements::desk::Desk;
+use crate::placements::input::Input;
+use crate::sabotage::{Rule, with_broken};
+use crate::watch::{Delta, Key};
+
+fn cluster(desk: &mut Desk, name: &str) {
+    let cluster: ManagedCluster =
+        object(json!({"metadata": {"name": name}, "spec": {"hubAcceptsClient": true}}));
+    desk.handle(Input::Cluster(Delta::Applied(Arc::new(cluster))));
+}
+
+fn remove(desk: &mut Desk, name: &str) {
+    let key = Key {
+        namespace: String::new(),
+        name: name.to_owned(),
+        uid: String::new(),
+    };
+    desk.handle(Input::Cluster(Delta::Deleted(key)));
+}
+
+/// A server and a desk at rest, with clusters `c001` and so on.
+fn at_rest(clusters: usize) -> (Server, Desk) {
+    let mut server = Server::with(json!({"decisionStrategy": {"updateStrategy": {"type": "RollingUpdate"}}}));
+    let mut desk = desk();
+    server.introduce(&mut desk);
+    (1..=clusters).for_each(|number| cluster(&mut desk, &format!("c{number:03}")));
+    desk.handle(Input::Cluster(Delta::Synced));
+    server.run(&mut desk);
+    (server, desk)
+}
+
+fn rules(report: &Report) -> BTreeSet<CheckId> {
+    report.findings.iter().map(|finding| finding.check).collect()
+}
+
+/// A cluster that comes first shifts all others by one; one that leaves the first slice is replaced from the last.
+fn shift() -> Report {
+    let (mut server, mut desk) = at_rest(201);
+    cluster(&mut desk, "c000");
+    server.run(&mut desk);
+    remove(&mut desk, "c000");
+    remove(&mut desk, "c050");
+    server.run(&mut desk);
+    stream::check(&server.recording)
+}
+
+#[test]
+fn clusters_that_shift_are_never_out_of_sight_and_phases_in_the_wrong_order_are_noticed() {
+    let report = shift();
+    assert!(report.is_clean(), "{report}");
+    let report = with_broken(Rule::NoGap, shift);
+    assert!(rules(&report).contains(&CheckId::Rule1), "{report}");
+}
+
+/// A controller that starts while the server answers the list of clusters.
+fn start_in_the_middle_of_a_list() -> Report {
+    let (mut server, _) = at_rest(5);
+    let mut desk = desk();
+    server.introduce(&mut desk);
+    desk.handle(Input::Cluster(Delta::Listing));
+    cluster(&mut desk, "c001");
+    server.run(&mut desk);
+    (2..=5).for_each(|number| cluster(&mut desk, &format!("c{number:03}")));
+    desk.handle(Input::Cluster(Delta::Synced));
+    server.run(&mut desk);
+    let mut report = Report::new();
+    let everyone: Vec<String> = (1..=5).map(|number| format!("c{number:03}")).collect();
+    // From when all of them were decided for the first time.
+    let settled = server
+        .recording
+        .events
+        .iter()
+        .position(|event| matches!(event, stream::Event::Settled));
+    let mut recording =
+        stream::Recording::starting_at(server.recording.states().nth(settled.unwrap()).unwrap());
+    recording.events = server.recording.events.split_off(settled.unwrap());
+    let managed = everyone.iter().map(Cluster::managed).collect();
+    let profiles = everyone
+        .iter()
+        .map(|name| Cluster::profile(NAMESPACE, name))
+        .collect();
+    report.extend(stream::stays_present(
+        &recording,
+        &DecisionId::ocm(NAMESPACE, "p"),
+        &managed,
+    ));
+    report.extend(stream::stays_present(
+        &recording,
+        &DecisionId::kep(NAMESPACE, "p"),
+        &profiles,
+    ));
+    report
+}
+
+#[test]
+fn nothing_is_decided_on_half_a_list_and_deciding_all_the_same_is_noticed() {
+    let report = start_in_the_middle_of_a_list();
+    assert!(report.is_clean(), "{report}");
+    let report = with_broken(Rule::NeverDestroyOnDoubt, start_in_the_middle_of_a_list);
+    assert!(!report.is_clean());
+}
+
+/// A controller that starts on what an earlier one wrote.
+fn restart() -> (usize, Report) {
+    let (mut server, _) = at_rest(5);
+    let written = server.recording.events.len();
+    let mut desk = desk();
+    server.introduce(&mut desk);
+    (1..=5).for_each(|number| cluster(&mut desk, &format!("c{number:03}")));
+    desk.handle(Input::Cluster(Delta::Synced));
+    server.run(&mut desk);
+    // One more: the mark.
+    let written = server.recording.events.len() - written - 1;
+    (written, stream::check(&server.recording))
+}
+
+#[test]
+fn a_restart_writes_nothing_and_writing_what_is_there_is_noticed() {
+    let (written, report) = restart();
+    assert!(report.is_clean(), "{report}");
+    assert_eq!(written, 0);
+    let (written, report) = with_broken(Rule::UnchangedUntouched, restart);
+    assert!(written > 0);
+    assert!(rules(&report).contains(&CheckId::Rule3), "{report}");
+}

@@ -1,0 +1,189 @@
+//! A server in memory: it does what a job says, records what a reader sees, and tells the desk.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use portolan_api::cluster::{self, Placement};
+use portolan_api::multicluster;
+use portolan_check::stream::{Event, Recording};
+use portolan_check::{Object, State};
+use portolan_engine::placement::PlacementKey;
+use portolan_engine::plan::{Observed, Plan, Write};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::placements::desk::Desk;
+use crate::placements::input::Input;
+use crate::placements::job::{Acknowledged, Job, Report, Step, phases};
+use crate::settings::{Clock, Settings};
+use crate::watch::{Delta, Key};
+
+pub(super) const NAMESPACE: &str = "team";
+
+pub(super) fn object<K: DeserializeOwned>(value: Value) -> K {
+    serde_json::from_value(value).unwrap()
+}
+
+pub(super) fn now() -> Timestamp {
+    Timestamp::from_second(1_000_000).unwrap()
+}
+
+/// A desk that has seen nothing yet.
+pub(super) fn desk() -> Desk {
+    Desk::new(Settings::new(Clock::new(now)))
+}
+
+#[derive(Default)]
+pub(super) struct Server {
+    observed: Observed,
+    placement: Option<Placement>,
+    pub(super) recording: Recording,
+    version: u64,
+}
+
+impl Server {
+    /// With one placement, `p`.
+    pub(super) fn with(spec: Value) -> Server {
+        let placement: Placement = object(json!({
+            "metadata": {
+                "name": "p", "namespace": NAMESPACE, "uid": "uid-p", "resourceVersion": "1", "generation": 1,
+            },
+            "spec": spec,
+        }));
+        Server {
+            recording: Recording::starting_at(State::of([placement.clone()])),
+            placement: Some(placement),
+            version: 1,
+            ..Server::default()
+        }
+    }
+
+    /// Everything but clusters, which are the test's: `all` is bound and every kind that is not a cluster is complete.
+    pub(super) fn introduce(&self, desk: &mut Desk) {
+        let set = object(json!({
+            "metadata": {"name": "all"},
+            "spec": {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}},
+        }));
+        let binding = object(json!({
+            "metadata": {"name": "all", "namespace": NAMESPACE}, "spec": {"clusterSet": "all"},
+        }));
+        desk.handle(Input::Set(Delta::Applied(Arc::new(set))));
+        desk.handle(Input::Binding(Delta::Applied(Arc::new(binding))));
+        for placement in self.placement.iter().cloned() {
+            desk.handle(Input::Placement(Delta::Applied(Arc::new(placement))));
+        }
+        for decision in self.observed.decisions.iter().cloned() {
+            desk.handle(Input::Decision(Delta::Applied(Arc::new(decision))));
+        }
+        for slice in self.observed.slices.iter().cloned() {
+            desk.handle(Input::Slice(Delta::Applied(Arc::new(slice))));
+        }
+        desk.handle(Input::Set(Delta::Synced));
+        desk.handle(Input::Binding(Delta::Synced));
+        desk.handle(Input::Placement(Delta::Synced));
+        desk.handle(Input::Score(Delta::Synced));
+        desk.handle(Input::Decision(Delta::Synced));
+        desk.handle(Input::Slice(Delta::Synced));
+    }
+
+    /// Lets the desk do all that it wants to do, and marks the end.
+    pub(super) fn run(&mut self, desk: &mut Desk) {
+        for _ in 0..20 {
+            let Some(step) = desk.next(now()) else { break };
+            if let Step::Publish(job) = step {
+                let report = self.publish(*job);
+                desk.done(report, now());
+            }
+        }
+        self.recording.events.push(Event::Settled);
+    }
+
+    fn publish(&mut self, job: Job) -> Report {
+        let mut acknowledged = Vec::new();
+        self.carry_out(&job.decisions, &mut acknowledged);
+        self.carry_out(&job.slices, &mut acknowledged);
+        if let (Some(status), Some(placement)) = (job.status, &mut self.placement) {
+            self.version += 1;
+            placement.status = Some(status);
+            placement.metadata.resource_version = Some(self.version.to_string());
+            let event = Event::Modified(Object::from(placement.clone()));
+            self.recording.events.push(event);
+            acknowledged.push(Acknowledged::Placement(Box::new(placement.clone())));
+        }
+        Report {
+            key: PlacementKey::new(NAMESPACE, "p"),
+            acknowledged,
+            result: Ok(()),
+        }
+    }
+
+    fn carry_out(&mut self, plan: &Plan, acknowledged: &mut Vec<Acknowledged>) {
+        for write in phases(plan).flat_map(|phase| &phase.writes) {
+            self.write(write, acknowledged);
+        }
+    }
+
+    fn write(&mut self, write: &Write, acknowledged: &mut Vec<Acknowledged>) {
+        self.version += 1;
+        let version = self.version.to_string();
+        let before = self.observed.clone();
+        write.apply(&mut self.observed);
+        let stamp = |metadata: &mut ObjectMeta| {
+            metadata.resource_version = Some(version.clone());
+            metadata.uid.get_or_insert_with(|| format!("uid-{version}"));
+        };
+        let (name, is_slice) = match write {
+            Write::CreateDecision(object) => (object.metadata.name.clone().unwrap(), false),
+            Write::DecisionMetadata(metadata) => (metadata.name.clone().unwrap(), false),
+            Write::DecisionStatus { object, .. } | Write::DeleteDecision(object) => {
+                (object.name.clone(), false)
+            }
+            Write::CreateSlice(slice) | Write::ReplaceSlice(slice) => {
+                (slice.metadata.name.clone().unwrap(), true)
+            }
+            Write::DeleteSlice(object) => (object.name.clone(), true),
+            Write::PlacementStatus(_) => return,
+        };
+        let is = |metadata: &ObjectMeta| metadata.name.as_deref() == Some(&*name);
+        if is_slice {
+            let old = before.slices.into_iter().find(|slice| is(&slice.metadata));
+            let new = self.observed.slices.iter_mut().find(|slice| is(&slice.metadata));
+            let new = new.map(|slice| {
+                stamp(&mut slice.metadata);
+                slice.clone()
+            });
+            acknowledged.extend(new.clone().map(|slice| Acknowledged::Slice(Box::new(slice))));
+            let gone =
+                |old: &multicluster::PlacementDecision| Acknowledged::SliceDeleted(Key::of(&old.metadata));
+            acknowledged.extend(old.iter().filter(|_| new.is_none()).map(gone));
+            self.record(old, new);
+        } else {
+            let old = before.decisions.into_iter().find(|object| is(&object.metadata));
+            let new = self
+                .observed
+                .decisions
+                .iter_mut()
+                .find(|object| is(&object.metadata));
+            let new = new.map(|object| {
+                stamp(&mut object.metadata);
+                object.clone()
+            });
+            acknowledged.extend(new.clone().map(|object| Acknowledged::Decision(Box::new(object))));
+            let gone =
+                |old: &cluster::PlacementDecision| Acknowledged::DecisionDeleted(Key::of(&old.metadata));
+            acknowledged.extend(old.iter().filter(|_| new.is_none()).map(gone));
+            self.record(old, new);
+        }
+    }
+
+    fn record<K: Into<Object>>(&mut self, old: Option<K>, new: Option<K>) {
+        let event = match (old, new) {
+            (None, Some(new)) => Event::Added(new.into()),
+            (Some(_), Some(new)) => Event::Modified(new.into()),
+            (Some(old), None) => Event::Deleted(old.into()),
+            (None, None) => return,
+        };
+        self.recording.events.push(event);
+    }
+}
