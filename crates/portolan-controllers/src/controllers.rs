@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use crate::events::Events;
 use crate::health::Health;
 use crate::metrics::Metrics;
-use crate::placements::{Input, Placements, Publisher};
+use crate::placements::{Input, Placements, Publisher, Received};
 use crate::profiles::{self, Profiles};
 use crate::registration::{self, Registration};
 use crate::settings::{Output, Settings};
@@ -109,7 +109,7 @@ impl Controllers {
 
 /// Who listens to which watch. A kind that nobody listens to is not watched.
 struct Feeds {
-    sender: mpsc::Sender<Input>,
+    sender: mpsc::Sender<Received>,
     clusters: Vec<Feed<ManagedCluster>>,
     profiles: Vec<Feed<ClusterProfile>>,
     sets: Vec<Feed<ManagedClusterSet>>,
@@ -122,13 +122,13 @@ struct Feeds {
 
 impl Feeds {
     /// What scheduling listens to.
-    fn new(settings: &Settings, sender: mpsc::Sender<Input>) -> Feeds {
+    fn new(settings: &Settings, sender: mpsc::Sender<Received>) -> Feeds {
         let mut feeds = Feeds {
             clusters: Vec::new(),
             profiles: Vec::new(),
             sets: Vec::new(),
             bindings: Vec::new(),
-            placements: vec![Feed::new(sender.clone(), Input::Placement)],
+            placements: vec![Feed::new(sender.clone(), Received::by(Input::Placement))],
             inventory: settings.inventory,
             ocm_decisions: settings.ocm_decisions,
             slices: settings.slices,
@@ -136,11 +136,19 @@ impl Feeds {
         };
         match settings.inventory {
             Inventory::ManagedClusters => {
-                feeds.clusters.push(Feed::new(sender.clone(), Input::Cluster));
-                feeds.sets.push(Feed::new(sender.clone(), Input::Set));
-                feeds.bindings.push(Feed::new(sender, Input::Binding));
+                feeds
+                    .clusters
+                    .push(Feed::new(sender.clone(), Received::by(Input::Cluster)));
+                feeds
+                    .sets
+                    .push(Feed::new(sender.clone(), Received::by(Input::Set)));
+                feeds
+                    .bindings
+                    .push(Feed::new(sender, Received::by(Input::Binding)));
             }
-            Inventory::ClusterProfiles => feeds.profiles.push(Feed::new(sender, Input::Profile)),
+            Inventory::ClusterProfiles => feeds
+                .profiles
+                .push(Feed::new(sender, Received::by(Input::Profile))),
         }
         feeds
     }
@@ -173,7 +181,7 @@ impl Feeds {
             }};
         }
         watch!(self.placements);
-        watch!(vec![Feed::new(sender.clone(), Input::Score)]);
+        watch!(vec![Feed::new(sender.clone(), Received::by(Input::Score))]);
         match self.inventory {
             Inventory::ManagedClusters => {
                 watch!(guarded self.clusters);
@@ -186,10 +194,10 @@ impl Feeds {
             Inventory::ClusterProfiles => watch!(guarded self.profiles),
         }
         if self.ocm_decisions == Output::Auto {
-            watch!(vec![Feed::new(sender.clone(), Input::Decision)]);
+            watch!(vec![Feed::new(sender.clone(), Received::by(Input::Decision))]);
         }
         if self.slices == Output::Auto {
-            watch!(vec![Feed::new(sender, Input::Slice)]);
+            watch!(vec![Feed::new(sender, Received::by(Input::Slice))]);
         }
         watches
     }

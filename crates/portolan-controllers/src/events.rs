@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
-use kube::Client;
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use kube::{Client, Resource};
+use portolan_api::{cluster, multicluster};
 use tokio::sync::mpsc;
 
 use crate::metrics::Metrics;
-use crate::placements::Note;
+use crate::placements::{Note, Spoken};
 
 /// Events that may wait. What comes on top while a hub starts is dropped and counted.
 const WAITING: usize = 256;
@@ -46,13 +47,8 @@ async fn publish(client: Client, mut notes: mpsc::Receiver<(ObjectReference, Not
     };
     let recorder = Recorder::new(client, reporter);
     while let Some((placement, note)) = notes.recv().await {
-        let secondary = note.object.as_ref().map(|name| ObjectReference {
-            kind: Some("PlacementDecision".to_owned()),
-            api_version: Some("cluster.open-cluster-management.io/v1beta1".to_owned()),
-            namespace: placement.namespace.clone(),
-            name: Some(name.clone()),
-            ..ObjectReference::default()
-        });
+        let namespace = placement.namespace.as_deref();
+        let secondary = note.object.as_ref().map(|object| related(namespace, object));
         let event = Event {
             type_: if note.warning {
                 EventType::Warning
@@ -68,5 +64,20 @@ async fn publish(client: Client, mut notes: mpsc::Receiver<(ObjectReference, Not
             tracing::debug!(error = %crate::request::describe(&error), "an event was not published");
         }
         tokio::time::sleep(PACE).await;
+    }
+}
+
+/// The two kinds have the same name; the group tells them apart.
+fn related(namespace: Option<&str>, object: &Spoken) -> ObjectReference {
+    let (api_version, name) = match object {
+        Spoken::Decision(name) => (cluster::PlacementDecision::api_version(&()), name),
+        Spoken::Slice(name) => (multicluster::PlacementDecision::api_version(&()), name),
+    };
+    ObjectReference {
+        kind: Some("PlacementDecision".to_owned()),
+        api_version: Some(api_version.into_owned()),
+        namespace: namespace.map(str::to_owned),
+        name: Some(name.clone()),
+        ..ObjectReference::default()
     }
 }

@@ -26,6 +26,7 @@ mod registration;
 mod request;
 mod sabotage;
 mod settings;
+pub mod trace;
 mod upkeep;
 mod version;
 pub mod watch;

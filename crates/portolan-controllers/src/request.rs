@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
+use tracing::Instrument;
 
 use crate::metrics::Metrics;
+use crate::trace;
 
 /// Who we are in `managedFields`.
 pub(crate) const FIELD_MANAGER: &str = "portolan";
@@ -68,21 +70,32 @@ pub(crate) async fn call<T, F>(
 where
     F: Future<Output = kube::Result<T>>,
 {
+    let count = |result| {
+        // Reading is no write.
+        if verb != "get" {
+            metrics.wrote(resource, verb, result);
+        }
+    };
     let mut pause = FIRST_PAUSE;
     for attempt in 1.. {
-        let result = {
+        let span = trace::request(verb, resource, attempt);
+        let result = async {
             // The semaphore is never closed.
             let _slot = slots.acquire().await;
             request().await
-        };
+        }
+        .instrument(span.clone())
+        .await;
         let problem = match result {
             Ok(value) => {
-                metrics.wrote(resource, verb, "ok");
+                trace::ended(&span, "ok");
+                count("ok");
                 return Ok(value);
             }
             Err(error) => Problem::of(&error),
         };
-        metrics.wrote(resource, verb, problem.word());
+        trace::ended(&span, problem.word());
+        count(problem.word());
         if attempt >= ATTEMPTS || !matches!(problem, Problem::Transient(_)) {
             return Err(problem);
         }

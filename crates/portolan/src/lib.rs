@@ -25,6 +25,7 @@ mod output;
 mod progress;
 mod simulate;
 mod stop;
+mod tracing_export;
 mod up;
 mod version;
 mod watch;

@@ -9,6 +9,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
 use crate::clock;
+use crate::tracing_export::{Guard, TraceArgs};
 
 /// `--log-format`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -46,14 +47,15 @@ pub(crate) struct LogArgs {
 }
 
 impl LogArgs {
-    /// Starts logging.
-    pub(crate) fn init(&self, default: &str) -> anyhow::Result<()> {
-        init(self.log_format, self.log_level.as_deref().unwrap_or(default))
+    /// Starts logging, and tracing where that is wanted.
+    pub(crate) fn init(&self, default: &str, traces: &TraceArgs) -> anyhow::Result<Guard> {
+        let level = self.log_level.as_deref().unwrap_or(default);
+        init(self.log_format, level, traces)
     }
 }
 
-/// Starts logging, once in a process.
-pub(crate) fn init(format: Format, level: &str) -> anyhow::Result<()> {
+/// Starts logging, once in a process. What is returned is to be kept until everything is done.
+pub(crate) fn init(format: Format, level: &str, traces: &TraceArgs) -> anyhow::Result<Guard> {
     let mut targets: Targets = level.parse()?;
     if !level.contains("kube_client") {
         // Every error that it logs it also returns, and whoever gets it logs it with what was being done.
@@ -64,10 +66,12 @@ pub(crate) fn init(format: Format, level: &str) -> anyhow::Result<()> {
         Format::Text => layer.with_ansi(false).boxed(),
         Format::Json => layer.json().flatten_event(true).boxed(),
     };
+    let (export, guard) = traces.start()?;
     tracing_subscriber::registry()
+        .with(export)
         .with(layer.with_filter(targets))
         .try_init()?;
-    Ok(())
+    Ok(guard)
 }
 
 fn parse_level(text: &str) -> Result<String, String> {

@@ -14,6 +14,16 @@ pub(crate) enum Severity {
     Error,
 }
 
+impl Severity {
+    /// As in the results of requests.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Severity::Conflict => "conflict",
+            Severity::Error => "error",
+        }
+    }
+}
+
 const FIRST_AFTER_CONFLICT: SignedDuration = SignedDuration::from_millis(20);
 const FIRST_AFTER_ERROR: SignedDuration = SignedDuration::from_millis(250);
 

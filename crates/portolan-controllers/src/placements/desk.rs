@@ -44,6 +44,8 @@ pub(crate) struct Desk {
     pub(super) foreign: BTreeSet<PlacementKey>,
     /// Placements whose last writes failed: what changes now may be our own, done without an answer.
     unsure: BTreeSet<PlacementKey>,
+    /// Placements that are not ours any more, for whoever keeps accounts of them.
+    departed: Vec<PlacementKey>,
     /// Placements that are gone and may have left objects behind.
     pub(super) leavers: BTreeSet<PlacementKey>,
     pub(super) backoff: Backoff,
@@ -104,6 +106,7 @@ impl Desk {
             dirty: BTreeSet::new(),
             foreign: BTreeSet::new(),
             unsure: BTreeSet::new(),
+            departed: Vec::new(),
             leavers: BTreeSet::new(),
             backoff: Backoff::new(longest),
             contests: Contests::default(),
@@ -132,7 +135,19 @@ impl Desk {
 
     /// Placements that are due, for whoever measures how long they wait.
     pub(crate) fn due(&self) -> impl Iterator<Item = &PlacementKey> {
-        self.engine.due().chain(&self.dirty)
+        // Objects may be dirty that name a placement that is not there.
+        let known = |key: &&PlacementKey| self.is_known(key);
+        self.engine.due().chain(&self.dirty).filter(known)
+    }
+
+    /// Whether there is such a placement, and it is ours.
+    pub(crate) fn is_known(&self, key: &PlacementKey) -> bool {
+        self.engine.placement(key).is_some()
+    }
+
+    /// Placements that ceased to be ours since the last call: deleted, or handed to another scheduler.
+    pub(crate) fn departed(&mut self) -> Vec<PlacementKey> {
+        std::mem::take(&mut self.departed)
     }
 
     /// When to ask again though nothing came in.
@@ -239,8 +254,7 @@ impl Desk {
                 self.dirty.insert(key.clone());
             }
         } else {
-            self.engine.remove_placement(&key);
-            self.contests.forget(&key);
+            self.remove(&key);
         }
         let known = Known {
             version,
@@ -261,11 +275,18 @@ impl Desk {
             return;
         }
         self.placements.remove(&key);
-        self.engine.remove_placement(&key);
-        self.contests.forget(&key);
+        self.remove(&key);
         self.unsure.remove(&key);
         self.foreign.remove(&key);
         self.leavers.insert(key);
+    }
+
+    fn remove(&mut self, key: &PlacementKey) {
+        if self.is_known(key) {
+            self.departed.push(key.clone());
+        }
+        self.engine.remove_placement(key);
+        self.contests.forget(key);
     }
 
     /// A decision object changed on the server.

@@ -1,6 +1,8 @@
 //! While what decisions depend on cannot be read, they are kept, and each placement says so.
 
 use jiff::{SignedDuration, Timestamp};
+use portolan_api::labels::conditions as types;
+use portolan_api::shorten;
 use portolan_engine::conditions::Condition;
 use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{Plan, Reference};
@@ -38,16 +40,24 @@ impl Desk {
         let key = self.engine.placements().find(waiting)?.clone();
         let placement = self.engine.placement(&key)?;
         let status = status::with(placement, condition, now);
+        let is = |type_: &str| {
+            let mut conditions = status.conditions.iter();
+            conditions.any(|condition| condition.type_ == type_ && condition.status == "True")
+        };
+        let owner = (
+            key.namespace.to_string(),
+            shorten::label_value(&key.name).into_owned(),
+        );
         self.doubt.told.insert(key.clone());
         let known = self.placements.get(&key);
         let job = Job {
             summary: Summary {
                 key: key.clone(),
                 clusters: status.number_of_selected_clusters.max(0) as usize,
-                decisions: 0,
-                slices: 0,
-                satisfied: false,
-                misconfigured: false,
+                decisions: self.decisions.count(&owner),
+                slices: self.slices.count(&owner),
+                satisfied: is(types::PLACEMENT_SATISFIED),
+                misconfigured: is(types::PLACEMENT_MISCONFIGURED),
             },
             placement: Reference {
                 namespace: key.namespace.to_string(),

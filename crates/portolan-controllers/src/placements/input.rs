@@ -6,8 +6,27 @@ use portolan_api::cluster::{
 };
 use portolan_api::multicluster::{self, ClusterProfile};
 
+use tokio::time::Instant;
+
 use super::gate::{Knowledge, Watched};
 use crate::watch::Delta;
+
+/// A message, and when it came from the server.
+#[derive(Debug)]
+pub(crate) struct Received {
+    pub(super) at: Instant,
+    pub(super) input: Input,
+}
+
+impl Received {
+    /// Turns what a watch says into a message that was received at that moment.
+    pub(crate) fn by<K>(wrap: fn(Delta<K>) -> Input) -> impl Fn(Delta<K>) -> Received {
+        move |delta| Received {
+            at: Instant::now(),
+            input: wrap(delta),
+        }
+    }
+}
 
 /// One message of one watch.
 #[derive(Clone, Debug)]

@@ -7,6 +7,7 @@ use portolan_engine::plan::{Phase, Plan, Reference};
 
 use super::backoff::Severity;
 use crate::sabotage::{Rule, broken};
+use crate::trace;
 use crate::watch::Key;
 
 /// The next thing to do.
@@ -71,7 +72,14 @@ pub(crate) struct Note {
     pub(crate) action: &'static str,
     pub(crate) message: String,
     /// The decision object it is about.
-    pub(crate) object: Option<String>,
+    pub(crate) object: Option<Spoken>,
+}
+
+/// A decision object of either kind, in the namespace of the placement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Spoken {
+    Decision(String),
+    Slice(String),
 }
 
 /// What became of a job.
@@ -81,6 +89,19 @@ pub(crate) struct Report {
     /// What the server acknowledged, whether or not everything else went well.
     pub(crate) acknowledged: Vec<Acknowledged>,
     pub(crate) result: Result<(), Failure>,
+}
+
+impl Report {
+    /// Says in the span of the decision how it ended.
+    pub(crate) fn trace(&self, decision: &tracing::Span) {
+        let wrote = |acknowledged: &&Acknowledged| !matches!(acknowledged, Acknowledged::PlacementExists);
+        trace::wrote(decision, self.acknowledged.iter().filter(wrote).count());
+        let result = match &self.result {
+            Ok(()) => "ok",
+            Err(failure) => failure.severity.word(),
+        };
+        trace::ended(decision, result);
+    }
 }
 
 /// One write that the server acknowledged, with the object as it is now.

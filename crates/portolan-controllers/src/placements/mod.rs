@@ -30,17 +30,19 @@ use portolan_engine::placement::PlacementKey;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tracing::Instrument;
 
-pub(crate) use input::Input;
-pub(crate) use job::Note;
+pub(crate) use input::{Input, Received};
+pub(crate) use job::{Note, Spoken};
 pub(crate) use publish::Publisher;
 
 use crate::events::Events;
 use crate::health::Health;
 use crate::metrics::Metrics;
 use crate::settings::Settings;
+use crate::trace;
 use desk::Desk;
-use job::{Job, Report, Step, Summary};
+use job::{Job, Report, Step, Summary, Teardown};
 
 /// Messages taken in before the next look at what is due: a burst of changes is one evaluation.
 const BATCH: usize = 1024;
@@ -55,11 +57,19 @@ pub(crate) struct Placements {
     events: Events,
     metrics: Metrics,
     health: Health,
-    /// Since when each placement has been due.
+    /// When the oldest message came that was taken in since the last look at what is due.
+    oldest: Option<Instant>,
+    /// When the message came that made each placement due.
     due_since: HashMap<PlacementKey, Instant>,
     conditions: HashMap<PlacementKey, (bool, bool)>,
-    running: JoinSet<Report>,
+    running: JoinSet<Done>,
     first_round_done: bool,
+}
+
+/// What became of a job, and since when its placement had been due.
+struct Done {
+    report: Report,
+    due_since: Option<Instant>,
 }
 
 impl Placements {
@@ -77,6 +87,7 @@ impl Placements {
             events,
             metrics,
             health,
+            oldest: None,
             due_since: HashMap::new(),
             conditions: HashMap::new(),
             running: JoinSet::new(),
@@ -85,7 +96,7 @@ impl Placements {
     }
 
     /// Runs until told to stop; then finishes what is being written.
-    pub(crate) async fn run(mut self, mut inputs: mpsc::Receiver<Input>, mut stop: oneshot::Receiver<()>) {
+    pub(crate) async fn run(mut self, mut inputs: mpsc::Receiver<Received>, mut stop: oneshot::Receiver<()>) {
         let mut batch = Vec::with_capacity(BATCH);
         loop {
             let sleep = self.sleep();
@@ -97,13 +108,13 @@ impl Placements {
                     if received == 0 {
                         break;
                     }
-                    batch.drain(..).for_each(|input| self.desk.handle(input));
+                    batch.drain(..).for_each(|received| self.take_in(received));
                 }
                 () = tokio::time::sleep(sleep) => {}
             }
             // Everything that has arrived is taken in before anything is decided.
-            while let Ok(input) = inputs.try_recv() {
-                self.desk.handle(input);
+            while let Ok(received) = inputs.try_recv() {
+                self.take_in(received);
             }
             self.start_due();
             self.report_health();
@@ -111,6 +122,11 @@ impl Placements {
         while let Some(report) = self.running.join_next().await {
             self.finished(report);
         }
+    }
+
+    fn take_in(&mut self, received: Received) {
+        self.oldest.get_or_insert(received.at);
+        self.desk.handle(received.input);
     }
 
     fn now(&self) -> Timestamp {
@@ -130,7 +146,14 @@ impl Placements {
     }
 
     fn start_due(&mut self) {
-        let (now, at) = (self.now(), Instant::now());
+        let now = self.now();
+        // What became due did so by one of the messages of this round, or by a timer.
+        let at = self.oldest.take().unwrap_or_else(Instant::now);
+        for key in self.desk.departed() {
+            self.metrics.placement_gone(&key.namespace, &key.name);
+            self.conditions.remove(&key);
+            self.due_since.remove(&key);
+        }
         if self.desk.missing().is_empty() {
             for key in self.desk.due() {
                 if !self.due_since.contains_key(key) {
@@ -148,44 +171,64 @@ impl Placements {
                     self.account(&summary);
                 }
                 Step::Publish(job) => {
-                    self.metrics.evaluated(started.elapsed());
+                    let took = started.elapsed();
+                    self.metrics.evaluated(took);
                     self.account(&job.summary);
-                    self.start(*job);
+                    self.start(*job, took);
                 }
-                Step::Teardown(teardown) => {
-                    let key = &teardown.key;
-                    self.metrics.placement_gone(&key.namespace, &key.name);
-                    self.conditions.remove(key);
-                    let publisher = self.publisher.clone();
-                    self.running
-                        .spawn(async move { publisher.tear_down(*teardown).await });
-                }
+                Step::Teardown(teardown) => self.tear_down(*teardown, at),
             }
         }
         self.metrics.queue(self.desk.depth());
         self.account_conditions();
     }
 
-    fn start(&mut self, mut job: Job) {
+    fn start(&mut self, mut job: Job, evaluation: Duration) {
         let (publisher, events, metrics) =
             (self.publisher.clone(), self.events.clone(), self.metrics.clone());
         let due_since = self.due_since.remove(&job.summary.key);
         let notes = std::mem::take(&mut job.notes);
         let reference = reference(&job);
+        let age = due_since.map_or(evaluation, |since| since.elapsed());
+        let span = trace::decision(&job.summary.key, job.summary.clusters, age);
+        trace::evaluated(&span, evaluation);
         self.running.spawn(async move {
             let started = Instant::now();
-            let report = publisher.publish(job).await;
+            let report = publisher.publish(job).instrument(span.clone()).await;
+            report.trace(&span);
             if report.result.is_ok() {
                 metrics.published(started.elapsed(), due_since.map(|since| since.elapsed()));
                 events.tell(&reference, notes);
             }
-            report
+            Done { report, due_since }
         });
     }
 
-    fn finished(&mut self, report: Result<Report, tokio::task::JoinError>) {
-        match report {
-            Ok(report) => self.desk.done(report, self.now()),
+    fn tear_down(&mut self, teardown: Teardown, since: Instant) {
+        let publisher = self.publisher.clone();
+        let span = trace::decision(&teardown.key, 0, since.elapsed());
+        self.running.spawn(async move {
+            let report = publisher.tear_down(teardown).instrument(span.clone()).await;
+            report.trace(&span);
+            Done {
+                report,
+                due_since: None,
+            }
+        });
+    }
+
+    fn finished(&mut self, done: Result<Done, tokio::task::JoinError>) {
+        match done {
+            Ok(Done { report, due_since }) => {
+                // It stays due, and people have been waiting since the message came.
+                if let Some(since) = due_since
+                    && report.result.is_err()
+                    && self.desk.is_known(&report.key)
+                {
+                    self.due_since.insert(report.key.clone(), since);
+                }
+                self.desk.done(report, self.now());
+            }
             // A task ends early only when the runtime does, or by a panic, which is passed on.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(_) => {}

@@ -1,5 +1,6 @@
 //! What people are told in Events. The words and reasons are OCM's where it has them.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use portolan_api::cluster::{Placement, PlacementStatus};
 use portolan_api::labels::conditions as types;
 use portolan_engine::conditions::DECISION_KEPT;
@@ -8,7 +9,7 @@ use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{Plan, Write};
 use portolan_engine::status::Code;
 
-use super::job::Note;
+use super::job::{Note, Spoken};
 use super::status::DECISION_CONTESTED;
 
 /// Longest note that the API accepts.
@@ -27,20 +28,14 @@ pub(super) fn of(
     let mut notes: Vec<Note> = Vec::new();
     for write in spoken.writes() {
         let note = match write {
-            Write::CreateDecision(object) => {
-                note(key, "DecisionCreate", "DecisionCreated", &object.metadata.name)
+            Write::CreateDecision(object) => created(key, Spoken::Decision(name(&object.metadata))),
+            Write::CreateSlice(slice) => created(key, Spoken::Slice(name(&slice.metadata))),
+            Write::DecisionStatus { object, .. } => {
+                updated(key, decision, Spoken::Decision(object.name.clone()))
             }
-            Write::CreateSlice(slice) => note(key, "DecisionCreate", "DecisionCreated", &slice.metadata.name),
-            Write::DecisionStatus { object, .. } => updated(key, decision, &object.name),
-            Write::ReplaceSlice(slice) => {
-                updated(key, decision, slice.metadata.name.as_deref().unwrap_or_default())
-            }
-            Write::DeleteDecision(object) | Write::DeleteSlice(object) => note(
-                key,
-                "DecisionDelete",
-                "DecisionDeleted",
-                &Some(object.name.clone()),
-            ),
+            Write::ReplaceSlice(slice) => updated(key, decision, Spoken::Slice(name(&slice.metadata))),
+            Write::DeleteDecision(object) => deleted(key, Spoken::Decision(object.name.clone())),
+            Write::DeleteSlice(object) => deleted(key, Spoken::Slice(object.name.clone())),
             Write::DecisionMetadata(_) | Write::PlacementStatus(_) => continue,
         };
         // An object that is created, filled and grown is spoken of once.
@@ -56,23 +51,35 @@ pub(super) fn of(
     notes
 }
 
-fn note(key: &PlacementKey, reason: &'static str, action: &'static str, object: &Option<String>) -> Note {
-    let object = object.clone().unwrap_or_default();
+fn name(metadata: &ObjectMeta) -> String {
+    metadata.name.clone().unwrap_or_default()
+}
+
+fn created(key: &PlacementKey, object: Spoken) -> Note {
+    note(key, "DecisionCreate", "DecisionCreated", object)
+}
+
+fn deleted(key: &PlacementKey, object: Spoken) -> Note {
+    note(key, "DecisionDelete", "DecisionDeleted", object)
+}
+
+fn note(key: &PlacementKey, reason: &'static str, action: &'static str, object: Spoken) -> Note {
+    let (Spoken::Decision(name) | Spoken::Slice(name)) = &object;
     let verb = action.trim_start_matches("Decision").to_lowercase();
     Note {
         warning: false,
         reason,
         action,
         message: format!(
-            "Decision {object} is {verb} with placement {} in namespace {}",
+            "Decision {name} is {verb} with placement {} in namespace {}",
             key.name, key.namespace
         ),
         object: Some(object),
     }
 }
 
-fn updated(key: &PlacementKey, decision: &Decision, object: &str) -> Note {
-    let mut note = note(key, "DecisionUpdate", "DecisionUpdated", &Some(object.to_owned()));
+fn updated(key: &PlacementKey, decision: &Decision, object: Spoken) -> Note {
+    let mut note = note(key, "DecisionUpdate", "DecisionUpdated", object);
     let status = &decision.outcome.status;
     if status.code == Code::Warning {
         note.warning = true;
@@ -90,7 +97,7 @@ fn transitions(placement: &Placement, status: &PlacementStatus) -> Vec<Note> {
         (DECISION_KEPT, "DecisionHeldBack"),
         (DECISION_CONTESTED, "DecisionContested"),
     ];
-    let is_true = |conditions: &[k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition], type_: &str| {
+    let is_true = |conditions: &[Condition], type_: &str| {
         let mut conditions = conditions.iter();
         conditions.any(|condition| condition.type_ == type_ && condition.status == "True")
     };

@@ -14,12 +14,14 @@ use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{Plan, Reference, Write};
 use serde_json::json;
 use tokio::sync::Semaphore;
+use tracing::Instrument;
 
 use super::backoff::Severity;
 use super::job::{Acknowledged, Failure, Job, Report, Teardown, phases};
 use crate::metrics::Metrics;
 use crate::profiles::Profiles;
 use crate::request::{self, Problem};
+use crate::trace;
 use crate::watch::Key;
 
 /// Writes what the desk decided.
@@ -93,11 +95,13 @@ impl Publisher {
         }
         let slices = async {
             if let Some((namespace, names)) = job.profiles {
-                self.profiles.published(&namespace, &names).await;
+                let waiting = self.profiles.published(&namespace, &names);
+                waiting.instrument(trace::profiles(names.len())).await;
             }
-            self.carry_out(&key, &job.slices, &ledger).await
+            self.carry_out(&key, "kep", &job.slices, &ledger).await
         };
-        let (decisions, slices) = join(self.carry_out(&key, &job.decisions, &ledger), slices).await;
+        let decisions = self.carry_out(&key, "ocm", &job.decisions, &ledger);
+        let (decisions, slices) = join(decisions, slices).await;
         let mut result = decisions.and(slices);
         // A status that speaks of objects that are not there yet would mislead every reader.
         if let (Ok(()), Some(status)) = (&result, job.status) {
@@ -136,7 +140,7 @@ impl Publisher {
             .call("get", "placements", || placements.get_metadata_opt(&key.name))
             .await;
         let result = match found {
-            Ok(None) => self.carry_out(&key, &teardown.plan, &ledger).await,
+            Ok(None) => self.carry_out(&key, "all", &teardown.plan, &ledger).await,
             Ok(Some(_)) => {
                 ledger.acknowledge(Acknowledged::PlacementExists);
                 Ok(())
@@ -150,11 +154,19 @@ impl Publisher {
         }
     }
 
-    async fn carry_out(&self, key: &PlacementKey, plan: &Plan, ledger: &Ledger) -> Result<(), Failure> {
-        for phase in phases(plan) {
+    async fn carry_out(
+        &self,
+        key: &PlacementKey,
+        kind: &'static str,
+        plan: &Plan,
+        ledger: &Ledger,
+    ) -> Result<(), Failure> {
+        for (number, phase) in phases(plan).into_iter().enumerate() {
+            let span = trace::phase(kind, number + 1, phase.writes.len());
             let writes = phase.writes.iter().map(|write| self.write(key, write, ledger));
             // Every write of the phase is waited for: what was acknowledged must be known.
             join_all(writes)
+                .instrument(span)
                 .await
                 .into_iter()
                 .collect::<Result<(), Failure>>()?;

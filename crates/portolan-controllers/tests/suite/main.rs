@@ -5,8 +5,10 @@
 mod beside_ocm;
 mod churn;
 mod doubt;
+mod events;
 mod faults;
 mod groups;
+mod metrics;
 mod output;
 mod profiles;
 mod publish;

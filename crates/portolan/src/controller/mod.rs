@@ -13,6 +13,7 @@ use anyhow::Context;
 use crate::live::{self, ConnectArgs};
 use crate::logging::LogArgs;
 use crate::stop::Stop;
+use crate::tracing_export::TraceArgs;
 
 pub(crate) use crds::{InstallCrds, install};
 pub(crate) use probes::Probes;
@@ -69,11 +70,14 @@ pub(crate) struct Args {
     logs: LogArgs,
 
     #[command(flatten)]
+    traces: TraceArgs,
+
+    #[command(flatten)]
     settings: SettingsArgs,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    args.logs.init("info")?;
+    let _traces = args.logs.init("info", &args.traces)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(control(args))?;
     Ok(ExitCode::SUCCESS)

@@ -19,6 +19,7 @@ use crate::controller::{InstallCrds, Probes, Running, SettingsArgs, install};
 use crate::live::Server;
 use crate::logging::LogArgs;
 use crate::stop::Stop;
+use crate::tracing_export::TraceArgs;
 use crate::watch::{self, Ends};
 use crate::{output, version};
 use load::Fleet;
@@ -87,11 +88,14 @@ pub(crate) struct Args {
     logs: LogArgs,
 
     #[command(flatten)]
+    traces: TraceArgs,
+
+    #[command(flatten)]
     settings: SettingsArgs,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    args.logs.init("warn")?;
+    let _traces = args.logs.init("warn", &args.traces)?;
     let data = match args.in_memory {
         true => None,
         false => Some(data::folder(args.data.as_deref(), args.demo)?),

@@ -12,6 +12,7 @@ use clap::ValueEnum;
 use portolan_engine::placement::PlacementKey;
 
 use crate::stop::Stop;
+use crate::tracing_export::TraceArgs;
 use crate::{cli, clock, live, logging, output};
 use board::Turn;
 
@@ -74,7 +75,7 @@ pub(crate) enum Format {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    logging::init(logging::Format::Text, "warn")?;
+    let _traces = logging::init(logging::Format::Text, "warn", &TraceArgs::default())?;
     live::block_on(async {
         let mut stop = Stop::new()?;
         let server = args.connect.connect().await?;
