@@ -168,7 +168,7 @@ impl Feeds {
         self.bindings.push(wanted.bindings);
     }
 
-    /// Starts one watch per kind. Where clusters are taken from, they are not lost with their definition.
+    /// Starts one watch per kind. Clusters, sets and bindings are not lost with their definitions.
     fn watch(self, client: &Client) -> Vec<JoinHandle<()>> {
         let (sender, mut watches) = (self.sender, Vec::new());
         macro_rules! watch {
@@ -185,8 +185,8 @@ impl Feeds {
         match self.inventory {
             Inventory::ManagedClusters => {
                 watch!(guarded self.clusters);
-                watch!(self.sets);
-                watch!(self.bindings);
+                watch!(guarded self.sets);
+                watch!(guarded self.bindings);
                 if !self.profiles.is_empty() {
                     watch!(self.profiles);
                 }

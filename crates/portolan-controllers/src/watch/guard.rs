@@ -1,8 +1,8 @@
-//! Keeps clusters that went with their CustomResourceDefinition.
+//! Keeps objects that went with their CustomResourceDefinition.
 //!
-//! Deleting a definition deletes every object of the kind, one by one, and each deletion looks like a cluster that left.
-//! To take it for that would empty every decision on the hub. While the definition is gone or going, deletions are held
-//! back; clusters that are not there again some time after it came back have really left.
+//! Deleting a definition deletes every object of the kind, one by one, and each deletion looks like a cluster that left or
+//! a set that was dissolved. To take it for that would empty every decision on the hub. While the definition is gone or
+//! going, deletions are held back; objects that are not there again some time after it came back have really left.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::Key;
 
-/// How long clusters have to come back after their definition did.
+/// How long objects have to come back after their definition did.
 pub(super) const GRACE: Duration = Duration::from_secs(300);
 /// How long an answer about the definition holds: a whole fleet may be deleted at once.
 const FRESH: Duration = Duration::from_millis(500);
@@ -57,7 +57,7 @@ impl Guard {
                 Err(kube::Error::Api(status)) if status.code == 403 => break true,
                 Err(error) => {
                     let error = crate::request::describe(&error);
-                    tracing::warn!(definition = %self.name, error, "a cluster was deleted; its definition cannot be read");
+                    tracing::warn!(definition = %self.name, error, "an object was deleted; its definition cannot be read");
                     tokio::time::sleep(PAUSE).await;
                 }
             }

@@ -10,6 +10,8 @@ use serde_json::json;
 use crate::world::{World, eventually};
 
 const CLUSTERS: &str = "managedclusters.cluster.open-cluster-management.io";
+const SETS: &str = "managedclustersets.cluster.open-cluster-management.io";
+const BINDINGS: &str = "managedclustersetbindings.cluster.open-cluster-management.io";
 const OCM: &str = "placementdecisions.cluster.open-cluster-management.io";
 const KEP: &str = "placementdecisions.multicluster.x-k8s.io";
 const SCORES: &str = "addonplacementscores.cluster.open-cluster-management.io";
@@ -151,6 +153,28 @@ async fn clusters_that_go_with_their_definition_are_kept_and_used_again_when_the
     .await;
     world.cluster("c001", &[]).await;
     world.cluster("c003", &[]).await;
+    let all = ["c001", "c002", "c003"];
+    until_published(&world, &all, &all).await;
+    world.until_no_condition("p", "InputUnreadable").await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sets_and_bindings_that_go_with_their_definitions_empty_nothing() {
+    let mut world = world().await;
+    world.start().await;
+    let both = ["c001", "c002"];
+    until_published(&world, &both, &both).await;
+    world.remove_crd(SETS).await;
+    world.remove_crd(BINDINGS).await;
+    let message = world
+        .until_condition("p", "InputUnreadable", ("True", "NotSynced"))
+        .await;
+    assert!(message.contains("ManagedClusterSet ("), "{message}");
+    world.cluster("c003", &[]).await;
+    until_published(&world, &both, &both).await;
+    world.install_crd(SETS).await;
+    world.install_crd(BINDINGS).await;
     let all = ["c001", "c002", "c003"];
     until_published(&world, &all, &all).await;
     world.until_no_condition("p", "InputUnreadable").await;
