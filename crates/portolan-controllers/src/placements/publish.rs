@@ -161,7 +161,7 @@ impl Publisher {
         plan: &Plan,
         ledger: &Ledger,
     ) -> Result<(), Failure> {
-        for (number, phase) in phases(plan).into_iter().enumerate() {
+        for (number, phase) in phases(plan).enumerate() {
             let span = trace::phase(kind, number + 1, phase.writes.len());
             let writes = phase.writes.iter().map(|write| self.write(key, write, ledger));
             // Every write of the phase is waited for: what was acknowledged must be known.
