@@ -67,8 +67,6 @@ async fn adding_a_cluster_in_front_shows_the_one_that_moves_in_both_objects() {
     let recording = recorder.finish();
     let history = history(&recording);
     let (surge, finalize) = history.split_at(2);
-    // The third holds what it had, 201 to 250, and what it gets, 101 to 150; the seed's own figure of 150 counts clusters
-    // that it never holds.
     assert_eq!(
         sorted(surge.to_vec()),
         ["1: c000..c100 (101)", "2: c100..c150 (51)"]
