@@ -87,6 +87,21 @@ pub(crate) enum Acknowledged {
     PlacementExists,
 }
 
+impl Acknowledged {
+    /// Whether `later` is the same object after another write.
+    pub(crate) fn is_replaced_by(&self, later: &Acknowledged) -> bool {
+        match (self, later) {
+            (Acknowledged::Decision(before), Acknowledged::Decision(after)) => {
+                before.metadata.name == after.metadata.name && before.metadata.uid == after.metadata.uid
+            }
+            (Acknowledged::Slice(before), Acknowledged::Slice(after)) => {
+                before.metadata.name == after.metadata.name && before.metadata.uid == after.metadata.uid
+            }
+            _ => false,
+        }
+    }
+}
+
 /// Why a job did not end well.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{operation}: {message}")]

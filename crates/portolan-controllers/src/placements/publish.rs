@@ -95,9 +95,9 @@ impl Publisher {
             if let Some((namespace, names)) = job.profiles {
                 self.profiles.published(&namespace, &names).await;
             }
-            self.carry_out(&key, &job.slices, &ledger).await
+            self.carry_out(&key, job.slices, &ledger).await
         };
-        let (decisions, slices) = join(self.carry_out(&key, &job.decisions, &ledger), slices).await;
+        let (decisions, slices) = join(self.carry_out(&key, job.decisions, &ledger), slices).await;
         let mut result = decisions.and(slices);
         // A status that speaks of objects that are not there yet would mislead every reader.
         if let (Ok(()), Some(status)) = (&result, job.status) {
@@ -136,7 +136,7 @@ impl Publisher {
             .call("get", "placements", || placements.get_metadata_opt(&key.name))
             .await;
         let result = match found {
-            Ok(None) => self.carry_out(&key, &teardown.plan, &ledger).await,
+            Ok(None) => self.carry_out(&key, teardown.plan, &ledger).await,
             Ok(Some(_)) => {
                 ledger.acknowledge(Acknowledged::PlacementExists);
                 Ok(())
@@ -150,9 +150,12 @@ impl Publisher {
         }
     }
 
-    async fn carry_out(&self, key: &PlacementKey, plan: &Plan, ledger: &Ledger) -> Result<(), Failure> {
-        for phase in &plan.phases {
-            let writes = phase.writes.iter().map(|write| self.write(key, write, ledger));
+    async fn carry_out(&self, key: &PlacementKey, plan: Plan, ledger: &Ledger) -> Result<(), Failure> {
+        for phase in plan.phases {
+            let writes = phase
+                .writes
+                .into_iter()
+                .map(|write| self.write(key, write, ledger));
             // Every write of the phase is waited for: what was acknowledged must be known.
             join_all(writes)
                 .await
@@ -162,7 +165,7 @@ impl Publisher {
         Ok(())
     }
 
-    async fn write(&self, key: &PlacementKey, write: &Write, ledger: &Ledger) -> Result<(), Failure> {
+    async fn write(&self, key: &PlacementKey, write: Write, ledger: &Ledger) -> Result<(), Failure> {
         let decisions = Api::<cluster::PlacementDecision>::namespaced(self.client.clone(), &key.namespace);
         let slices = Api::<multicluster::PlacementDecision>::namespaced(self.client.clone(), &key.namespace);
         let parameters = PostParams {
@@ -172,7 +175,7 @@ impl Publisher {
         match write {
             Write::CreateDecision(object) => {
                 let created = self
-                    .call("create", OCM, || decisions.create(&parameters, object))
+                    .call("create", OCM, || decisions.create(&parameters, &object))
                     .await
                     .map_err(|problem| failed("create", OCM, &object.metadata, problem))?;
                 ledger.wrote(OCM, &created.metadata);
@@ -180,7 +183,7 @@ impl Publisher {
             }
             Write::DecisionMetadata(metadata) => {
                 let mut object = cluster::PlacementDecision {
-                    metadata: (**metadata).clone(),
+                    metadata: *metadata,
                     status: None,
                 };
                 ledger.current(OCM, &mut object.metadata);
@@ -194,8 +197,8 @@ impl Publisher {
             }
             Write::DecisionStatus { object, status } => {
                 let mut object = cluster::PlacementDecision {
-                    metadata: metadata(object),
-                    status: Some(status.clone()),
+                    metadata: metadata(&object),
+                    status: Some(status),
                 };
                 ledger.current(OCM, &mut object.metadata);
                 let name = object.metadata.name.clone().unwrap_or_default();
@@ -210,14 +213,13 @@ impl Publisher {
             }
             Write::CreateSlice(slice) => {
                 let created = self
-                    .call("create", KEP, || slices.create(&parameters, slice))
+                    .call("create", KEP, || slices.create(&parameters, &slice))
                     .await
                     .map_err(|problem| failed("create", KEP, &slice.metadata, problem))?;
                 ledger.wrote(KEP, &created.metadata);
                 ledger.acknowledge(Acknowledged::Slice(Box::new(created)));
             }
-            Write::ReplaceSlice(slice) => {
-                let mut slice = (**slice).clone();
+            Write::ReplaceSlice(mut slice) => {
                 ledger.current(KEP, &mut slice.metadata);
                 let name = slice.metadata.name.clone().unwrap_or_default();
                 let updated = self
@@ -228,11 +230,11 @@ impl Publisher {
                 ledger.acknowledge(Acknowledged::Slice(Box::new(updated)));
             }
             Write::DeleteDecision(object) => {
-                let gone = self.delete(&decisions, OCM, object, ledger).await?;
+                let gone = self.delete(&decisions, OCM, &object, ledger).await?;
                 ledger.acknowledge(Acknowledged::DecisionDeleted(gone));
             }
             Write::DeleteSlice(object) => {
-                let gone = self.delete(&slices, KEP, object, ledger).await?;
+                let gone = self.delete(&slices, KEP, &object, ledger).await?;
                 ledger.acknowledge(Acknowledged::SliceDeleted(gone));
             }
             // Written on its own, after everything else.
