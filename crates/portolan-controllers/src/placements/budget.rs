@@ -8,6 +8,8 @@ pub(crate) struct Budget {
     per_second: f64,
     left: f64,
     filled_at: Timestamp,
+    /// The last time that was given to someone who was refused.
+    booked: Timestamp,
 }
 
 impl Budget {
@@ -17,10 +19,12 @@ impl Budget {
             per_second,
             left: per_second.max(1.0),
             filled_at: now,
+            booked: Timestamp::MIN,
         }
     }
 
-    /// Spends `writes` if there is anything left, going into debt for a large one; else tells when to ask again.
+    /// Spends `writes` if there is anything left, going into debt for a large one; else tells when to ask again. Everyone
+    /// is given a time of their own: who asks in vain was evaluated in vain, and all of a hub may be waiting.
     pub(crate) fn spend(&mut self, writes: usize, now: Timestamp) -> Result<(), Timestamp> {
         let elapsed = now.duration_since(self.filled_at).as_secs_f64().max(0.0);
         self.left = (self.left + elapsed * self.per_second).min(self.per_second.max(1.0));
@@ -29,13 +33,16 @@ impl Budget {
             self.left -= writes as f64;
             return Ok(());
         }
-        let wait = ((1.0 - self.left) / self.per_second).min(86_400.0);
-        let wait = SignedDuration::try_from_secs_f64(wait).unwrap_or(SignedDuration::from_secs(1));
-        Err(now
-            .checked_add(wait)
-            .unwrap_or(now)
-            .max(now + SignedDuration::from_millis(1)))
+        let paid = now.checked_add(seconds((1.0 - self.left) / self.per_second));
+        let next = self.booked.checked_add(seconds(1.0 / self.per_second));
+        let at = paid.unwrap_or(now).max(next.unwrap_or(now));
+        self.booked = at.max(now + SignedDuration::from_millis(1));
+        Err(self.booked)
     }
+}
+
+fn seconds(seconds: f64) -> SignedDuration {
+    SignedDuration::try_from_secs_f64(seconds.min(86_400.0)).unwrap_or(SignedDuration::from_secs(1))
 }
 
 #[cfg(test)]
@@ -60,5 +67,14 @@ mod tests {
         let mut budget = Budget::new(5.0, at(0));
         assert!(budget.spend(40, at(0)).is_ok());
         assert_eq!(budget.spend(1, at(0)).unwrap_err(), at(7_200));
+    }
+
+    #[test]
+    fn those_who_are_refused_together_are_not_told_to_come_back_together() {
+        let mut budget = Budget::new(5.0, at(0));
+        assert!(budget.spend(5, at(0)).is_ok());
+        let times: Vec<_> = (0..3).map(|_| budget.spend(1, at(0)).unwrap_err()).collect();
+        assert_eq!(times, [at(200), at(400), at(600)]);
+        assert!(times.into_iter().all(|time| budget.spend(1, time).is_ok()));
     }
 }

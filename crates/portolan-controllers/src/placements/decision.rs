@@ -52,14 +52,21 @@ impl Desk {
         let summary = summary(&key, &decision, &stored, writes_decisions, writes_slices);
         let mut plans = plans(
             placement,
-            &decision.layout,
+            &mut decision.layout,
             stored,
             writes_decisions,
             writes_slices,
         );
         let foreign = self.foreign.remove(&key);
         let more = self.remarks(&key);
+        let fresh = self.fresh.remove(&key);
         if plans.is_score_refresh && !foreign {
+            // Scores count how others decided and what was decided before. After a start both are known from the first
+            // moment, as they were not when the scores were written; that is no news. Order, where it is asked for, is.
+            if fresh && !decision.layout.ordered {
+                self.engine.complete(&key);
+                return Step::Settled(summary);
+            }
             // The membership is written already; what is left can wait for its turn.
             if let Err(at) = self.budget.spend(plans.writes(), now) {
                 self.timers.insert((at, key.clone()));
@@ -186,7 +193,7 @@ impl Plans {
 
 fn plans(
     placement: &Placement,
-    layout: &Layout,
+    layout: &mut Layout,
     stored: Stored,
     writes_decisions: bool,
     writes_slices: bool,
@@ -197,21 +204,18 @@ fn plans(
         decisions: stored.decisions,
         slices: stored.slices,
     };
-    // The two kinds are planned apart: neither waits for the other.
-    let only_decisions = Layout {
-        slices: Err(SlicesRefused::NoDecision),
-        ..layout.clone()
-    };
-    let only_slices = Layout {
-        decisions: Vec::new(),
-        ..layout.clone()
-    };
     let plan = |wanted: bool, layout: &Layout| match wanted {
         true => plan::plan(&observed, layout, update, None),
         false => Plan::default(),
     };
-    let decisions = plan(writes_decisions, &only_decisions);
-    let slices = plan(writes_slices, &only_slices);
+    // The two kinds are planned apart: neither waits for the other. A kind steps aside while the other is planned; a
+    // copy would be thousands of names.
+    let aside = std::mem::replace(&mut layout.slices, Err(SlicesRefused::NoDecision));
+    let decisions = plan(writes_decisions, layout);
+    layout.slices = aside;
+    let aside = std::mem::take(&mut layout.decisions);
+    let slices = plan(writes_slices, layout);
+    layout.decisions = aside;
     if update == UpdateStrategyType::RollingUpdate {
         log_surge(placement, &decisions);
     }

@@ -46,6 +46,8 @@ pub(crate) struct Desk {
     unsure: BTreeSet<PlacementKey>,
     /// Placements that are not ours any more, for whoever keeps accounts of them.
     departed: Vec<PlacementKey>,
+    /// Placements that were not evaluated since the start.
+    pub(super) fresh: BTreeSet<PlacementKey>,
     /// Placements that are gone and may have left objects behind.
     pub(super) leavers: BTreeSet<PlacementKey>,
     pub(super) backoff: Backoff,
@@ -105,6 +107,7 @@ impl Desk {
             in_flight: BTreeMap::new(),
             dirty: BTreeSet::new(),
             foreign: BTreeSet::new(),
+            fresh: BTreeSet::new(),
             unsure: BTreeSet::new(),
             departed: Vec::new(),
             leavers: BTreeSet::new(),
@@ -251,6 +254,7 @@ impl Desk {
             let is_new = self.engine.placement(&key).is_none();
             self.engine.apply_placement(&placement);
             if is_new {
+                self.fresh.insert(key.clone());
                 self.dirty.insert(key.clone());
             }
         } else {
@@ -276,6 +280,7 @@ impl Desk {
         }
         self.placements.remove(&key);
         self.remove(&key);
+        self.fresh.remove(&key);
         self.unsure.remove(&key);
         self.foreign.remove(&key);
         self.leavers.insert(key);
@@ -377,15 +382,27 @@ impl Desk {
         let flight = self.in_flight.remove(&key).unwrap_or_default();
         let mut ours: BTreeSet<(&'static str, String, String)> = BTreeSet::new();
         let mut exists = false;
-        for acknowledged in report.acknowledged {
+        let mut acknowledgements = report.acknowledged.into_iter();
+        while let Some(acknowledged) = acknowledgements.next() {
+            // What a later write of the same plan replaced is ours, and nothing to keep.
+            let is_last = !acknowledgements
+                .as_slice()
+                .iter()
+                .any(|later| acknowledged.is_replaced_by(later));
             match acknowledged {
-                Acknowledged::Decision(object) => {
+                Acknowledged::Decision(mut object) => {
                     ours.insert(named(OCM, &object.metadata));
-                    self.decisions.put(&object);
+                    if is_last {
+                        object.metadata.managed_fields = None;
+                        self.decisions.put(&object);
+                    }
                 }
-                Acknowledged::Slice(object) => {
+                Acknowledged::Slice(mut object) => {
                     ours.insert(named(KEP, &object.metadata));
-                    self.slices.put(&object);
+                    if is_last {
+                        object.metadata.managed_fields = None;
+                        self.slices.put(&object);
+                    }
                 }
                 Acknowledged::DecisionDeleted(gone) => {
                     ours.insert((OCM, gone.name.clone(), String::new()));

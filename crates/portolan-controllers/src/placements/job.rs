@@ -51,10 +51,11 @@ pub(crate) struct Job {
 }
 
 /// The phases of a plan in the order in which they are carried out: its own.
-pub(crate) fn phases(plan: &Plan) -> impl Iterator<Item = &Phase> {
-    let last = plan.phases.len().saturating_sub(1);
-    let backwards = broken(Rule::NoGap);
-    (0..plan.phases.len()).filter_map(move |at| plan.phases.get(if backwards { last - at } else { at }))
+pub(crate) fn phases(mut plan: Plan) -> Vec<Phase> {
+    if broken(Rule::NoGap) {
+        plan.phases.reverse();
+    }
+    plan.phases
 }
 
 /// The objects that a placement left behind. They are deleted once the server confirms that it is gone.
@@ -114,6 +115,21 @@ pub(crate) enum Acknowledged {
     Placement(Box<Placement>),
     /// The placement that was to be torn down is there after all.
     PlacementExists,
+}
+
+impl Acknowledged {
+    /// Whether `later` is the same object after another write.
+    pub(crate) fn is_replaced_by(&self, later: &Acknowledged) -> bool {
+        match (self, later) {
+            (Acknowledged::Decision(before), Acknowledged::Decision(after)) => {
+                before.metadata.name == after.metadata.name && before.metadata.uid == after.metadata.uid
+            }
+            (Acknowledged::Slice(before), Acknowledged::Slice(after)) => {
+                before.metadata.name == after.metadata.name && before.metadata.uid == after.metadata.uid
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Why a job did not end well.

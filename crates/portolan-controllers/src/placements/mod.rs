@@ -161,9 +161,11 @@ impl Placements {
                 }
             }
         }
+        let mut stepped = false;
         while self.running.len() < self.settings.parallel_writes {
             let started = Instant::now();
             let Some(step) = self.desk.next(now) else { break };
+            stepped = true;
             match step {
                 Step::Settled(summary) => {
                     self.metrics.evaluated(started.elapsed());
@@ -180,7 +182,10 @@ impl Placements {
             }
         }
         self.metrics.queue(self.desk.depth());
-        self.account_conditions();
+        // They are counted over all placements, which most of what comes in does not change.
+        if stepped {
+            self.account_conditions();
+        }
     }
 
     fn start(&mut self, mut job: Job, evaluation: Duration) {

@@ -98,9 +98,9 @@ impl Publisher {
                 let waiting = self.profiles.published(&namespace, &names);
                 waiting.instrument(trace::profiles(names.len())).await;
             }
-            self.carry_out(&key, "kep", &job.slices, &ledger).await
+            self.carry_out(&key, "kep", job.slices, &ledger).await
         };
-        let decisions = self.carry_out(&key, "ocm", &job.decisions, &ledger);
+        let decisions = self.carry_out(&key, "ocm", job.decisions, &ledger);
         let (decisions, slices) = join(decisions, slices).await;
         let mut result = decisions.and(slices);
         // A status that speaks of objects that are not there yet would mislead every reader.
@@ -140,7 +140,7 @@ impl Publisher {
             .call("get", "placements", || placements.get_metadata_opt(&key.name))
             .await;
         let result = match found {
-            Ok(None) => self.carry_out(&key, "all", &teardown.plan, &ledger).await,
+            Ok(None) => self.carry_out(&key, "all", teardown.plan, &ledger).await,
             Ok(Some(_)) => {
                 ledger.acknowledge(Acknowledged::PlacementExists);
                 Ok(())
@@ -158,12 +158,15 @@ impl Publisher {
         &self,
         key: &PlacementKey,
         kind: &'static str,
-        plan: &Plan,
+        plan: Plan,
         ledger: &Ledger,
     ) -> Result<(), Failure> {
-        for (number, phase) in phases(plan).enumerate() {
+        for (number, phase) in phases(plan).into_iter().enumerate() {
             let span = trace::phase(kind, number + 1, phase.writes.len());
-            let writes = phase.writes.iter().map(|write| self.write(key, write, ledger));
+            let writes = phase
+                .writes
+                .into_iter()
+                .map(|write| self.write(key, write, ledger));
             // Every write of the phase is waited for: what was acknowledged must be known.
             join_all(writes)
                 .instrument(span)
@@ -174,7 +177,7 @@ impl Publisher {
         Ok(())
     }
 
-    async fn write(&self, key: &PlacementKey, write: &Write, ledger: &Ledger) -> Result<(), Failure> {
+    async fn write(&self, key: &PlacementKey, write: Write, ledger: &Ledger) -> Result<(), Failure> {
         let decisions = Api::<cluster::PlacementDecision>::namespaced(self.client.clone(), &key.namespace);
         let slices = Api::<multicluster::PlacementDecision>::namespaced(self.client.clone(), &key.namespace);
         let parameters = PostParams {
@@ -184,7 +187,7 @@ impl Publisher {
         match write {
             Write::CreateDecision(object) => {
                 let created = self
-                    .call("create", OCM, || decisions.create(&parameters, object))
+                    .call("create", OCM, || decisions.create(&parameters, &object))
                     .await
                     .map_err(|problem| failed("create", OCM, &object.metadata, problem))?;
                 ledger.wrote(OCM, &created.metadata);
@@ -192,7 +195,7 @@ impl Publisher {
             }
             Write::DecisionMetadata(metadata) => {
                 let mut object = cluster::PlacementDecision {
-                    metadata: (**metadata).clone(),
+                    metadata: *metadata,
                     status: None,
                 };
                 ledger.current(OCM, &mut object.metadata);
@@ -206,8 +209,8 @@ impl Publisher {
             }
             Write::DecisionStatus { object, status } => {
                 let mut object = cluster::PlacementDecision {
-                    metadata: metadata(object),
-                    status: Some(status.clone()),
+                    metadata: metadata(&object),
+                    status: Some(status),
                 };
                 ledger.current(OCM, &mut object.metadata);
                 let name = object.metadata.name.clone().unwrap_or_default();
@@ -222,14 +225,13 @@ impl Publisher {
             }
             Write::CreateSlice(slice) => {
                 let created = self
-                    .call("create", KEP, || slices.create(&parameters, slice))
+                    .call("create", KEP, || slices.create(&parameters, &slice))
                     .await
                     .map_err(|problem| failed("create", KEP, &slice.metadata, problem))?;
                 ledger.wrote(KEP, &created.metadata);
                 ledger.acknowledge(Acknowledged::Slice(Box::new(created)));
             }
-            Write::ReplaceSlice(slice) => {
-                let mut slice = (**slice).clone();
+            Write::ReplaceSlice(mut slice) => {
                 ledger.current(KEP, &mut slice.metadata);
                 let name = slice.metadata.name.clone().unwrap_or_default();
                 let updated = self
@@ -240,11 +242,11 @@ impl Publisher {
                 ledger.acknowledge(Acknowledged::Slice(Box::new(updated)));
             }
             Write::DeleteDecision(object) => {
-                let gone = self.delete(&decisions, OCM, object, ledger).await?;
+                let gone = self.delete(&decisions, OCM, &object, ledger).await?;
                 ledger.acknowledge(Acknowledged::DecisionDeleted(gone));
             }
             Write::DeleteSlice(object) => {
-                let gone = self.delete(&slices, KEP, object, ledger).await?;
+                let gone = self.delete(&slices, KEP, &object, ledger).await?;
                 ledger.acknowledge(Acknowledged::SliceDeleted(gone));
             }
             // Written on its own, after everything else.

@@ -190,13 +190,19 @@ fn owner_of<K: Published>(metadata: &ObjectMeta) -> Option<&str> {
 }
 
 fn pack<K: Published>(object: &K) -> Box<[u8]> {
-    let mut object = object.clone();
-    // A server keeps them when a write does not mention them, and they are larger than all the rest.
-    object.meta_mut().managed_fields = None;
+    // A server keeps them when a write does not mention them, and they are larger than all the rest. What comes from a
+    // watch has none.
+    let json = match object.meta().managed_fields {
+        None => serde_json::to_vec(object),
+        Some(_) => {
+            let mut object = object.clone();
+            object.meta_mut().managed_fields = None;
+            serde_json::to_vec(&object)
+        }
+    };
     // Serialising a value that was read from JSON cannot fail; an empty one would read as "not there" and be written
     // again, which is the safe side.
-    let json = serde_json::to_vec(&object).unwrap_or_default();
-    lz4_flex::compress_prepend_size(&json).into()
+    lz4_flex::compress_prepend_size(&json.unwrap_or_default()).into()
 }
 
 fn unpack<K: Published>(packed: &[u8]) -> Option<K> {

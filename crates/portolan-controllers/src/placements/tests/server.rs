@@ -119,7 +119,7 @@ impl Server {
     }
 
     fn carry_out(&mut self, plan: &Plan, acknowledged: &mut Vec<Acknowledged>) {
-        for write in phases(plan).flat_map(|phase| &phase.writes) {
+        for write in phases(plan.clone()).iter().flat_map(|phase| &phase.writes) {
             self.write(write, acknowledged);
         }
     }

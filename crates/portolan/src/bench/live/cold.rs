@@ -14,6 +14,8 @@ use super::{now, rounded};
 
 /// How often; the medians count.
 const ROUNDS: usize = 3;
+/// The same with ClusterProfiles, which are many times the writes.
+const ROUNDS_WITH_PROFILES: usize = 2;
 
 /// What a cold start takes.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -88,12 +90,16 @@ impl Stage<'_> {
 pub(super) async fn measure(
     stage: &Stage<'_>,
     embedded: &mut Option<Process>,
-    profiles: bool,
+    profiles: Option<&str>,
 ) -> anyhow::Result<ColdStart> {
     let serves_hub = embedded.is_some();
     let mut figures = ColdStart::default();
     let (mut starts, mut bares, mut cpus) = (Vec::new(), Vec::new(), Vec::new());
-    for round in 0..ROUNDS {
+    let rounds = match profiles {
+        Some(_) => ROUNDS_WITH_PROFILES,
+        None => ROUNDS,
+    };
+    for round in 0..rounds {
         stage.forget().await?;
         let started = now();
         let mut process = stage.process(embedded).await?;
@@ -113,7 +119,7 @@ pub(super) async fn measure(
         let written = Written::read(stage.server, stage.scene).await?;
         (figures.ocm_objects, figures.slices) = stage.eye.seen().objects();
         figures.profiles = written.profiles.len();
-        if round + 1 < ROUNDS {
+        if round + 1 < rounds {
             stage.forget().await?;
             bares.push(written.write(stage.server).await?.as_secs_f64());
         }

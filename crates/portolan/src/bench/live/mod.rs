@@ -187,10 +187,11 @@ async fn measure(
     };
     if wants(Part::Profiles) {
         note("cold start with ClusterProfiles");
-        report.cold_start_profiles = Some(cold::measure(&stage, embedded, true).await?);
+        report.cold_start_profiles =
+            Some(cold::measure(&stage, embedded, Some(&scene.profile_namespace())).await?);
     }
     note("cold start");
-    report.cold_start = Some(cold::measure(&stage, embedded, false).await?);
+    report.cold_start = Some(cold::measure(&stage, embedded, None).await?);
 
     note("restart");
     let mut process = stage.process(embedded).await?;
@@ -245,7 +246,7 @@ async fn measure(
 /// Starts the controllers on decisions that are as they left them, and waits until all were looked at.
 async fn restart(process: &mut Process, placements: usize) -> anyhow::Result<Restart> {
     let started = now();
-    process.start(false).await?;
+    process.start(None).await?;
     loop {
         let metrics = process.metrics().await?;
         if metrics.evaluations >= placements as u64 {

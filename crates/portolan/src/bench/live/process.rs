@@ -72,10 +72,12 @@ impl Process {
         said.context("the controllers' process ended")
     }
 
-    /// Starts the controllers.
-    pub(super) async fn start(&mut self, profiles: bool) -> anyhow::Result<()> {
-        self.say(if profiles { "start profiles" } else { "start" })
-            .await?;
+    /// Starts the controllers, with ClusterProfiles in a namespace or without.
+    pub(super) async fn start(&mut self, profiles: Option<&str>) -> anyhow::Result<()> {
+        match profiles {
+            Some(namespace) => self.say(&format!("start {namespace}")).await?,
+            None => self.say("start").await?,
+        }
         self.expect_done().await
     }
 

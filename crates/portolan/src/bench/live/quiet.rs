@@ -30,7 +30,7 @@ pub(super) struct Quiet {
 
 /// The restless placements are on the server, undecided. The controllers run when this returns.
 pub(super) async fn measure(stage: &Stage<'_>, process: &mut Process) -> anyhow::Result<Quiet> {
-    process.start(false).await?;
+    process.start(None).await?;
     stage.until_decided().await?;
     let before = process.metrics().await?;
     // A new cluster is a candidate for every placement.

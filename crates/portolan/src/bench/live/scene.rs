@@ -62,6 +62,11 @@ impl Scene {
             .collect()
     }
 
+    /// The one namespace that ClusterProfiles are published in, when they are.
+    pub(super) fn profile_namespace(&self) -> String {
+        self.named("platform")
+    }
+
     /// The labels of a namespace.
     pub(super) fn labels(&self) -> BTreeMap<String, String> {
         [(LABEL.to_owned(), self.run.clone())].into()

@@ -45,8 +45,9 @@ async fn work(args: &Args) -> anyhow::Result<()> {
     let mut running: Option<Controllers> = None;
     while let Some(command) = lines.next_line().await? {
         match command.as_str() {
-            "start" | "start profiles" => {
-                running = Some(start(server.client.clone(), command.ends_with("profiles")));
+            start if start.split(' ').next() == Some("start") => {
+                let profiles = start.split_once(' ').map(|(_, namespace)| namespace);
+                running = Some(run_controllers(server.client.clone(), profiles));
                 answer(DONE).await?;
             }
             "stop" => {
@@ -60,7 +61,7 @@ async fn work(args: &Args) -> anyhow::Result<()> {
                 let text = running.as_ref().map(|controllers| controllers.metrics().text());
                 answer(text.as_deref().unwrap_or(END_OF_METRICS)).await?;
             }
-            other => bail!("live-worker: {other:?}; accepted: start, start profiles, stop, metrics"),
+            other => bail!("live-worker: {other:?}; accepted: start [NAMESPACE], stop, metrics"),
         }
     }
     if let Some(controllers) = running {
@@ -72,9 +73,15 @@ async fn work(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn start(client: Client, profiles: bool) -> Controllers {
+/// With ClusterProfiles in one namespace, or without.
+fn run_controllers(client: Client, profiles: Option<&str>) -> Controllers {
     let mut settings = Settings::new(Clock::new(|| clock::now_or(None)));
-    settings.cluster_profiles = if profiles { Output::Auto } else { Output::Off };
+    settings.cluster_profiles = if profiles.is_some() {
+        Output::Auto
+    } else {
+        Output::Off
+    };
+    settings.profile_namespace = profiles.map(str::to_owned);
     Controllers::start(client, settings)
 }
 
