@@ -149,10 +149,11 @@ impl Placements {
         let now = self.now();
         // What became due did so by one of the messages of this round, or by a timer.
         let at = self.oldest.take().unwrap_or_else(Instant::now);
-        for key in self.desk.departed() {
+        let departed = self.desk.departed();
+        for key in &departed {
             self.metrics.placement_gone(&key.namespace, &key.name);
-            self.conditions.remove(&key);
-            self.due_since.remove(&key);
+            self.conditions.remove(key);
+            self.due_since.remove(key);
         }
         if self.desk.missing().is_empty() {
             for key in self.desk.due() {
@@ -161,11 +162,11 @@ impl Placements {
                 }
             }
         }
-        let mut stepped = false;
+        let mut changed = !departed.is_empty();
         while self.running.len() < self.settings.parallel_writes {
             let started = Instant::now();
             let Some(step) = self.desk.next(now) else { break };
-            stepped = true;
+            changed = true;
             match step {
                 Step::Settled(summary) => {
                     self.metrics.evaluated(started.elapsed());
@@ -183,7 +184,7 @@ impl Placements {
         }
         self.metrics.queue(self.desk.depth());
         // They are counted over all placements, which most of what comes in does not change.
-        if stepped {
+        if changed {
             self.account_conditions();
         }
     }
