@@ -22,6 +22,9 @@ use crate::watch::{Feed, Source};
 /// Messages that may wait between a watch and a controller; a full channel slows the watch down.
 const WAITING: usize = 256;
 
+/// One request in so many may be a write that no reader of decisions waits for.
+const AFTERTHOUGHTS: usize = 8;
+
 /// The controllers, running.
 #[derive(Debug)]
 pub struct Controllers {
@@ -61,6 +64,7 @@ impl Controllers {
         }
         let publisher = Publisher {
             client: client.clone(),
+            afterthoughts: Arc::new(Semaphore::new((settings.parallel_writes / AFTERTHOUGHTS).max(1))),
             slots,
             profiles,
             metrics: metrics.clone(),

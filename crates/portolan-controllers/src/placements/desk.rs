@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::{SignedDuration, Timestamp};
-use portolan_api::cluster::{self, Placement};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use portolan_api::cluster::{self, Placement, PlacementDecisionStatus, PlacementStatus};
 use portolan_api::{multicluster, shorten};
 use portolan_engine::decide::Stored;
 use portolan_engine::engine::Engine;
@@ -382,6 +383,8 @@ impl Desk {
         let flight = self.in_flight.remove(&key).unwrap_or_default();
         let mut ours: BTreeSet<(&'static str, String, String)> = BTreeSet::new();
         let mut exists = false;
+        // What objects hold whose metadata was written last.
+        let mut statuses = HashMap::new();
         let mut acknowledgements = report.acknowledged.into_iter();
         while let Some(acknowledged) = acknowledgements.next() {
             // What a later write of the same plan replaced is ours, and nothing to keep.
@@ -390,18 +393,24 @@ impl Desk {
                 .iter()
                 .any(|later| acknowledged.is_replaced_by(later));
             match acknowledged {
-                Acknowledged::Decision(mut object) => {
+                Acknowledged::Decision(object) => {
                     ours.insert(named(OCM, &object.metadata));
                     if is_last {
-                        object.metadata.managed_fields = None;
-                        self.decisions.put(&object);
+                        self.decisions.wrote(&object);
+                    } else {
+                        statuses.insert(object.metadata.name.unwrap_or_default(), object.status);
                     }
                 }
-                Acknowledged::Slice(mut object) => {
+                Acknowledged::DecisionMetadata(metadata) => {
+                    ours.insert(named(OCM, &metadata));
+                    if is_last {
+                        self.relabelled(*metadata, &mut statuses);
+                    }
+                }
+                Acknowledged::Slice(object) => {
                     ours.insert(named(KEP, &object.metadata));
                     if is_last {
-                        object.metadata.managed_fields = None;
-                        self.slices.put(&object);
+                        self.slices.wrote(&object);
                     }
                 }
                 Acknowledged::DecisionDeleted(gone) => {
@@ -412,7 +421,9 @@ impl Desk {
                     ours.insert((KEP, gone.name.clone(), String::new()));
                     self.slices.remove_ours(&gone);
                 }
-                Acknowledged::Placement(placement) => self.placement(&placement),
+                Acknowledged::PlacementStatus { metadata, status } => {
+                    self.reported(&key, *metadata, *status);
+                }
                 Acknowledged::PlacementExists => exists = true,
             }
         }
@@ -442,6 +453,41 @@ impl Desk {
         }
     }
 
+    /// The metadata of a decision was written; what it holds was written before in the same plan, or long ago.
+    fn relabelled(
+        &mut self,
+        metadata: ObjectMeta,
+        statuses: &mut HashMap<String, Option<PlacementDecisionStatus>>,
+    ) {
+        let key = Key::of(&metadata);
+        let status = match statuses.remove(&key.name) {
+            Some(status) => status,
+            None => self.decisions.get(&key).and_then(|held| held.status),
+        };
+        self.decisions
+            .wrote(&cluster::PlacementDecision { metadata, status });
+    }
+
+    /// The status of a placement was written.
+    fn reported(&mut self, key: &PlacementKey, metadata: ObjectMeta, status: PlacementStatus) {
+        let version = metadata.resource_version.as_deref().unwrap_or_default();
+        let Some(known) = self.placements.get_mut(key) else {
+            return;
+        };
+        if Some(&known.uid) != metadata.uid.as_ref() || !is_newer(version, &known.version) {
+            return;
+        }
+        known.version = version.to_owned();
+        if let Some(placement) = self.engine.placement(key) {
+            let placement = Placement {
+                metadata,
+                spec: placement.spec.clone(),
+                status: Some(status),
+            };
+            self.engine.apply_placement(&placement);
+        }
+    }
+
     fn has_objects(&self, key: &PlacementKey) -> bool {
         let owner = (
             key.namespace.to_string(),
@@ -467,10 +513,7 @@ impl Desk {
     }
 }
 
-fn named(
-    kind: &'static str,
-    metadata: &k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
-) -> (&'static str, String, String) {
+fn named(kind: &'static str, metadata: &ObjectMeta) -> (&'static str, String, String) {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     (kind, text(&metadata.name), text(&metadata.resource_version))
 }

@@ -1,6 +1,7 @@
 //! What the desk hands out, and what comes back. Deciding and doing meet here and nowhere else.
 
-use portolan_api::cluster::{self, Placement, PlacementStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use portolan_api::cluster::{self, PlacementStatus};
 use portolan_api::multicluster;
 use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{Phase, Plan, Reference};
@@ -105,14 +106,19 @@ impl Report {
     }
 }
 
-/// One write that the server acknowledged, with the object as it is now.
+/// One write that the server acknowledged, with the metadata that it answered and the content that it was sent.
 #[derive(Debug)]
 pub(crate) enum Acknowledged {
     Decision(Box<cluster::PlacementDecision>),
+    /// Nothing but the metadata was written; the status is as it was.
+    DecisionMetadata(Box<ObjectMeta>),
     DecisionDeleted(Key),
     Slice(Box<multicluster::PlacementDecision>),
     SliceDeleted(Key),
-    Placement(Box<Placement>),
+    PlacementStatus {
+        metadata: Box<ObjectMeta>,
+        status: Box<PlacementStatus>,
+    },
     /// The placement that was to be torn down is there after all.
     PlacementExists,
 }
@@ -120,14 +126,29 @@ pub(crate) enum Acknowledged {
 impl Acknowledged {
     /// Whether `later` is the same object after another write.
     pub(crate) fn is_replaced_by(&self, later: &Acknowledged) -> bool {
-        match (self, later) {
-            (Acknowledged::Decision(before), Acknowledged::Decision(after)) => {
-                before.metadata.name == after.metadata.name && before.metadata.uid == after.metadata.uid
-            }
-            (Acknowledged::Slice(before), Acknowledged::Slice(after)) => {
-                before.metadata.name == after.metadata.name && before.metadata.uid == after.metadata.uid
+        let kinds = (self.decision(), later.decision(), self.slice(), later.slice());
+        match kinds {
+            (Some(before), Some(after), ..) | (_, _, Some(before), Some(after)) => {
+                before.name == after.name && before.uid == after.uid
             }
             _ => false,
+        }
+    }
+
+    /// The OCM decision that was written.
+    fn decision(&self) -> Option<&ObjectMeta> {
+        match self {
+            Acknowledged::Decision(object) => Some(&object.metadata),
+            Acknowledged::DecisionMetadata(metadata) => Some(metadata),
+            _ => None,
+        }
+    }
+
+    /// The KEP slice that was written.
+    fn slice(&self) -> Option<&ObjectMeta> {
+        match self {
+            Acknowledged::Slice(slice) => Some(&slice.metadata),
+            _ => None,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! [`Desk`] decides and does no I/O; [`Publisher`] writes and decides nothing; the loop here passes what one says to
 //! the other.
 
+mod answer;
 mod backoff;
 mod budget;
 mod contest;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::{join, join_all};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, Preconditions};
 use kube::{Api, Client};
 use portolan_api::cluster::{self, Placement, PlacementStatus};
 use portolan_api::multicluster;
@@ -16,6 +16,7 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 use tracing::Instrument;
 
+use super::answer::Objects;
 use super::backoff::Severity;
 use super::job::{Acknowledged, Failure, Job, Report, Teardown, phases};
 use crate::metrics::Metrics;
@@ -30,6 +31,8 @@ pub(crate) struct Publisher {
     pub(crate) client: Client,
     /// Shared by all controllers: how many requests may be under way.
     pub(crate) slots: Arc<Semaphore>,
+    /// How many of them may be writes that no reader of decisions waits for.
+    pub(crate) afterthoughts: Arc<Semaphore>,
     /// Says when the profiles that slices refer to are there.
     pub(crate) profiles: Profiles,
     pub(crate) metrics: Metrics,
@@ -163,10 +166,14 @@ impl Publisher {
     ) -> Result<(), Failure> {
         for (number, phase) in phases(plan).into_iter().enumerate() {
             let span = trace::phase(kind, number + 1, phase.writes.len());
-            let writes = phase
-                .writes
-                .into_iter()
-                .map(|write| self.write(key, write, ledger));
+            let writes = phase.writes.into_iter().map(|write| async {
+                // The clusters of a decision that are there already are not held up by it.
+                let _afterthought = match &write {
+                    Write::DecisionMetadata(_) if number > 0 => Some(self.afterthoughts.acquire().await),
+                    _ => None,
+                };
+                self.write(key, write, ledger).await
+            });
             // Every write of the phase is waited for: what was acknowledged must be known.
             join_all(writes)
                 .instrument(span)
@@ -178,20 +185,16 @@ impl Publisher {
     }
 
     async fn write(&self, key: &PlacementKey, write: Write, ledger: &Ledger) -> Result<(), Failure> {
-        let decisions = Api::<cluster::PlacementDecision>::namespaced(self.client.clone(), &key.namespace);
-        let slices = Api::<multicluster::PlacementDecision>::namespaced(self.client.clone(), &key.namespace);
-        let parameters = PostParams {
-            field_manager: Some(request::FIELD_MANAGER.to_owned()),
-            ..PostParams::default()
-        };
+        let decisions = Objects::<cluster::PlacementDecision>::new(&self.client, &key.namespace);
+        let slices = Objects::<multicluster::PlacementDecision>::new(&self.client, &key.namespace);
         match write {
-            Write::CreateDecision(object) => {
-                let created = self
-                    .call("create", OCM, || decisions.create(&parameters, &object))
+            Write::CreateDecision(mut object) => {
+                object.metadata = self
+                    .call("create", OCM, || decisions.create(&object))
                     .await
                     .map_err(|problem| failed("create", OCM, &object.metadata, problem))?;
-                ledger.wrote(OCM, &created.metadata);
-                ledger.acknowledge(Acknowledged::Decision(Box::new(created)));
+                ledger.wrote(OCM, &object.metadata);
+                ledger.acknowledge(Acknowledged::Decision(object));
             }
             Write::DecisionMetadata(metadata) => {
                 let mut object = cluster::PlacementDecision {
@@ -199,54 +202,52 @@ impl Publisher {
                     status: None,
                 };
                 ledger.current(OCM, &mut object.metadata);
-                let name = object.metadata.name.clone().unwrap_or_default();
-                let updated = self
-                    .call("update", OCM, || decisions.replace(&name, &parameters, &object))
+                let metadata = self
+                    .call("update", OCM, || decisions.replace(&object))
                     .await
                     .map_err(|problem| failed("update", OCM, &object.metadata, problem))?;
-                ledger.wrote(OCM, &updated.metadata);
-                ledger.acknowledge(Acknowledged::Decision(Box::new(updated)));
+                ledger.wrote(OCM, &metadata);
+                ledger.acknowledge(Acknowledged::DecisionMetadata(Box::new(metadata)));
             }
             Write::DecisionStatus { object, status } => {
-                let mut object = cluster::PlacementDecision {
+                let mut object = Box::new(cluster::PlacementDecision {
                     metadata: metadata(&object),
                     status: Some(status),
-                };
+                });
                 ledger.current(OCM, &mut object.metadata);
-                let name = object.metadata.name.clone().unwrap_or_default();
-                let updated = self
-                    .call("update", OCM_STATUS, || {
-                        decisions.replace_status(&name, &parameters, &object)
-                    })
+                object.metadata = self
+                    .call("update", OCM_STATUS, || decisions.replace_status(&object))
                     .await
                     .map_err(|problem| failed("update the status of", OCM, &object.metadata, problem))?;
-                ledger.wrote(OCM, &updated.metadata);
-                ledger.acknowledge(Acknowledged::Decision(Box::new(updated)));
+                ledger.wrote(OCM, &object.metadata);
+                ledger.acknowledge(Acknowledged::Decision(object));
             }
-            Write::CreateSlice(slice) => {
-                let created = self
-                    .call("create", KEP, || slices.create(&parameters, &slice))
+            Write::CreateSlice(mut slice) => {
+                slice.metadata = self
+                    .call("create", KEP, || slices.create(&slice))
                     .await
                     .map_err(|problem| failed("create", KEP, &slice.metadata, problem))?;
-                ledger.wrote(KEP, &created.metadata);
-                ledger.acknowledge(Acknowledged::Slice(Box::new(created)));
+                ledger.wrote(KEP, &slice.metadata);
+                ledger.acknowledge(Acknowledged::Slice(slice));
             }
             Write::ReplaceSlice(mut slice) => {
                 ledger.current(KEP, &mut slice.metadata);
-                let name = slice.metadata.name.clone().unwrap_or_default();
-                let updated = self
-                    .call("update", KEP, || slices.replace(&name, &parameters, &slice))
+                slice.metadata = self
+                    .call("update", KEP, || slices.replace(&slice))
                     .await
                     .map_err(|problem| failed("update", KEP, &slice.metadata, problem))?;
-                ledger.wrote(KEP, &updated.metadata);
-                ledger.acknowledge(Acknowledged::Slice(Box::new(updated)));
+                ledger.wrote(KEP, &slice.metadata);
+                ledger.acknowledge(Acknowledged::Slice(slice));
             }
             Write::DeleteDecision(object) => {
-                let gone = self.delete(&decisions, OCM, &object, ledger).await?;
+                let api = Api::<cluster::PlacementDecision>::namespaced(self.client.clone(), &key.namespace);
+                let gone = self.delete(&api, OCM, &object, ledger).await?;
                 ledger.acknowledge(Acknowledged::DecisionDeleted(gone));
             }
             Write::DeleteSlice(object) => {
-                let gone = self.delete(&slices, KEP, &object, ledger).await?;
+                let api =
+                    Api::<multicluster::PlacementDecision>::namespaced(self.client.clone(), &key.namespace);
+                let gone = self.delete(&api, KEP, &object, ledger).await?;
                 ledger.acknowledge(Acknowledged::SliceDeleted(gone));
             }
             // Written on its own, after everything else.
@@ -290,24 +291,22 @@ impl Publisher {
         status: PlacementStatus,
         ledger: &Ledger,
     ) -> Result<(), Failure> {
-        let api = Api::<Placement>::namespaced(self.client.clone(), &placement.namespace);
+        let placements = Objects::<Placement>::new(&self.client, &placement.namespace);
         let mut metadata = json!({});
         if let Some(version) = &placement.resource_version {
             metadata["resourceVersion"] = json!(version);
         }
-        let patch = Patch::Merge(json!({"metadata": metadata, "status": status}));
-        let parameters = PatchParams {
-            field_manager: Some(request::FIELD_MANAGER.to_owned()),
-            ..PatchParams::default()
-        };
+        let patch = json!({"metadata": metadata, "status": status});
+        let _afterthought = self.afterthoughts.acquire().await;
         let patched = self
             .call("patch", "placements/status", || {
-                api.patch_status(&placement.name, &parameters, &patch)
+                placements.merge_status(&placement.name, &patch)
             })
             .await;
         match patched {
-            Ok(placement) => {
-                ledger.acknowledge(Acknowledged::Placement(Box::new(placement)));
+            Ok(metadata) => {
+                let (metadata, status) = (Box::new(metadata), Box::new(status));
+                ledger.acknowledge(Acknowledged::PlacementStatus { metadata, status });
                 Ok(())
             }
             // Nobody is left to be told.

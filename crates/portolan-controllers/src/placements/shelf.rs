@@ -44,6 +44,8 @@ struct Held {
     version: Box<str>,
     owner: Option<Box<str>>,
     packed: Box<[u8]>,
+    /// Whether it is what we sent, and not yet what the server says it has.
+    assumed: bool,
 }
 
 /// What a change of the shelf concerns: the owners before and after, and the name, which may be one that a placement
@@ -68,8 +70,17 @@ impl<K> Default for Shelf<K> {
 }
 
 impl<K: Published> Shelf<K> {
-    /// Takes an object in, unless a later version of it is there already.
+    /// Takes an object in that the server told of, unless a later version of it is there already.
     pub(crate) fn put(&mut self, object: &K) -> Option<Touched> {
+        self.take_in(object, false)
+    }
+
+    /// Takes an object in as we wrote it. What the server made of it, if that is something else, comes with its event.
+    pub(crate) fn wrote(&mut self, object: &K) {
+        self.take_in(object, true);
+    }
+
+    fn take_in(&mut self, object: &K, assumed: bool) -> Option<Touched> {
         let metadata = object.meta();
         let key = Key::of(metadata);
         let version = metadata.resource_version.clone().unwrap_or_default();
@@ -77,10 +88,15 @@ impl<K: Published> Shelf<K> {
             return None;
         }
         let place = (key.namespace, key.name);
-        if let Some(held) = self.objects.get(&place)
+        if let Some(held) = self.objects.get_mut(&place)
             && *held.uid == *key.uid
             && !is_newer(&version, &held.version)
         {
+            // A server may leave out fields that its definition lacks, or change what an admission webhook tells it to.
+            if held.assumed && !assumed && *held.version == *version {
+                held.packed = pack(object);
+                held.assumed = false;
+            }
             return None;
         }
         let owner = owner_of::<K>(metadata).map(Box::from);
@@ -89,6 +105,7 @@ impl<K: Published> Shelf<K> {
             version: version.as_str().into(),
             owner: owner.clone(),
             packed: pack(object),
+            assumed,
         };
         let before = self
             .objects
@@ -161,6 +178,12 @@ impl<K: Published> Shelf<K> {
             .filter_map(|name| self.objects.get(&(namespace.to_owned(), name.clone())))
             .filter_map(|held| unpack(&held.packed))
             .collect()
+    }
+
+    /// One object.
+    pub(crate) fn get(&self, key: &Key) -> Option<K> {
+        let place = (key.namespace.clone(), key.name.clone());
+        self.objects.get(&place).and_then(|held| unpack(&held.packed))
     }
 
     /// Every owner that has objects.
@@ -260,6 +283,19 @@ mod tests {
         assert!(shelf.put(&object("p-decision-1", "p", "3", "v")).is_some());
         assert!(shelf.remove(&key("p-decision-1", "u")).is_none());
         assert_eq!(names(&shelf, "p", "p-decision-"), ["p-decision-1"]);
+    }
+
+    #[test]
+    fn what_the_server_made_of_an_object_replaces_what_was_sent() {
+        let mut shelf = Shelf::default();
+        shelf.wrote(&object("p-decision-1", "p", "10", "u"));
+        let mut stored = object("p-decision-1", "p", "10", "u");
+        stored.status = None;
+        assert!(shelf.put(&stored).is_none(), "it is our own write and no news");
+        let held = shelf.get(&key("p-decision-1", "u")).unwrap();
+        assert_eq!(held.status, None);
+        shelf.wrote(&object("p-decision-1", "p", "10", "u"));
+        assert_eq!(shelf.get(&key("p-decision-1", "u")).unwrap().status, None);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+pub(crate) use lean::Lean;
 pub use source::{Feed, Source};
 
 /// What a watch says.

@@ -1,8 +1,9 @@
 //! The phases for OCM decisions.
 //!
 //! Metadata and status are separate writes. An object whose group index rises gets its labels first, one whose index
-//! falls gets its status first, so that no cluster is shown in an earlier group than its own. Either way the content
-//! hash disagrees with the status in between, which tells our reader to wait.
+//! falls gets its status first, so that no cluster is shown in an earlier group than its own. Where the group stays the
+//! status comes first: it is what readers wait for. Either way the content hash disagrees with the status in between,
+//! which tells our reader to wait.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -81,8 +82,8 @@ impl<'a> Change<'a> {
                 continue;
             };
             if differs(!same_metadata(&observed.metadata, &object.metadata)) {
-                let falls = group_index(object) < group_index(observed);
-                let phase = if falls { &mut after } else { &mut before };
+                let rises = group_index(object) > group_index(observed);
+                let phase = if rises { &mut before } else { &mut after };
                 phase.push(Write::DecisionMetadata(Box::new(object.metadata.clone())));
             }
         }

@@ -105,11 +105,14 @@ impl Server {
         self.carry_out(&job.slices, &mut acknowledged);
         if let (Some(status), Some(placement)) = (job.status, &mut self.placement) {
             self.version += 1;
-            placement.status = Some(status);
+            placement.status = Some(status.clone());
             placement.metadata.resource_version = Some(self.version.to_string());
             let event = Event::Modified(Object::from(placement.clone()));
             self.recording.events.push(event);
-            acknowledged.push(Acknowledged::Placement(Box::new(placement.clone())));
+            acknowledged.push(Acknowledged::PlacementStatus {
+                metadata: Box::new(placement.metadata.clone()),
+                status: Box::new(status),
+            });
         }
         Report {
             key: PlacementKey::new(NAMESPACE, "p"),

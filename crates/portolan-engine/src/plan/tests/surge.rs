@@ -26,15 +26,15 @@ fn a_cluster_in_front_pushes_one_into_the_next_object() {
         phases,
         [
             vec![
-                "decision web-decision-1 group 0",
-                "decision web-decision-2 group 0"
-            ],
-            vec![
                 "decision web-decision-1 = c000..c100",
                 "decision web-decision-2 = c100..c150"
             ],
             // The second object already is what it will be.
             vec!["decision web-decision-1 = c000..c099"],
+            vec![
+                "decision web-decision-1 group 0",
+                "decision web-decision-2 group 0"
+            ],
         ]
     );
 }
@@ -47,15 +47,15 @@ fn a_cluster_that_leaves_in_front_pulls_one_back() {
     assert_eq!(
         phases,
         [
-            vec![
-                "decision web-decision-1 group 0",
-                "decision web-decision-2 group 0"
-            ],
             // The second object already holds the union.
             vec!["decision web-decision-1 = c000..c100"],
             vec![
                 "decision web-decision-1 = c001..c100",
                 "decision web-decision-2 = c101..c150"
+            ],
+            vec![
+                "decision web-decision-1 group 0",
+                "decision web-decision-2 group 0"
             ],
         ]
     );
@@ -71,7 +71,6 @@ fn smaller_groups_redistribute_over_more_objects() {
         phases,
         [
             vec![
-                "decision web-decision-1 group 0",
                 "decision web-decision-2 group 1",
                 "decision web-decision-3 group 2",
                 "decision web-decision-4 create group 3",
@@ -90,6 +89,7 @@ fn smaller_groups_redistribute_over_more_objects() {
                 "decision web-decision-2 = c051..c100",
                 "decision web-decision-3 = c101..c150",
             ],
+            vec!["decision web-decision-1 group 0"],
         ]
     );
 }
@@ -103,7 +103,6 @@ fn larger_groups_write_the_status_before_labels_fall_and_delete_last() {
     assert_eq!(
         phases,
         [
-            vec!["decision web-decision-1 group 0"],
             vec![
                 "decision web-decision-1 = c001..c100",
                 "decision web-decision-2 = c051..c200",
@@ -114,8 +113,9 @@ fn larger_groups_write_the_status_before_labels_fall_and_delete_last() {
                 "decision web-decision-3 = c201..c250"
             ],
             vec![
+                "decision web-decision-1 group 0",
                 "decision web-decision-2 group 0",
-                "decision web-decision-3 group 0"
+                "decision web-decision-3 group 0",
             ],
             vec!["decision web-decision-4 delete", "decision web-decision-5 delete"],
         ]
@@ -130,8 +130,8 @@ fn without_a_move_there_is_no_surge() {
     assert_eq!(
         phases,
         [
-            ["decision web-decision-2 group 0"],
-            ["decision web-decision-2 = c100..c101"]
+            ["decision web-decision-2 = c100..c101"],
+            ["decision web-decision-2 group 0"]
         ]
     );
 }

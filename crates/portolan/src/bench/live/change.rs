@@ -47,7 +47,23 @@ pub(super) struct Change {
     value: String,
 }
 
-/// Clusters go over from one team to another: decisions of one to three slices.
+/// Clusters leave their lane and come back: one decision of two or three slices follows from each.
+pub(super) fn lane_changes(scene: &Scene, count: usize) -> Vec<Change> {
+    // Spread over the fleet: objects by name shift from where the cluster was.
+    let step = (scene.clusters() * 2 / count.max(1)).max(1);
+    let leavers = (0..scene.clusters()).step_by(step).cycle();
+    leavers
+        .flat_map(|cluster| [scene::LANE_OUT.to_owned(), scene.lane(cluster)].map(|value| (cluster, value)))
+        .take(count)
+        .map(|(cluster, value)| Change {
+            cluster,
+            key: scene::LANE_KEY,
+            value,
+        })
+        .collect()
+}
+
+/// Clusters go over from one team to another: several decisions of one to three slices each.
 pub(super) fn moves(scene: &Scene, count: usize) -> Vec<Change> {
     let moves = (0..count).map(|change| scene.moved(change));
     moves
@@ -239,6 +255,23 @@ mod tests {
             (100.0, 198.0)
         );
         assert_eq!(percentile(&mut times[..1], 99), 1.0);
+    }
+
+    #[test]
+    fn a_lane_change_concerns_one_placement() {
+        let scene = Scene::new("r".into(), 400, 40, 1);
+        let (mut engine, now) = (scene.engine(), jiff::Timestamp::UNIX_EPOCH);
+        engine.wake(now);
+        for (key, _) in engine.evaluate_due(now) {
+            engine.complete(&key);
+        }
+        for change in lane_changes(&scene, 20) {
+            let mut cluster = scene.cluster(change.cluster);
+            let labels = cluster.metadata.labels.get_or_insert_default();
+            labels.insert(change.key.to_owned(), change.value);
+            engine.apply_cluster(&cluster);
+            assert_eq!(engine.evaluate_due(now).len(), 1);
+        }
     }
 
     #[test]

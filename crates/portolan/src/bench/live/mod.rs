@@ -211,8 +211,11 @@ async fn measure(
         };
         let changes = args.changes as usize;
         note("label changes");
-        let moves = change::moves(scene, changes);
-        report.change = Some(subject.measure(&mut process, &moves, true).await?);
+        let leavers = change::lane_changes(scene, changes);
+        report.change = Some(subject.measure(&mut process, &leavers, true).await?);
+        note("label changes that concern several decisions");
+        let moves = change::moves(scene, changes / 2);
+        report.change_many = Some(subject.measure(&mut process, &moves, true).await?);
         note("label changes in a large decision");
         let retirements = change::retirements(scene, changes / 5);
         report.change20 = Some(subject.measure(&mut process, &retirements, false).await?);

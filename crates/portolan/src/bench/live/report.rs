@@ -28,9 +28,12 @@ pub(super) struct Report {
     pub(super) restart: Option<Restart>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) heartbeat: Option<Heartbeats>,
-    /// Decisions of at most three slices.
+    /// Changes that concern one decision of at most three slices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) change: Option<Changes>,
+    /// Changes that concern several decisions, of which those of at most three slices count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) change_many: Option<Changes>,
     /// A decision over the whole fleet: 20 slices at 2,000 clusters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) change20: Option<Changes>,

@@ -19,6 +19,12 @@ pub(super) const WIDE_KEY: &str = "tier";
 /// The value with which a cluster is in no placement that goes by that label, and the one it has before.
 pub(super) const WIDE_OUT: &str = "retired";
 pub(super) const WIDE_IN: &str = "gold";
+/// The label that exactly one placement goes by for each of its values.
+pub(super) const LANE_KEY: &str = "lane";
+/// The value with which a cluster is in no lane.
+pub(super) const LANE_OUT: &str = "none";
+/// Clusters in a lane: a decision of two or three slices.
+const LANE: usize = 200;
 /// Clusters that each placement of the quiet scene wants.
 const WANTED: i32 = 20;
 
@@ -85,8 +91,20 @@ impl Scene {
         {
             *set = self.named(set);
         }
+        let labels = metadata.labels.get_or_insert_default();
+        labels.insert(LANE_KEY.to_owned(), self.lane(index));
         self.mark(metadata);
         cluster
+    }
+
+    /// How many lanes the fleet is divided into.
+    fn lanes(&self) -> usize {
+        (self.fleet.clusters / LANE).clamp(1, self.fleet.placements / 4)
+    }
+
+    /// The lane that a cluster is in at first.
+    pub(super) fn lane(&self, index: usize) -> String {
+        format!("lane-{}", index % self.lanes())
     }
 
     /// The label change number `change`: the number of a cluster, and the team that it goes over to.
@@ -134,12 +152,14 @@ impl Scene {
         self.fleet.bindings().into_iter().map(rename).collect()
     }
 
-    /// By label, by claim, the best few by resource, all, some of them in groups; and one over the whole fleet by label.
+    /// By label, by claim, the best few by resource, all, some of them in groups; one for each lane; and one over the
+    /// whole fleet by label.
     pub(super) fn mix(&self) -> Vec<Placement> {
         let generated = (0..)
             .filter(|index| self.fleet.kind(*index) != Kind::Cel)
             .map(|index| self.fleet.placement(index));
-        let mut placements: Vec<Placement> = generated.take(self.fleet.placements - 1).collect();
+        let rest = self.fleet.placements - self.lanes() - 1;
+        let mut placements: Vec<Placement> = generated.take(rest).collect();
         for policy in placements
             .iter_mut()
             .filter_map(|placement| placement.spec.prioritizer_policy.as_mut())
@@ -150,42 +170,17 @@ impl Scene {
                 .configurations
                 .retain(|one| !one.score_coordinate.as_ref().is_some_and(add_on));
         }
-        placements.push(self.wide());
+        placements.extend((0..self.lanes()).map(|lane| {
+            let name = self.lane(lane);
+            by_label(&name, LANE_KEY, &[&name])
+        }));
+        placements.push(by_label(Self::WIDE, WIDE_KEY, &["gold", "silver", "bronze"]));
         placements.iter_mut().for_each(|placement| self.adopt(placement));
         placements
     }
 
     /// Name of the placement that selects every cluster by label.
     pub(super) const WIDE: &'static str = "wide-by-label";
-
-    fn wide(&self) -> Placement {
-        let by_tier = LabelSelectorRequirement {
-            key: WIDE_KEY.to_owned(),
-            operator: "In".to_owned(),
-            values: Some(["gold", "silver", "bronze"].map(str::to_owned).to_vec()),
-        };
-        let by_label = ClusterSelector {
-            label_selector: Some(LabelSelector {
-                match_labels: None,
-                match_expressions: Some(vec![by_tier]),
-            }),
-            ..ClusterSelector::default()
-        };
-        let spec = PlacementSpec {
-            predicates: vec![ClusterPredicate {
-                required_cluster_selector: by_label,
-            }],
-            // Clusters that are down or being worked on too: the decision is to hold the whole fleet.
-            tolerations: vec![portolan_api::cluster::Toleration {
-                operator: Some("Exists".to_owned()),
-                ..Default::default()
-            }],
-            ..PlacementSpec::default()
-        };
-        let mut placement = Placement::new(Self::WIDE, spec);
-        placement.metadata.namespace = Some("platform".to_owned());
-        placement
-    }
 
     /// Placements that want the best few under the default policy, which is Balance and Steady: those that feed back.
     pub(super) fn restless(&self) -> Vec<Placement> {
@@ -227,6 +222,36 @@ impl Scene {
         (0..self.fleet.clusters).for_each(|index| engine.apply_cluster(&self.cluster(index)));
         engine
     }
+}
+
+/// A placement over all clusters with one of the values.
+fn by_label(name: &str, key: &str, values: &[&str]) -> Placement {
+    let requirement = LabelSelectorRequirement {
+        key: key.to_owned(),
+        operator: "In".to_owned(),
+        values: Some(values.iter().copied().map(str::to_owned).collect()),
+    };
+    let selector = ClusterSelector {
+        label_selector: Some(LabelSelector {
+            match_labels: None,
+            match_expressions: Some(vec![requirement]),
+        }),
+        ..ClusterSelector::default()
+    };
+    let spec = PlacementSpec {
+        predicates: vec![ClusterPredicate {
+            required_cluster_selector: selector,
+        }],
+        // Clusters that are down or being worked on too: the decision is to hold all of them.
+        tolerations: vec![portolan_api::cluster::Toleration {
+            operator: Some("Exists".to_owned()),
+            ..Default::default()
+        }],
+        ..PlacementSpec::default()
+    };
+    let mut placement = Placement::new(name, spec);
+    placement.metadata.namespace = Some("platform".to_owned());
+    placement
 }
 
 #[cfg(test)]
@@ -278,6 +303,19 @@ mod tests {
         assert!(has(
             &|spec| spec.predicates.is_empty() && spec.number_of_clusters.is_none()
         ));
+    }
+
+    #[test]
+    fn every_cluster_is_in_one_lane() {
+        let scene = Scene::new("r".into(), 500, 40, 1);
+        let (mut engine, now) = (scene.engine(), jiff::Timestamp::UNIX_EPOCH);
+        engine.wake(now);
+        let decided = engine.evaluate_due(now);
+        let lanes = decided
+            .iter()
+            .filter(|(key, _)| key.name.starts_with("lane-"))
+            .map(|(_, outcome)| outcome.selected.iter().count());
+        assert_eq!(lanes.collect::<Vec<_>>(), [250, 250]);
     }
 
     #[test]
