@@ -9,7 +9,7 @@ use crate::group;
 use crate::outcome::{Outcome, PrioritizerScores};
 use crate::placement::{Broken, Compiled};
 use crate::prior::Prior;
-use crate::prioritize::Input;
+use crate::prioritize::{Input, Prioritizer};
 use crate::sabotage::{Rule, broken};
 use crate::select::{self, Ranked};
 use crate::status::Status;
@@ -23,6 +23,9 @@ pub(crate) struct Question<'a> {
     pub(crate) prior: &'a Prior,
     /// What of this placement is in the fleet's counts: the prior, or an outcome that is being written.
     pub(crate) counted: &'a Prior,
+    /// Whether this is the first look since a start. What others decided is then known all at once, as it was not when
+    /// the decision was made, and that is no reason to change it.
+    pub(crate) resumed: bool,
     pub(crate) now: Timestamp,
 }
 
@@ -75,13 +78,22 @@ pub(crate) fn evaluate(fleet: &Fleet, question: &Question<'_>) -> Outcome {
     outcome.survivors = survivors;
     outcome.requeue_at = next_expiry;
     score(fleet, question, compiled, &in_decision, &mut outcome);
-    let selection = select::select(
-        fleet,
-        &outcome.ranked,
-        &outcome.survivors,
-        &compiled.constraints,
-        compiled.number_of_clusters,
-    );
+    let select = |ranked: &[Ranked]| {
+        select::select(
+            fleet,
+            ranked,
+            &outcome.survivors,
+            &compiled.constraints,
+            compiled.number_of_clusters,
+        )
+    };
+    let mut selection = select(&outcome.ranked);
+    if question.resumed && !in_decision.is_empty() && selection.selected != in_decision {
+        let unmoved = select(&without_balance(fleet, question, compiled, &outcome));
+        if unmoved.selected == in_decision {
+            selection = unmoved;
+        }
+    }
     outcome.selected = selection.selected;
     outcome.unscheduled = selection.unscheduled;
     outcome.skipped = selection.skipped;
@@ -152,6 +164,24 @@ fn score(
     let (ranked, next) = select::ranks(fleet, &compiled.tolerations, &clusters, &totals, question.now);
     outcome.ranked = ranked;
     outcome.requeue_at = earliest(outcome.requeue_at, next);
+}
+
+/// The ranks that the other prioritizers alone give.
+fn without_balance(
+    fleet: &Fleet,
+    question: &Question<'_>,
+    compiled: &Compiled,
+    outcome: &Outcome,
+) -> Vec<Ranked> {
+    let clusters: Vec<ClusterId> = outcome.survivors.iter().collect();
+    let mut totals = vec![0i64; clusters.len()];
+    let others = outcome.prioritizers.iter();
+    for scored in others.filter(|scored| scored.prioritizer != Prioritizer::Balance) {
+        for (total, score) in totals.iter_mut().zip(&scored.scores) {
+            *total += score * scored.weight;
+        }
+    }
+    select::ranks(fleet, &compiled.tolerations, &clusters, &totals, question.now).0
 }
 
 /// Score first, then name. PreferNoSelect orders the choice, not the decision: the seed sorts by score alone.

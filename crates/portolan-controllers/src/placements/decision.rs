@@ -25,9 +25,11 @@ use crate::settings::Output;
 impl Desk {
     /// Evaluates the first placement that is due and not busy.
     pub(super) fn next_decision(&mut self, now: Timestamp) -> Option<Step> {
-        let (in_flight, backoff) = (&self.in_flight, &self.backoff);
+        let (in_flight, backoff, fresh) = (&self.in_flight, &self.backoff, &self.fresh);
         let ready = |key: &PlacementKey| !in_flight.contains_key(key) && !backoff.rests(key, now);
-        let (key, outcome) = self.engine.evaluate_next_where(now, ready)?;
+        let (key, outcome) = self
+            .engine
+            .evaluate_next_where(now, ready, |key| fresh.contains(key))?;
         let placement = self.engine.placement(&key)?.clone();
         Some(self.step(key, &placement, outcome, now))
     }

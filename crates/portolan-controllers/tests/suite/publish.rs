@@ -37,29 +37,57 @@ async fn a_restart_with_nothing_changed_writes_nothing() {
     world.placement("p", by_label()).await;
     world.placement("top", json!({"numberOfClusters": 2})).await;
     world.start().await;
-    let versions = async |world: &World| {
-        let mut versions = Vec::new();
-        for name in ["p", "top"] {
-            versions.extend(
-                world
-                    .decisions(name)
-                    .await
-                    .into_iter()
-                    .map(|object| object.metadata),
-            );
-            versions.extend(world.slices(name).await.into_iter().map(|object| object.metadata));
-            versions.push(world.api::<Placement>().get(name).await.unwrap().metadata);
-        }
-        versions
-            .into_iter()
-            .map(|metadata| metadata.resource_version)
-            .collect::<Vec<_>>()
-    };
-    let before = versions(&world).await;
+    let before = versions(&world, &["p", "top"]).await;
     assert_eq!(before.len(), 6);
     world.stop().await;
     world.start().await;
-    assert_eq!(versions(&world).await, before);
+    assert_eq!(versions(&world, &["p", "top"]).await, before);
+    world.stop().await;
+}
+
+/// Versions of everything that is written for the placements, and of the placements.
+async fn versions(world: &World, placements: &[&str]) -> Vec<Option<String>> {
+    let mut versions = Vec::new();
+    for name in placements {
+        let decisions = world.decisions(name).await.into_iter();
+        versions.extend(decisions.map(|object| object.metadata.resource_version));
+        let slices = world.slices(name).await.into_iter();
+        versions.extend(slices.map(|object| object.metadata.resource_version));
+        let placement = world.api::<Placement>().get(name).await.unwrap();
+        versions.push(placement.metadata.resource_version);
+    }
+    versions
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_moves_no_cluster_because_others_have_chosen_it_since() {
+    let mut world = World::new().await;
+    world.clusters(1..=4, &[]).await;
+    world.label("c001", "only", Some("this")).await;
+    world.placement("first", json!({"numberOfClusters": 2})).await;
+    world.start().await;
+    world.until_decided("first", &["c001", "c002"]).await;
+    // What others decide is no trigger: the first stays where it is though its cluster fills up.
+    let only = json!({"predicates": [
+        {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"only": "this"}}}},
+    ]});
+    for name in ["x", "y", "z"] {
+        world.placement(name, only.clone()).await;
+        world.until_decided(name, &["c001"]).await;
+    }
+    world.until_idle().await;
+    let before = versions(&world, &["first", "x", "y", "z"]).await;
+    world.stop().await;
+    world.start().await;
+    assert_eq!(versions(&world, &["first", "x", "y", "z"]).await, before);
+    // When it is looked at for a reason of its own, the crowd counts.
+    world
+        .patch_placement(
+            "first",
+            json!({"spec": {"predicates": [{"requiredClusterSelector": {}}]}}),
+        )
+        .await;
+    world.until_decided("first", &["c002", "c003"]).await;
     world.stop().await;
 }
 

@@ -268,9 +268,16 @@ impl Engine {
 impl Engine {
     /// Evaluates one placement against the state as it is. Changes nothing that another evaluation sees.
     pub fn evaluate(&mut self, key: &PlacementKey, now: Timestamp) -> Option<Outcome> {
+        self.answer(key, now, false)
+    }
+
+    fn answer(&mut self, key: &PlacementKey, now: Timestamp, resumed: bool) -> Option<Outcome> {
         let id = *self.ids.get(key)?;
         let state = self.placements[id].as_ref()?;
-        let question = state.question(now);
+        let question = evaluate::Question {
+            resumed,
+            ..state.question(now)
+        };
         evaluate::prepare(&mut self.fleet, &question);
         Some(evaluate::evaluate(&self.fleet, &question))
     }
@@ -303,19 +310,21 @@ impl Engine {
     /// Evaluates the first placement that is due and folds its outcome into the counts; timers aside. For callers
     /// that must not hold the outcomes of a whole hub at once, as after a start.
     pub fn evaluate_next(&mut self, now: Timestamp) -> Option<(PlacementKey, Outcome)> {
-        self.evaluate_next_where(now, |_| true)
+        self.evaluate_next_where(now, |_| true, |_| false)
     }
 
     /// As [`Engine::evaluate_next`], for the first placement that is due and `ready`. The others stay due: a placement
-    /// whose last outcome is still being written waits.
+    /// whose last outcome is still being written waits. A decision that is `resumed` after a start is not moved by
+    /// Balance alone: how the others decided is known all at once then, as it was not when the decision was made.
     pub fn evaluate_next_where(
         &mut self,
         now: Timestamp,
         ready: impl Fn(&PlacementKey) -> bool,
+        resumed: impl Fn(&PlacementKey) -> bool,
     ) -> Option<(PlacementKey, Outcome)> {
         while let Some(key) = self.due.iter().find(|key| ready(key)).cloned() {
             self.due.remove(&key);
-            if let Some(outcome) = self.evaluate(&key, now) {
+            if let Some(outcome) = self.answer(&key, now, resumed(&key)) {
                 self.fold(&key, &outcome, now);
                 return Some((key, outcome));
             }

@@ -67,6 +67,7 @@ impl PlacementState {
             compiled: &self.compiled,
             prior: &self.prior,
             counted: self.counted(),
+            resumed: false,
             now,
         }
     }
