@@ -27,9 +27,8 @@ impl Amount {
                 Ok(number) => Ok(Amount::Clusters(number)),
                 Err(_) => Err(refuse(path, &json!(number), "a negative number")),
             },
-            IntOrString::String(text) => {
-                parse_text(text).ok_or_else(|| refuse(path, &json!(text), "neither a number nor a percentage"))
-            }
+            IntOrString::String(text) => parse_text(text)
+                .ok_or_else(|| refuse(path, &json!(text), "neither a number nor a percentage")),
         }
     }
 
@@ -98,7 +97,9 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused_with_field_value_and_accepted_form() {
-        for wrong in ["", "-1", "-1%", "101%", "few", "%", "3.5", "1e1%", "+3", " 3", "3 %", "1.2.3%"] {
+        for wrong in [
+            "", "-1", "-1%", "101%", "few", "%", "3.5", "1e1%", "+3", " 3", "3 %", "1.2.3%",
+        ] {
             let error = text(wrong).unwrap_err();
             assert_eq!(error.path, "maxFailures");
             assert_eq!(error.value, format!("{wrong:?}"));
@@ -113,9 +114,20 @@ mod tests {
 
     #[test]
     fn ceilings_are_those_of_a_64_bit_float() {
-        let cases = [(7.0, 100, 8), (14.0, 100, 15), (28.0, 100, 29), (14.0, 50, 8), (33.0, 10, 4), (0.0, 9, 0)];
+        let cases = [
+            (7.0, 100, 8),
+            (14.0, 100, 15),
+            (28.0, 100, 29),
+            (14.0, 50, 8),
+            (33.0, 10, 4),
+            (0.0, 9, 0),
+        ];
         for (percent, total, expected) in cases {
-            assert_eq!(Amount::Percent(percent).of(total), expected, "{percent} % of {total}");
+            assert_eq!(
+                Amount::Percent(percent).of(total),
+                expected,
+                "{percent} % of {total}"
+            );
         }
     }
 

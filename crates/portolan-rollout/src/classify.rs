@@ -30,7 +30,9 @@ pub(crate) enum Verdict {
 impl Verdict {
     pub(crate) fn status(&self) -> Status {
         match self {
-            Verdict::RollingOut(cluster) | Verdict::TimedOut(cluster) | Verdict::Settled(cluster) => cluster.status,
+            Verdict::RollingOut(cluster) | Verdict::TimedOut(cluster) | Verdict::Settled(cluster) => {
+                cluster.status
+            }
         }
     }
 }
@@ -87,7 +89,12 @@ mod tests {
         Timestamp::from_second(seconds).unwrap()
     }
 
-    fn judged(status: Status, since: Option<i64>, soak: u64, deadline: Option<u64>) -> (&'static str, Option<i64>) {
+    fn judged(
+        status: Status,
+        since: Option<i64>,
+        soak: u64,
+        deadline: Option<u64>,
+    ) -> (&'static str, Option<i64>) {
         let times = Times {
             now: at(NOW),
             soak: Duration::from_secs(soak),
@@ -111,11 +118,17 @@ mod tests {
 
     #[test]
     fn success_soaks_until_its_time_is_over() {
-        assert_eq!(judged(Status::Succeeded, Some(900), 200, None), ("rolling out", Some(1_100)));
+        assert_eq!(
+            judged(Status::Succeeded, Some(900), 200, None),
+            ("rolling out", Some(1_100))
+        );
         assert_eq!(judged(Status::Succeeded, Some(900), 100, None), ("settled", None));
         assert_eq!(judged(Status::Succeeded, Some(900), 0, None), ("settled", None));
         // Without a time it soaks anew each time it is looked at.
-        assert_eq!(judged(Status::Succeeded, None, 10, None), ("rolling out", Some(1_010)));
+        assert_eq!(
+            judged(Status::Succeeded, None, 10, None),
+            ("rolling out", Some(1_010))
+        );
         assert_eq!(judged(Status::Succeeded, None, 0, None), ("settled", None));
     }
 
@@ -123,7 +136,10 @@ mod tests {
     fn what_is_under_way_times_out_at_its_deadline() {
         for status in [Status::Progressing, Status::Failed, Status::Unknown] {
             assert_eq!(judged(status, Some(0), 0, None), ("rolling out", None));
-            assert_eq!(judged(status, Some(950), 0, Some(90)), ("rolling out", Some(1_040)));
+            assert_eq!(
+                judged(status, Some(950), 0, Some(90)),
+                ("rolling out", Some(1_040))
+            );
             assert_eq!(judged(status, Some(910), 0, Some(90)), ("timed out", Some(1_000)));
             assert_eq!(judged(status, None, 0, Some(90)), ("rolling out", Some(1_090)));
             assert_eq!(judged(status, None, 0, Some(0)), ("timed out", Some(1_000)));
@@ -132,25 +148,43 @@ mod tests {
 
     #[test]
     fn what_was_given_and_not_taken_up_times_out_too_once_it_has_a_time() {
-        assert_eq!(judged(Status::ToApply, Some(910), 0, Some(90)), ("timed out", Some(1_000)));
-        assert_eq!(judged(Status::ToApply, Some(950), 0, Some(90)), ("rolling out", Some(1_040)));
+        assert_eq!(
+            judged(Status::ToApply, Some(910), 0, Some(90)),
+            ("timed out", Some(1_000))
+        );
+        assert_eq!(
+            judged(Status::ToApply, Some(950), 0, Some(90)),
+            ("rolling out", Some(1_040))
+        );
         assert_eq!(judged(Status::ToApply, Some(0), 0, None), ("rolling out", None));
         assert_eq!(judged(Status::ToApply, None, 0, Some(0)), ("rolling out", None));
     }
 
     #[test]
     fn what_is_settled_stays_so() {
-        assert_eq!(judged(Status::TimeOut, Some(999), 90, Some(90)), ("settled", None));
+        assert_eq!(
+            judged(Status::TimeOut, Some(999), 90, Some(90)),
+            ("settled", None)
+        );
         assert_eq!(judged(Status::Skip, Some(999), 90, Some(90)), ("settled", None));
     }
 
     #[test]
     fn a_clock_that_jumps_moves_ends_and_breaks_nothing() {
         // Back: what was observed lies in the future. Soak and deadline end later, and both end.
-        assert_eq!(judged(Status::Succeeded, Some(5_000), 0, None), ("rolling out", Some(5_000)));
-        assert_eq!(judged(Status::Progressing, Some(5_000), 0, Some(90)), ("rolling out", Some(5_090)));
+        assert_eq!(
+            judged(Status::Succeeded, Some(5_000), 0, None),
+            ("rolling out", Some(5_000))
+        );
+        assert_eq!(
+            judged(Status::Progressing, Some(5_000), 0, Some(90)),
+            ("rolling out", Some(5_090))
+        );
         // To the end of the calendar.
         let (verdict, recheck) = judged(Status::Progressing, Some(0), 0, Some(u64::MAX));
-        assert_eq!((verdict, recheck), ("rolling out", Some(Timestamp::MAX.as_second())));
+        assert_eq!(
+            (verdict, recheck),
+            ("rolling out", Some(Timestamp::MAX.as_second()))
+        );
     }
 }

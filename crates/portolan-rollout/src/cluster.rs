@@ -26,8 +26,15 @@ pub enum Status {
 
 impl Status {
     /// Every name that is accepted.
-    pub const NAMES: [&'static str; 7] =
-        ["ToApply", "Progressing", "Succeeded", "Failed", "TimeOut", "Skip", "Unknown"];
+    pub const NAMES: [&'static str; 7] = [
+        "ToApply",
+        "Progressing",
+        "Succeeded",
+        "Failed",
+        "TimeOut",
+        "Skip",
+        "Unknown",
+    ];
 
     /// Counts against the failure budget.
     pub fn is_failure(self) -> bool {

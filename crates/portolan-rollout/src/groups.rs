@@ -70,7 +70,10 @@ impl Groups {
                 }
                 None => key.clone(),
             };
-            self.groups.entry(group.clone()).or_default().insert(cluster.clone());
+            self.groups
+                .entry(group.clone())
+                .or_default()
+                .insert(cluster.clone());
             self.of.insert(cluster, group);
         }
     }
@@ -129,7 +132,11 @@ mod tests {
         groups.add(GroupKey::new("", 4), names(&["d"]));
         groups.add(GroupKey::new("west", 0), names(&["b"]));
         groups.add(GroupKey::new("east", 0), names(&["a"]));
-        let order: Vec<&str> = groups.iter().flat_map(|(_, members)| members).map(String::as_str).collect();
+        let order: Vec<&str> = groups
+            .iter()
+            .flat_map(|(_, members)| members)
+            .map(String::as_str)
+            .collect();
         assert_eq!(order, ["a", "b", "d"]);
         assert_eq!(groups.cluster_count(), 3);
     }
@@ -142,7 +149,13 @@ mod tests {
                 groups.add(GroupKey::new("", index), names(&["a"]));
             }
             assert_eq!(groups.group_of("a"), Some(&GroupKey::new("", 0)));
-            assert_eq!(groups.iter().map(|(_, members)| members.len()).collect::<Vec<_>>(), [1, 0]);
+            assert_eq!(
+                groups
+                    .iter()
+                    .map(|(_, members)| members.len())
+                    .collect::<Vec<_>>(),
+                [1, 0]
+            );
         }
     }
 

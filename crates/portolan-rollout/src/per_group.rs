@@ -40,8 +40,11 @@ pub(crate) fn per_group(
             Verdict::Settled(_) => {}
         }
     }
-    let behind: BTreeSet<&GroupKey> =
-        steps.iter().filter(|step| step.is_behind).map(|step| step.key).collect();
+    let behind: BTreeSet<&GroupKey> = steps
+        .iter()
+        .filter(|step| step.is_behind)
+        .map(|step| step.key)
+        .collect();
     for step in steps {
         let limit = budget.budget(step.members.len());
         let mut failures = 0;

@@ -176,7 +176,9 @@ impl<'a> Situation<'a> {
     }
 
     fn other_groups(&self) -> impl Iterator<Item = (&'a GroupKey, &'a BTreeSet<String>)> {
-        self.groups.iter().filter(|(key, _)| !self.strategy.is_mandatory(key))
+        self.groups
+            .iter()
+            .filter(|(key, _)| !self.strategy.is_mandatory(key))
     }
 
     /// What there is while mandatory groups are not through: they tolerate no failure, offline or not, and until then
@@ -192,7 +194,13 @@ impl<'a> Situation<'a> {
                 is_behind: false,
             })
             .collect();
-        let mut draft = per_group(&steps, &self.mandatory, &BTreeSet::new(), Amount::NONE, &self.times);
+        let mut draft = per_group(
+            &steps,
+            &self.mandatory,
+            &BTreeSet::new(),
+            Amount::NONE,
+            &self.times,
+        );
         if draft.to_rollout.is_empty() && draft.timed_out.is_empty() && !draft.breach {
             return None;
         }
@@ -227,7 +235,13 @@ impl<'a> Situation<'a> {
             is_later_started |= in_place().next().is_some();
         }
         steps.reverse();
-        per_group(&steps, &self.others, &self.skipped, self.strategy.max_failures, &self.times)
+        per_group(
+            &steps,
+            &self.others,
+            &self.skipped,
+            self.strategy.max_failures,
+            &self.times,
+        )
     }
 
     fn finish(self, mut draft: Draft) -> Plan {

@@ -10,11 +10,17 @@ use serde_json::{Map, Value, json};
 use crate::cluster::{Existing, Status};
 use crate::groups::{GroupKey, Groups};
 use crate::plan::{Input, Plan, plan};
-use crate::strategy::Strategy;
+use crate::strategy::{Mandatory, Strategy};
 
 const FIELDS: [&str; 5] = ["strategy", "groups", "existing", "unreachable", "now"];
 const GROUP_FIELDS: [&str; 3] = ["groupName", "groupIndex", "clusters"];
-const EXISTING_FIELDS: [&str; 5] = ["clusterName", "groupKey", "status", "lastTransitionTime", "recheckTime"];
+const EXISTING_FIELDS: [&str; 5] = [
+    "clusterName",
+    "groupKey",
+    "status",
+    "lastTransitionTime",
+    "recheckTime",
+];
 const KEY_FIELDS: [&str; 2] = ["groupName", "groupIndex"];
 const TIME: &str = "a time in RFC 3339, such as 2026-01-31T08:00:00Z";
 
@@ -39,7 +45,11 @@ impl Request {
     /// Reads a document, or says everything that is wrong with it.
     pub fn read(document: &Value) -> Result<Request, Vec<FieldError>> {
         let mut reader = Reader::default();
-        let fields = reader.object(document, "", "an object with strategy, groups, existing, unreachable and now");
+        let fields = reader.object(
+            document,
+            "",
+            "an object with strategy, groups, existing, unreachable and now",
+        );
         let fields = fields.unwrap_or(&reader.nothing).clone();
         reader.known(&fields, "", &FIELDS);
         let strategy = match fields.get("strategy") {
@@ -69,6 +79,15 @@ impl Request {
         }
     }
 
+    /// Positions that have to succeed first and have no group now: they hold nothing back, which is worth a remark.
+    pub fn missing_positions(&self) -> Vec<i32> {
+        let missing = |reference: &Mandatory| match reference {
+            Mandatory::Index(index) if !self.groups.has_index(*index) => Some(*index),
+            _ => None,
+        };
+        self.strategy.mandatory().iter().filter_map(missing).collect()
+    }
+
     /// What happens now. `now` counts where the document names no time.
     pub fn plan(&self, now: Timestamp) -> Result<Plan, Vec<FieldError>> {
         let input = Input {
@@ -90,7 +109,11 @@ struct Reader {
 }
 
 fn join(path: &str, field: &str) -> String {
-    if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") }
+    if path.is_empty() {
+        field.to_owned()
+    } else {
+        format!("{path}.{field}")
+    }
 }
 
 impl Reader {
@@ -165,7 +188,8 @@ impl Reader {
         let mut groups = Groups::new();
         for (position, item) in self.list(fields, "", "groups", "groups").iter().enumerate() {
             let path = format!("groups[{position}]");
-            let Some(fields) = self.object(item, &path, "an object with groupName, groupIndex and clusters") else {
+            let Some(fields) = self.object(item, &path, "an object with groupName, groupIndex and clusters")
+            else {
                 continue;
             };
             self.known(fields, &path, &GROUP_FIELDS);
@@ -184,13 +208,27 @@ impl Reader {
         match fields.get("groupName") {
             None | Some(Value::Null) => {}
             Some(Value::String(name)) => key.group_name.clone_from(name),
-            Some(other) => self.refuse(join(path, "groupName"), other, "not a text", "the name of a group, or nothing"),
+            Some(other) => self.refuse(
+                join(path, "groupName"),
+                other,
+                "not a text",
+                "the name of a group, or nothing",
+            ),
         }
         match fields.get("groupIndex") {
             None | Some(Value::Null) => {}
-            Some(value) => match value.as_i64().and_then(|index| i32::try_from(index).ok()).filter(|index| *index >= 0) {
+            Some(value) => match value
+                .as_i64()
+                .and_then(|index| i32::try_from(index).ok())
+                .filter(|index| *index >= 0)
+            {
                 Some(index) => key.group_index = index,
-                None => self.refuse(join(path, "groupIndex"), value, "not a position", "a whole number from 0"),
+                None => self.refuse(
+                    join(path, "groupIndex"),
+                    value,
+                    "not a position",
+                    "a whole number from 0",
+                ),
             },
         }
         key
@@ -201,7 +239,8 @@ impl Reader {
         let mut seen: BTreeMap<String, String> = BTreeMap::new();
         for (position, item) in self.list(fields, "", "existing", "clusters").iter().enumerate() {
             let path = format!("existing[{position}]");
-            let Some(fields) = self.object(item, &path, "an object with clusterName, groupKey and status") else {
+            let Some(fields) = self.object(item, &path, "an object with clusterName, groupKey and status")
+            else {
                 continue;
             };
             self.known(fields, &path, &EXISTING_FIELDS);
@@ -211,7 +250,9 @@ impl Reader {
                 None | Some(Value::Null) => None,
                 Some(value) => {
                     let path = join(&path, "groupKey");
-                    let key = self.object(value, &path, "an object with groupName and groupIndex").cloned();
+                    let key = self
+                        .object(value, &path, "an object with groupName and groupIndex")
+                        .cloned();
                     key.map(|key| {
                         self.known(&key, &path, &KEY_FIELDS);
                         self.key(&key, &path)
@@ -219,10 +260,17 @@ impl Reader {
                 }
             };
             let last_transition_time = self.time(fields, &path, "lastTransitionTime");
-            let (Some(cluster_name), Some(status)) = (name, status) else { continue };
+            let (Some(cluster_name), Some(status)) = (name, status) else {
+                continue;
+            };
             if let Some(first) = seen.insert(cluster_name.clone(), path.clone()) {
                 let problem = format!("the cluster is there twice, first as {first}");
-                self.refuse(join(&path, "clusterName"), &json!(cluster_name), &problem, "each cluster once");
+                self.refuse(
+                    join(&path, "clusterName"),
+                    &json!(cluster_name),
+                    &problem,
+                    "each cluster once",
+                );
                 continue;
             }
             existing.push(Existing {
@@ -235,7 +283,13 @@ impl Reader {
         existing
     }
 
-    fn text(&mut self, fields: &Map<String, Value>, path: &str, field: &str, accepted: &str) -> Option<String> {
+    fn text(
+        &mut self,
+        fields: &Map<String, Value>,
+        path: &str,
+        field: &str,
+        accepted: &str,
+    ) -> Option<String> {
         match fields.get(field) {
             Some(Value::String(text)) if !text.is_empty() => return Some(text.clone()),
             None | Some(Value::Null) => self.missing(join(path, field), accepted),
@@ -275,8 +329,10 @@ impl Reader {
         };
         // Values of durations are judged below, with the form that is accepted.
         let is_name = |error: &FieldError| !error.problem.contains("value");
-        let misspelled: Vec<FieldError> =
-            here(spelling::misspellings("", &whole)).into_iter().filter(is_name).collect();
+        let misspelled: Vec<FieldError> = here(spelling::misspellings("", &whole))
+            .into_iter()
+            .filter(is_name)
+            .collect();
         let typed = serde_json::from_value::<RolloutStrategy>(value.clone());
         let kind = structural::kind_of(&whole).ok()?;
         let wrong_types = match &typed {
@@ -284,10 +340,15 @@ impl Reader {
             Err(_) => here(kind.validate(&whole)),
         };
         let is_found = |path: &str| misspelled.iter().any(|error| error.path == path);
-        let unknown = kind.schema.unknown_fields(&whole).into_iter().filter_map(|field| moved(&field.path));
+        let unknown = kind
+            .schema
+            .unknown_fields(&whole)
+            .into_iter()
+            .filter_map(|field| moved(&field.path));
         self.ignored.extend(unknown.filter(|path| !is_found(path)));
         let count = self.errors.len();
-        self.errors.extend(wrong_types.into_iter().filter(|error| !is_found(&error.path)));
+        self.errors
+            .extend(wrong_types.into_iter().filter(|error| !is_found(&error.path)));
         self.errors.extend(misspelled);
         match typed.map(|strategy| Strategy::new(&strategy, "strategy")) {
             Ok(Ok(strategy)) if self.errors.len() == count => return Some(strategy),

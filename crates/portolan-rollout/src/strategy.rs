@@ -81,8 +81,11 @@ impl Strategy {
         let progressive_path = format!("{path}.progressive");
         let progressive = strategy.progressive.clone().unwrap_or_default();
         let steps = check.config(&progressive.config, &progressive_path);
-        let max_concurrency =
-            check.amount(progressive.max_concurrency.as_ref(), &progressive_path, "maxConcurrency");
+        let max_concurrency = check.amount(
+            progressive.max_concurrency.as_ref(),
+            &progressive_path,
+            "maxConcurrency",
+        );
         let mandatory = check.mandatory(&progressive.mandatory_decision_groups, &progressive_path);
 
         let per_group_path = format!("{path}.progressivePerGroup");
@@ -167,13 +170,17 @@ impl Check {
     fn config(&mut self, config: &RolloutConfig, path: &str) -> Config {
         let soak = config.min_success_time.as_deref().unwrap_or("0");
         let soak = self.duration(soak, path, "minSuccessTime", duration::DURATION, duration::parse);
-        let deadlines = [("progressDeadline", &config.progress_deadline), ("timeout", &config.timeout)];
+        let deadlines = [
+            ("progressDeadline", &config.progress_deadline),
+            ("timeout", &config.timeout),
+        ];
         let accepted = format!("{}, or None for no limit", duration::DURATION);
         // `timeout` counts where `progressDeadline` sets no limit: a server fills in `None`.
         let deadline = deadlines
             .into_iter()
             .filter_map(|(field, text)| {
-                self.duration(text.as_deref()?, path, field, &accepted, duration::parse_deadline).flatten()
+                self.duration(text.as_deref()?, path, field, &accepted, duration::parse_deadline)
+                    .flatten()
             })
             .reduce(|first, _| first);
         Config {
@@ -197,7 +204,8 @@ impl Check {
             Ok(value) => Some(value),
             Err(error) => {
                 let path = format!("{path}.{field}");
-                self.errors.push(FieldError::new(path, &json!(text), error.to_string(), accepted));
+                self.errors
+                    .push(FieldError::new(path, &json!(text), error.to_string(), accepted));
                 None
             }
         }

@@ -12,8 +12,9 @@ use serde_json::Value;
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
     let entries = std::fs::read_dir(folder).expect("there are scenarios");
-    let mut files: Vec<PathBuf> =
-        entries.map(|entry| entry.expect("a scenario can be listed").path()).collect();
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("a scenario can be listed").path())
+        .collect();
     files.sort();
     assert!(files.len() >= 8, "a file is missing: {files:?}");
     files
@@ -36,7 +37,10 @@ fn fault(case: &Value) -> Option<String> {
             Ok(plan) => return Some(format!("accepted: {plan:?}")),
             Err(said) => said,
         };
-        let missing = parts.iter().filter_map(Value::as_str).find(|part| !said.contains(part));
+        let missing = parts
+            .iter()
+            .filter_map(Value::as_str)
+            .find(|part| !said.contains(part));
         return missing.map(|part| format!("{part:?} is not said in:\n{said}"));
     }
     let plan = match answer {
@@ -59,5 +63,10 @@ fn every_scenario_holds() {
             }
         }
     }
-    assert!(faults.is_empty(), "{} do not hold\n\n{}", faults.len(), faults.join("\n\n"));
+    assert!(
+        faults.is_empty(),
+        "{} do not hold\n\n{}",
+        faults.len(),
+        faults.join("\n\n")
+    );
 }
