@@ -83,6 +83,23 @@ impl Groups {
         self.declared.insert(name.to_owned());
     }
 
+    /// The same groups without the clusters that somebody else has. A group stays, even if nothing is left in it.
+    pub fn without(&self, taken: impl Fn(&str) -> bool) -> Groups {
+        let mut groups = Groups {
+            declared: self.declared.clone(),
+            ..Groups::default()
+        };
+        for (key, members) in &self.groups {
+            groups.add(key.clone(), members.iter().filter(|name| !taken(name)).cloned());
+        }
+        groups
+    }
+
+    /// Every cluster, by name.
+    pub fn clusters(&self) -> impl Iterator<Item = &str> {
+        self.of.keys().map(String::as_str)
+    }
+
     /// Every group in order, with its clusters in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&GroupKey, &BTreeSet<String>)> {
         self.groups.iter()
