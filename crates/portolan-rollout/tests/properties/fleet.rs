@@ -188,7 +188,7 @@ impl Fleet {
             groups: names()
                 .take(9)
                 .enumerate()
-                .map(|(at, name)| (name, i32::try_from(at / 3).unwrap()))
+                .map(|(at, name)| (name, i32::try_from(at / 3).expect("a small number")))
                 .collect(),
             works: BTreeMap::new(),
             offline: BTreeSet::new(),
