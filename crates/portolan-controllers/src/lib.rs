@@ -36,4 +36,5 @@ pub mod watch;
 pub use controllers::Controllers;
 pub use health::Health;
 pub use metrics::Metrics;
+pub use replicasets::overview;
 pub use settings::{Clock, Output, Settings};

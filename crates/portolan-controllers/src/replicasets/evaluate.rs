@@ -88,45 +88,32 @@ pub(super) fn evaluate(view: &View<'_>) -> Verdict {
             return verdict;
         }
     };
-    let primary = primaries(view, references);
-    let mut taken: BTreeSet<String> = BTreeSet::new();
     let mut in_doubt = false;
-    for reference in references {
+    let mut mistakes = Vec::new();
+    let (primary, taken) = visit(view, references, |reference, found| {
         let name = &reference.placement;
-        let groups = match (view.read)(name) {
-            Reading::Groups(groups) => groups,
-            doubtful => {
+        match found {
+            Ok(rollout) => match rollout.plan() {
+                Ok(plan) => rollout.carry_out(&plan, &mut verdict),
+                Err(errors) => mistakes.extend(errors),
+            },
+            Err(doubtful) => {
                 in_doubt = true;
                 match doubtful {
                     Reading::Unsettled(why) => verdict.tally.unsettled.push((name.clone(), why)),
                     _ => verdict.tally.missing.push(name.clone()),
                 }
-                // What it has it keeps; no other placement takes it over on doubt.
-                let held = primary.iter().filter(|(_, (_, work))| work.placement == *name);
-                taken.extend(held.map(|(cluster, _)| (*cluster).to_owned()));
-                continue;
-            }
-        };
-        let groups = groups.without(|cluster| taken.contains(cluster));
-        let rollout = Rollout {
-            view,
-            reference,
-            groups: &groups,
-            primary: &primary,
-        };
-        match rollout.plan() {
-            Ok(plan) => rollout.carry_out(&plan, &mut verdict),
-            Err(errors) => {
-                return Verdict {
-                    tally: Tally {
-                        mistake: Some(Mistake::Strategy(errors)),
-                        ..Tally::default()
-                    },
-                    ..Verdict::default()
-                };
             }
         }
-        taken.extend(groups.clusters().map(str::to_owned));
+    });
+    if !mistakes.is_empty() {
+        return Verdict {
+            tally: Tally {
+                mistake: Some(Mistake::Strategy(mistakes)),
+                ..Tally::default()
+            },
+            ..Verdict::default()
+        };
     }
     let is_wanted = |key: &WorkKey| {
         taken.contains(&key.cluster)
@@ -151,8 +138,46 @@ pub(super) fn evaluate(view: &View<'_>) -> Verdict {
     verdict
 }
 
+/// The one work of each cluster that counts, by cluster.
+type Primaries<'a> = BTreeMap<&'a str, (&'a WorkKey, &'a Work)>;
+
+/// Goes through the placements in the order of the references, each with the clusters that none before it has. Tells the
+/// works that count, and the clusters that belong to any of them.
+pub(super) fn visit<'a>(
+    view: &View<'a>,
+    references: &[Reference],
+    mut each: impl FnMut(&Reference, Result<Rollout<'_>, Reading>),
+) -> (Primaries<'a>, BTreeSet<String>) {
+    let primary = primaries(view, references);
+    let mut taken: BTreeSet<String> = BTreeSet::new();
+    for reference in references {
+        match (view.read)(&reference.placement) {
+            Reading::Groups(groups) => {
+                let groups = groups.without(|cluster| taken.contains(cluster));
+                let rollout = Rollout {
+                    view,
+                    reference,
+                    groups: &groups,
+                    primary: &primary,
+                };
+                each(reference, Ok(rollout));
+                taken.extend(groups.clusters().map(str::to_owned));
+            }
+            doubtful => {
+                // What it has it keeps; no other placement takes it over on doubt.
+                let held = primary
+                    .iter()
+                    .filter(|(_, (_, work))| work.placement == reference.placement);
+                taken.extend(held.map(|(cluster, _)| (*cluster).to_owned()));
+                each(reference, Err(doubtful));
+            }
+        }
+    }
+    (primary, taken)
+}
+
 /// The one work of each cluster that counts, where there are several: that of the first placement, then by name.
-fn primaries<'a>(view: &View<'a>, references: &[Reference]) -> BTreeMap<&'a str, (&'a WorkKey, &'a Work)> {
+fn primaries<'a>(view: &View<'a>, references: &[Reference]) -> Primaries<'a> {
     let rank = |work: &Work| {
         let position = references
             .iter()
@@ -170,11 +195,11 @@ fn primaries<'a>(view: &View<'a>, references: &[Reference]) -> BTreeMap<&'a str,
 }
 
 /// The rollout to one placement.
-struct Rollout<'a> {
+pub(super) struct Rollout<'a> {
     view: &'a View<'a>,
-    reference: &'a Reference,
-    groups: &'a Groups,
-    primary: &'a BTreeMap<&'a str, (&'a WorkKey, &'a Work)>,
+    pub(super) reference: &'a Reference,
+    pub(super) groups: &'a Groups,
+    primary: &'a Primaries<'a>,
 }
 
 impl<'a> Rollout<'a> {
@@ -182,7 +207,7 @@ impl<'a> Rollout<'a> {
         self.primary.get(cluster).copied()
     }
 
-    fn current(&self, cluster: &str) -> Option<&'a Work> {
+    pub(super) fn current(&self, cluster: &str) -> Option<&'a Work> {
         let (_, work) = self.work(cluster)?;
         (!work.is_leaving && self.view.set.is_current(work.content)).then_some(work)
     }
@@ -194,7 +219,7 @@ impl<'a> Rollout<'a> {
             .filter(|_| self.current(cluster).is_none())
     }
 
-    fn plan(&self) -> Result<Plan, Vec<portolan_api::FieldError>> {
+    pub(super) fn plan(&self) -> Result<Plan, Vec<portolan_api::FieldError>> {
         let existing: Vec<Existing> = self
             .groups
             .clusters()

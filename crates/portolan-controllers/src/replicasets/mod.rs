@@ -23,6 +23,7 @@
 mod decisions;
 mod evaluate;
 mod message;
+pub mod overview;
 mod set;
 mod state;
 mod status;

@@ -376,6 +376,29 @@ impl Keeper for State {
 }
 
 impl State {
+    /// Shows what is known of a replica set at a moment.
+    pub(super) fn look_at<T>(
+        &self,
+        key: &SetKey,
+        now: Timestamp,
+        look: impl FnOnce(&View<'_>) -> T,
+    ) -> Option<T> {
+        let set = self.sets.get(key)?;
+        let (no_works, no_refusals) = (BTreeMap::new(), BTreeMap::new());
+        let reading = |placement: &str| -> Reading {
+            let place = (key.namespace.clone(), placement.to_owned());
+            read(self.placements.get(&place), self.decisions.get(&place))
+        };
+        Some(look(&View {
+            set,
+            works: self.works.get(key).unwrap_or(&no_works),
+            read: &reading,
+            offline: &self.offline,
+            refusals: self.refusals.get(key).unwrap_or(&no_refusals),
+            now,
+        }))
+    }
+
     fn decide(&mut self, key: &SetKey, now: Timestamp) -> Decision<Job> {
         let Some(set) = self.sets.get(key) else {
             return Decision::Nothing;
@@ -416,19 +439,9 @@ impl State {
             // Not all is known that it takes; when it is, everything is looked at.
             return Decision::Nothing;
         }
-        let reading = |placement: &str| -> Reading {
-            let place = (key.namespace.clone(), placement.to_owned());
-            read(self.placements.get(&place), self.decisions.get(&place))
+        let Some(verdict) = self.look_at(key, now, evaluate) else {
+            return Decision::Nothing;
         };
-        let none = BTreeMap::new();
-        let verdict = evaluate(&View {
-            set,
-            works,
-            read: &reading,
-            offline: &self.offline,
-            refusals: self.refusals.get(key).unwrap_or(&none),
-            now,
-        });
         if !verdict.works.is_empty() {
             // What there is to tell follows when this has ended.
             return job(verdict.works, None, false);

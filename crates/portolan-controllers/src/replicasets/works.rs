@@ -29,6 +29,8 @@ pub(super) struct Work {
 pub(super) struct Report {
     pub(super) status: Status,
     pub(super) since: Option<Timestamp>,
+    /// When the cluster was given what the work carries.
+    pub(super) given: Option<Timestamp>,
     pub(super) is_applied: bool,
     pub(super) is_available: bool,
     pub(super) is_degraded: bool,
@@ -101,6 +103,7 @@ fn report(work: &ManifestWork) -> Report {
     Report {
         status,
         since,
+        given,
         is_applied: is_true(applied),
         is_available: is_true(available),
         is_degraded: is_true(degraded),
