@@ -94,6 +94,14 @@ pub mod portolan {
     pub const SCORE_RATE_LIMIT: &str = "portolan.dev/score-rate-limit";
     /// Annotation of a ClusterProfile that was published from a ManagedCluster, with the name of who did.
     pub const PUBLISHED_BY: &str = "portolan.dev/published-by";
+    /// Annotation of a ManifestWorkReplicaSet whose rollouts start nothing new while it is `true`.
+    pub const ROLLOUT_PAUSED: &str = "portolan.dev/rollout-paused";
+    /// Annotation of a ManifestWorkReplicaSet whose template goes no further: `true`, or the generation it is about.
+    pub const ROLLOUT_ABORTED: &str = "portolan.dev/rollout-aborted";
+    /// When a generated ManifestWork got the template that it carries.
+    pub const ROLLOUT_SINCE: &str = "portolan.dev/rollout-since";
+    /// Decision group, as `<index>/<name>`, in which a generated ManifestWork got the template that it carries.
+    pub const ROLLOUT_GROUP: &str = "portolan.dev/rollout-group";
     /// UIDs of the referenced ClusterProfiles, which a reference has no field for.
     pub const PROFILE_UIDS: &str = "portolan.dev/profile-uids";
 }
@@ -186,6 +194,18 @@ pub mod reasons {
     pub const COMPLETE: &str = "Complete";
     /// The rollout is done because there is no cluster to roll out to.
     pub const NO_CLUSTERS: &str = "NoClusters";
+    /// A decision is being rewritten, or its objects and the placement's status do not agree.
+    pub const PLACEMENT_DECISION_UNSETTLED: &str = "PlacementDecisionUnsettled";
+    /// More clusters failed than may; nothing new is started.
+    pub const MAX_FAILURES_EXCEEDED: &str = "MaxFailuresExceeded";
+    /// The rollout was paused by hand.
+    pub const PAUSED: &str = "Paused";
+    /// The rollout was aborted by hand.
+    pub const ABORTED: &str = "Aborted";
+    /// A setting of the rollout cannot be read.
+    pub const INVALID_ROLLOUT_STRATEGY: &str = "InvalidRolloutStrategy";
+    /// The template cannot be a ManifestWork.
+    pub const INVALID_TEMPLATE: &str = "InvalidTemplate";
     /// The owner label of the works would not be a valid label value.
     pub const INVALID_MANIFEST_WORK_NAME: &str = "InvalidManifestWorkName";
 }

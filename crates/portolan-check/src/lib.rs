@@ -11,6 +11,7 @@
 //! | did this change, or this non-change, obey the rules? | [`pair`] |
 //! | did any reader of this watch ever see something it must not? | [`stream`] |
 //! | what does a reader that knows revisions act on? | [`revision`] |
+//! | did this rollout stay within its bounds and reach everybody? | [`rollout`] |
 //! | is the answer given to a person complete? | [`explain`] |
 //! | what does the reference formula say? | [`numbers`] |
 //!
@@ -51,6 +52,7 @@ mod object;
 pub mod pair;
 pub mod registry;
 pub mod revision;
+pub mod rollout;
 pub mod state;
 pub mod stream;
 

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use kube::Client;
-use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
+use portolan_api::cluster::{
+    ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement, PlacementDecision,
+};
+use portolan_api::labels::ocm;
 use portolan_api::multicluster::ClusterProfile;
 use portolan_engine::fleet::Inventory;
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -15,6 +18,7 @@ use crate::metrics::Metrics;
 use crate::placements::{Input, Placements, Publisher, Received};
 use crate::profiles::{self, Profiles};
 use crate::registration::{self, Registration};
+use crate::replicasets::{self, ReplicaSets};
 use crate::settings::{Output, Settings};
 use crate::upkeep::Pace;
 use crate::watch::{Feed, Source};
@@ -57,10 +61,16 @@ impl Controllers {
                 keepers.push(tokio::spawn(publisher.run()));
             }
             if settings.registration {
-                let (registration, wanted) = Registration::new(client.clone(), &settings, pace);
+                let (registration, wanted) = Registration::new(client.clone(), &settings, pace.clone());
                 feeds.registration(wanted);
                 keepers.push(tokio::spawn(registration.run()));
             }
+        }
+        let mut watches = Vec::new();
+        if settings.replica_sets == Output::Auto {
+            let (sets, wanted) = ReplicaSets::new(client.clone(), &settings, pace);
+            watches.extend(feeds.replica_sets(&client, wanted));
+            keepers.push(tokio::spawn(sets.run()));
         }
         let publisher = Publisher {
             client: client.clone(),
@@ -69,7 +79,7 @@ impl Controllers {
             profiles,
             metrics: metrics.clone(),
         };
-        let watches = feeds.watch(&client);
+        watches.extend(feeds.watch(&client));
         let (stop, stopped) = oneshot::channel();
         let placements = Placements::new(settings, publisher, events, metrics.clone(), health.clone());
         tokio::spawn(publish_events);
@@ -119,8 +129,8 @@ struct Feeds {
     sets: Vec<Feed<ManagedClusterSet>>,
     bindings: Vec<Feed<ManagedClusterSetBinding>>,
     placements: Vec<Feed<Placement>>,
+    decisions: Vec<Feed<PlacementDecision>>,
     inventory: Inventory,
-    ocm_decisions: Output,
     slices: Output,
 }
 
@@ -133,11 +143,16 @@ impl Feeds {
             sets: Vec::new(),
             bindings: Vec::new(),
             placements: vec![Feed::new(sender.clone(), Received::by(Input::Placement))],
+            decisions: Vec::new(),
             inventory: settings.inventory,
-            ocm_decisions: settings.ocm_decisions,
             slices: settings.slices,
             sender: sender.clone(),
         };
+        if settings.ocm_decisions == Output::Auto {
+            feeds
+                .decisions
+                .push(Feed::new(sender.clone(), Received::by(Input::Decision)));
+        }
         match settings.inventory {
             Inventory::ManagedClusters => {
                 feeds
@@ -172,6 +187,19 @@ impl Feeds {
         self.bindings.push(wanted.bindings);
     }
 
+    /// Joins the watches that there are and starts those that nobody else needs. Behind scheduling, which is what the
+    /// rollouts follow.
+    fn replica_sets(&mut self, client: &Client, wanted: replicasets::Feeds) -> [JoinHandle<()>; 2] {
+        self.placements.push(wanted.placements);
+        self.decisions.push(wanted.decisions);
+        self.clusters.extend(wanted.clusters);
+        let sets = Source::new(client.clone(), vec![wanted.sets]).guarded(client.clone());
+        let works = Source::new(client.clone(), vec![wanted.works])
+            .labelled(ocm::REPLICA_SET)
+            .guarded(client.clone());
+        [tokio::spawn(sets.run()), tokio::spawn(works.run())]
+    }
+
     /// Starts one watch per kind. Clusters, sets and bindings are not lost with their definitions.
     fn watch(self, client: &Client) -> Vec<JoinHandle<()>> {
         let (sender, mut watches) = (self.sender, Vec::new());
@@ -197,8 +225,8 @@ impl Feeds {
             }
             Inventory::ClusterProfiles => watch!(guarded self.profiles),
         }
-        if self.ocm_decisions == Output::Auto {
-            watch!(vec![Feed::new(sender.clone(), Received::by(Input::Decision))]);
+        if !self.decisions.is_empty() {
+            watch!(self.decisions);
         }
         if self.slices == Output::Auto {
             watch!(vec![Feed::new(sender, Received::by(Input::Slice))]);

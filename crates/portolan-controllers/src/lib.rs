@@ -13,7 +13,8 @@
 //! placements/    desk: state and decisions ─► job ─► publish: phases of writes
 //! profiles/      ClusterProfiles for ManagedClusters, written before the slices that refer to them
 //! registration/  built-in sets, conditions of sets and bindings, availability taints (only where OCM does not)
-//! upkeep/        what the last two share: a queue, a loop, and how errors and versions are read
+//! replicasets/   ManifestWorkReplicaSets: a work per chosen cluster, rolled out in steps
+//! upkeep/        what the last three share: a queue, a loop, and how errors and versions are read
 //! ```
 
 mod controllers;
@@ -23,6 +24,7 @@ mod metrics;
 mod placements;
 mod profiles;
 mod registration;
+mod replicasets;
 mod request;
 mod sabotage;
 mod settings;
@@ -34,4 +36,5 @@ pub mod watch;
 pub use controllers::Controllers;
 pub use health::Health;
 pub use metrics::Metrics;
+pub use replicasets::overview;
 pub use settings::{Clock, Output, Settings};

@@ -56,6 +56,8 @@ pub struct Settings {
     pub profile_namespace: Option<String>,
     /// Whether to look after sets, bindings and availability taints as OCM's registration controllers do.
     pub registration: bool,
+    /// Whether ManifestWorkReplicaSets are carried out.
+    pub replica_sets: Output,
     /// When decisions carry scores.
     pub publish_scores: PublishScores,
     /// Writes a second, over the whole hub, that may be spent on refreshing nothing but scores.
@@ -79,6 +81,7 @@ impl Settings {
             cluster_profiles: Output::Auto,
             profile_namespace: None,
             registration: false,
+            replica_sets: Output::Auto,
             publish_scores: PublishScores::Always,
             score_writes_per_second: 5.0,
             parallel_writes: 32,

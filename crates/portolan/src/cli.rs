@@ -10,8 +10,8 @@ use portolan_engine::placement::PlacementKey;
 use crate::input::Problems;
 use crate::world::Inventory;
 use crate::{
-    bench, clock, completions, controller, crds, explain, get, hub, live, output, simulate, up, version,
-    watch,
+    bench, clock, completions, controller, crds, explain, get, hub, live, output, rollout, simulate, up,
+    version, watch,
 };
 
 /// Which clusters a workload goes to, why, why not, and what if
@@ -39,6 +39,9 @@ Examples:
   portolan explain --kubeconfig hub.kubeconfig --placement ml/training
   portolan watch --kubeconfig hub.kubeconfig
 
+  # Which clusters would get a new version next?
+  portolan rollout plan -f rollout.yaml
+
   # Keep the decisions of a hub true
   portolan controller --kubeconfig hub.kubeconfig
 
@@ -52,6 +55,7 @@ enum Command {
     Watch(watch::Args),
     Simulate(Box<simulate::Args>),
     Explain(explain::Args),
+    Rollout(rollout::Args),
     Hub(hub::Args),
     Bench(bench::Args),
     Crds(crds::Args),
@@ -115,6 +119,7 @@ fn run(cli: Cli) -> ExitCode {
     let result = match cli.command {
         Command::Simulate(args) => simulate::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Rollout(args) => rollout::run(&args),
         Command::Get(args) => get::run(&args),
         Command::Watch(args) => watch::run(&args),
         Command::Up(args) => up::run(&args),

@@ -23,6 +23,7 @@ mod live;
 mod logging;
 mod output;
 mod progress;
+mod rollout;
 mod simulate;
 mod stop;
 mod tracing_export;

@@ -17,7 +17,7 @@ fn root() -> PathBuf {
 }
 
 fn pages() -> Vec<PathBuf> {
-    let mut pages: Vec<PathBuf> = ["simulate.md", "cli.md"]
+    let mut pages: Vec<PathBuf> = ["simulate.md", "cli.md", "rollout.md"]
         .map(|name| root().join("docs").join(name))
         .to_vec();
     pages.extend(stories().into_iter().map(|story| story.join("README.md")));
@@ -133,6 +133,7 @@ fn every_command_and_flag_that_a_page_mentions_exists() {
         "docs/cli.md",
         "docs/hub.md",
         "docs/simulate.md",
+        "docs/rollout.md",
     ] {
         let text = std::fs::read_to_string(root().join(page)).expect("a page can be read");
         for command in mentioned(&text) {
@@ -149,6 +150,9 @@ fn every_command_and_flag_that_a_page_mentions_exists() {
             let mut about = help(&[name]);
             if name == "bench" {
                 about += &help(&["bench", "engine"]);
+            }
+            if name == "rollout" {
+                about += &help(&["rollout", "plan"]);
             }
             for flag in command.iter().filter(|word| word.starts_with("--")) {
                 let flag = flag.split('=').next().unwrap_or_default();

@@ -148,4 +148,5 @@ scenarios! {
     a_what_if_shows_the_difference: "what-if.yaml",
     explanations_name_the_reason: "explain.yaml",
     the_command_line_helps: "command-line.yaml",
+    a_rollout_is_planned_from_a_file: "rollout.yaml",
 }

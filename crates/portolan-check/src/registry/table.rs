@@ -196,4 +196,16 @@ checks! {
     OcmStatusLast "ocm-status-last" [] Required Rule Producer [Portolan] Stream "design 5"
         "status is written last"
         "When Placement.status is written, the objects it names exist with the clusters it counts.";
+    RolloutMandatoryFirst "rollout-mandatory-first" [] Required Rule Consumer [Portolan] Values "seed 002, design 5"
+        "mandatory groups first"
+        "No cluster outside mandatory groups is started before every mandatory cluster has succeeded.";
+    RolloutBudget "rollout-budget" [] Required Rule Consumer [Portolan] Values "seed 002, ocm#327"
+        "failure budget"
+        "Past the failure budget nothing is started: nowhere for a budget of the fleet, in no later group for one of a group.";
+    RolloutSlots "rollout-slots" [] Required Rule Consumer [Portolan] Values "seed 002"
+        "concurrency"
+        "No more clusters are started than may be under way at once.";
+    RolloutReachesAll "rollout-reaches-all" [] Required Rule Consumer [Portolan] Values "seed 002, design 5"
+        "nobody is skipped for good"
+        "A rollout at rest, with nothing offline and nothing failed, has reached every cluster.";
 }

@@ -5,6 +5,7 @@ mod numbers;
 mod ocm;
 mod pairs;
 mod registry;
+mod rollouts;
 mod states;
 mod streams;
 mod values;

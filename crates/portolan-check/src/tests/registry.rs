@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::{fixtures::*, ocm, pairs, states, streams, values};
+use super::{fixtures::*, ocm, pairs, rollouts, states, streams, values};
 use crate::{
     CheckId, MESSAGE_LIMIT, Report, Severity, State, labels,
     registry::{CHECKS, Level, Profile, find, of_profile},
@@ -15,6 +15,7 @@ fn every_check_has_a_negative_control() {
         pairs::controls(),
         streams::controls(),
         values::controls(),
+        rollouts::controls(),
     ];
     let controlled: BTreeSet<CheckId> = controls.iter().flatten().map(|control| control.check).collect();
     let listed: BTreeSet<CheckId> = CHECKS.iter().map(|check| check.id).collect();

@@ -83,6 +83,12 @@ where
         }
     }
 
+    /// Watches only objects that match a label selector.
+    pub fn labelled(mut self, selector: &str) -> Source<K> {
+        self.config = self.config.labels(selector);
+        self
+    }
+
     /// Does not take objects for deleted that go with their CustomResourceDefinition.
     pub fn guarded(mut self, client: Client) -> Source<K> {
         self.guard = Some(Guard::of::<K>(client));

@@ -14,6 +14,7 @@ mod profiles;
 mod publish;
 mod recorder;
 mod rolling;
+mod rollouts;
 mod scores;
 mod served;
 mod world;

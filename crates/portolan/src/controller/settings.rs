@@ -70,6 +70,16 @@ pub(crate) struct SettingsArgs {
     )]
     registration: Option<bool>,
 
+    /// Whether ManifestWorkReplicaSets are carried out; off where OCM's own controller does that
+    #[arg(
+        long,
+        env = "PORTOLAN_REPLICA_SETS",
+        hide_env_values = true,
+        value_enum,
+        default_value_t
+    )]
+    replica_sets: OutputArg,
+
     /// When decisions carry scores
     #[arg(
         long,
@@ -182,6 +192,7 @@ impl SettingsArgs {
             cluster_profiles: self.cluster_profiles.into(),
             profile_namespace: self.profile_namespace.clone(),
             registration: self.registration.unwrap_or(registration),
+            replica_sets: self.replica_sets.into(),
             publish_scores: match self.publish_scores {
                 PublishScoresArg::Always => PublishScores::Always,
                 PublishScoresArg::Sorted => PublishScores::Sorted,
@@ -268,6 +279,7 @@ mod tests {
         let settings = parse(&[
             "--inventory=clusterprofiles",
             "--slices=off",
+            "--replica-sets=off",
             "--profile-namespace=fleet",
             "--registration",
             "--longest-backoff=5s",
@@ -277,8 +289,8 @@ mod tests {
         .unwrap();
         assert_eq!(settings.inventory, Inventory::ClusterProfiles);
         assert_eq!(
-            (settings.ocm_decisions, settings.slices),
-            (Output::Auto, Output::Off)
+            (settings.ocm_decisions, settings.slices, settings.replica_sets),
+            (Output::Auto, Output::Off, Output::Off)
         );
         assert_eq!(settings.profile_namespace.as_deref(), Some("fleet"));
         assert_eq!((settings.registration, settings.only_handed_over), (true, false));

@@ -20,7 +20,9 @@ mod problem;
 mod source;
 mod tree;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use portolan_api::FieldError;
 
 use crate::progress::Progress;
 
@@ -42,6 +44,39 @@ pub(crate) fn read_over(
     notes: &mut Notes,
 ) -> Result<Manifests, Problems> {
     read_paths(paths, Some(there), notes)
+}
+
+/// Reads the one document of a file that is no manifest. `-` stands for standard input.
+pub(crate) fn read_document(path: &Path) -> Result<(Place, serde_json::Value), Problems> {
+    let mut problems = Problems::default();
+    let mut documents = Vec::new();
+    for source in source::find(&[path.to_owned()], &mut problems) {
+        match source.read() {
+            Ok(text) => documents.extend(document::parse(source.name(), &text)),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    let name = path.display().to_string();
+    match documents.len() {
+        _ if !problems.is_empty() => Err(problems),
+        1 => match documents.remove(0) {
+            Ok(document) => Ok((document.place, document.value)),
+            Err(problem) => Err(problem.into()),
+        },
+        count => {
+            let what = format!("there are {count} documents in it; accepted: one, in YAML or JSON");
+            Err(Problem::of_source(&name, what).into())
+        }
+    }
+}
+
+/// Everything that is wrong with the fields of such a document.
+pub(crate) fn refuse_document(place: &Place, errors: &[FieldError]) -> Problems {
+    let mut problems = Problems::default();
+    errors
+        .iter()
+        .for_each(|error| problems.push(Problem::of_field(place, "", error)));
+    problems
 }
 
 /// Reads what an API server gave. One unreadable object must not hide all others, so it is left out with a note.

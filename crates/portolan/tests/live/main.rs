@@ -4,6 +4,7 @@ mod controller;
 mod hub;
 mod process;
 mod reading;
+mod rollout;
 #[path = "../support/mod.rs"]
 mod support;
 mod up;

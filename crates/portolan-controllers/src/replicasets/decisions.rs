@@ -1,0 +1,127 @@
+//! OCM decisions, read group by group, and whether they can be believed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use portolan_api::cluster::{Placement, PlacementDecision};
+use portolan_api::labels::{SCHEDULER_NAME, ocm, portolan};
+use portolan_engine::layout::content_hash;
+use portolan_rollout::{GroupKey, Groups};
+
+/// One decision object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// `None` when the index is missing or no number.
+    pub(super) group: Option<GroupKey>,
+    pub(super) clusters: Vec<String>,
+    /// Whether labels and status belong together. They cannot change in one write.
+    pub(super) is_whole: bool,
+}
+
+impl Part {
+    pub(super) fn of(decision: &PlacementDecision) -> Part {
+        let metadata = &decision.metadata;
+        let label = |key: &str| metadata.labels.as_ref()?.get(key).map(String::as_str);
+        let annotation = |key: &str| metadata.annotations.as_ref()?.get(key).map(String::as_str);
+        let index = label(ocm::DECISION_GROUP_INDEX);
+        // The name is in full where the label had to be cut.
+        let name = annotation(portolan::DECISION_GROUP_NAME).or(label(ocm::DECISION_GROUP_NAME));
+        let entries = decision.status.iter().flat_map(|status| &status.decisions);
+        let clusters: Vec<String> = entries.map(|entry| entry.cluster_name.clone()).collect();
+        let hash = content_hash(index.unwrap_or_default(), clusters.iter().map(String::as_str));
+        Part {
+            group: index
+                .and_then(|index| index.parse().ok())
+                .filter(|index| *index >= 0)
+                .map(|index| GroupKey::new(name.unwrap_or_default(), index)),
+            // Another writer's object does not say, and is taken as it is.
+            is_whole: annotation(portolan::CONTENT).is_none_or(|said| said == hash),
+            clusters,
+        }
+    }
+}
+
+/// A placement, as far as a rollout looks at it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Chosen {
+    /// Names of its groups, also of those that have no cluster.
+    pub(super) names: Vec<String>,
+    /// How many clusters its status says, and in which objects. Nothing before anything was decided.
+    pub(super) told: Option<(usize, BTreeSet<String>)>,
+    /// Nobody schedules it: its decisions are written by hand, and no status tells of them.
+    pub(super) is_by_hand: bool,
+}
+
+impl Chosen {
+    pub(super) fn of(placement: &Placement) -> Chosen {
+        let strategy = placement.spec.decision_strategy.as_ref();
+        let groups = strategy.and_then(|strategy| strategy.group_strategy.as_ref());
+        let told = placement.status.as_ref().map(|status| {
+            let count = usize::try_from(status.number_of_selected_clusters).unwrap_or_default();
+            let names = status
+                .decision_groups
+                .iter()
+                .flat_map(|group| group.decisions.iter().cloned());
+            (count, names.collect::<BTreeSet<String>>())
+        });
+        let annotation = |key: &str| {
+            placement
+                .metadata
+                .annotations
+                .as_ref()?
+                .get(key)
+                .map(String::as_str)
+        };
+        Chosen {
+            is_by_hand: annotation(ocm::SCHEDULING_DISABLE) == Some("true")
+                && annotation(portolan::SCHEDULER) != Some(SCHEDULER_NAME),
+            names: groups
+                .iter()
+                .flat_map(|groups| &groups.decision_groups)
+                .map(|group| group.group_name.clone())
+                .collect(),
+            told: told.filter(|(_, names)| !names.is_empty()),
+        }
+    }
+}
+
+/// What a placement's decision says now.
+#[derive(Clone, Debug)]
+pub(super) enum Reading {
+    /// There is no such placement.
+    Missing,
+    /// It cannot be believed yet; in words, why.
+    Unsettled(String),
+    /// The groups.
+    Groups(Groups),
+}
+
+/// Reads the decision of a placement. Its objects are written one by one and the placement's status last, so that a
+/// decision is whole when the status tells of what there is. A group that is not there yet might be the one to wait for.
+pub(super) fn read(placement: Option<&Chosen>, parts: Option<&BTreeMap<String, Part>>) -> Reading {
+    let Some(chosen) = placement else {
+        return Reading::Missing;
+    };
+    let Some(parts) = parts.filter(|parts| !parts.is_empty()) else {
+        return Reading::Unsettled("nothing is decided yet".to_owned());
+    };
+    let mut groups = Groups::new();
+    for (name, part) in parts {
+        if !part.is_whole {
+            return Reading::Unsettled(format!("{name} is being rewritten"));
+        }
+        let Some(group) = &part.group else {
+            let label = ocm::DECISION_GROUP_INDEX;
+            return Reading::Unsettled(format!("{name} has no label {label} with a number"));
+        };
+        groups.add(group.clone(), part.clusters.iter().cloned());
+    }
+    chosen.names.iter().for_each(|name| groups.declare(name));
+    let is_told = match &chosen.told {
+        Some((count, names)) => *count == groups.cluster_count() && names.iter().eq(parts.keys()),
+        None => chosen.is_by_hand,
+    };
+    match is_told {
+        true => Reading::Groups(groups),
+        false => Reading::Unsettled("its status does not tell of the decisions that there are".to_owned()),
+    }
+}

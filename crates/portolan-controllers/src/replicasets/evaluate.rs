@@ -1,0 +1,378 @@
+//! What is to be done for one replica set, from what is known at one moment.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use portolan_api::work::Summary;
+use portolan_rollout::{Cluster, Existing, Groups, Input, Plan, Status, plan};
+use serde_json::json;
+
+use super::decisions::Reading;
+use super::message::{WorkKey, WorkWrite};
+use super::set::{Mistake, Reference, Set};
+use super::works::Work;
+
+/// How often a cluster may refuse its work before that counts as a failure of the rollout there.
+const REFUSALS: u32 = 3;
+
+/// A cluster whose work could not be written: its namespace is missing, or the server does not take it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Refusal {
+    pub(super) times: u32,
+    pub(super) first: Timestamp,
+    /// When it is tried again.
+    pub(super) until: Timestamp,
+}
+
+/// What is known at one moment.
+pub(super) struct View<'a> {
+    pub(super) set: &'a Set,
+    /// Every work of the replica set.
+    pub(super) works: &'a BTreeMap<WorkKey, Work>,
+    /// What the decision of a placement says.
+    pub(super) read: &'a dyn Fn(&str) -> Reading,
+    pub(super) offline: &'a BTreeSet<String>,
+    /// By cluster.
+    pub(super) refusals: &'a BTreeMap<String, Refusal>,
+    pub(super) now: Timestamp,
+}
+
+/// What is to be done, and what there is to tell.
+#[derive(Debug, Default)]
+pub(super) struct Verdict {
+    pub(super) works: Vec<WorkWrite>,
+    pub(super) tally: Tally,
+    /// When to look again although nothing happened.
+    pub(super) recheck: Option<Timestamp>,
+}
+
+/// How far the rollouts of a replica set are.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) mistake: Option<Mistake>,
+    pub(super) placements: Vec<PlacementTally>,
+    /// Placements that are not there.
+    pub(super) missing: Vec<String>,
+    /// Placements whose decision cannot be believed yet, and why.
+    pub(super) unsettled: Vec<(String, String)>,
+    /// Works that would be deleted, were it certain that nobody wants them.
+    pub(super) kept_on_doubt: usize,
+    /// Clusters that refuse their work.
+    pub(super) refused: Vec<String>,
+}
+
+/// How far the rollout to one placement is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PlacementTally {
+    pub(super) name: String,
+    pub(super) groups: usize,
+    pub(super) summary: Summary,
+    /// Clusters that succeeded and have soaked.
+    pub(super) done: usize,
+    pub(super) failed: usize,
+    pub(super) offline: usize,
+    pub(super) is_over_budget: bool,
+}
+
+/// Decides what is to be done.
+///
+/// A cluster that several placements select belongs to the first of them in the order of the references. Nothing is
+/// deleted while any of the decisions is in doubt.
+pub(super) fn evaluate(view: &View<'_>) -> Verdict {
+    let mut verdict = Verdict::default();
+    let references = match &view.set.references {
+        Ok(references) => references,
+        Err(mistake) => {
+            verdict.tally.mistake = Some(mistake.clone());
+            return verdict;
+        }
+    };
+    let mut in_doubt = false;
+    let mut mistakes = Vec::new();
+    let (primary, taken) = visit(view, references, |reference, found| {
+        let name = &reference.placement;
+        match found {
+            Ok(rollout) => match rollout.plan() {
+                Ok(plan) => rollout.carry_out(&plan, &mut verdict),
+                Err(errors) => mistakes.extend(errors),
+            },
+            Err(doubtful) => {
+                in_doubt = true;
+                match doubtful {
+                    Reading::Unsettled(why) => verdict.tally.unsettled.push((name.clone(), why)),
+                    _ => verdict.tally.missing.push(name.clone()),
+                }
+            }
+        }
+    });
+    if !mistakes.is_empty() {
+        return Verdict {
+            tally: Tally {
+                mistake: Some(Mistake::Strategy(mistakes)),
+                ..Tally::default()
+            },
+            ..Verdict::default()
+        };
+    }
+    let is_wanted = |key: &WorkKey| {
+        taken.contains(&key.cluster)
+            && primary
+                .get(key.cluster.as_str())
+                .is_none_or(|(primary, _)| *primary == key)
+    };
+    for (key, work) in view
+        .works
+        .iter()
+        .filter(|(key, work)| !work.is_leaving && !is_wanted(key))
+    {
+        if in_doubt {
+            verdict.tally.kept_on_doubt += 1;
+        } else {
+            verdict.works.push(WorkWrite::Delete {
+                key: key.clone(),
+                uid: work.uid.clone(),
+            });
+        }
+    }
+    verdict
+}
+
+/// The one work of each cluster that counts, by cluster.
+type Primaries<'a> = BTreeMap<&'a str, (&'a WorkKey, &'a Work)>;
+
+/// Goes through the placements in the order of the references, each with the clusters that none before it has. Tells the
+/// works that count, and the clusters that belong to any of them.
+pub(super) fn visit<'a>(
+    view: &View<'a>,
+    references: &[Reference],
+    mut each: impl FnMut(&Reference, Result<Rollout<'_>, Reading>),
+) -> (Primaries<'a>, BTreeSet<String>) {
+    let primary = primaries(view, references);
+    let mut taken: BTreeSet<String> = BTreeSet::new();
+    for reference in references {
+        match (view.read)(&reference.placement) {
+            Reading::Groups(groups) => {
+                let groups = groups.without(|cluster| taken.contains(cluster));
+                let rollout = Rollout {
+                    view,
+                    reference,
+                    groups: &groups,
+                    primary: &primary,
+                };
+                each(reference, Ok(rollout));
+                taken.extend(groups.clusters().map(str::to_owned));
+            }
+            doubtful => {
+                // What it has it keeps; no other placement takes it over on doubt.
+                let held = primary
+                    .iter()
+                    .filter(|(_, (_, work))| work.placement == reference.placement);
+                taken.extend(held.map(|(cluster, _)| (*cluster).to_owned()));
+                each(reference, Err(doubtful));
+            }
+        }
+    }
+    (primary, taken)
+}
+
+/// The one work of each cluster that counts, where there are several: that of the first placement, then by name.
+fn primaries<'a>(view: &View<'a>, references: &[Reference]) -> Primaries<'a> {
+    let rank = |work: &Work| {
+        let position = references
+            .iter()
+            .position(|reference| reference.placement == work.placement);
+        (work.is_leaving, position.unwrap_or(usize::MAX))
+    };
+    let mut primary: BTreeMap<&str, (&WorkKey, &Work)> = BTreeMap::new();
+    for (key, work) in view.works {
+        let best = primary.entry(&key.cluster).or_insert((key, work));
+        if rank(work) < rank(best.1) {
+            *best = (key, work);
+        }
+    }
+    primary
+}
+
+/// The rollout to one placement.
+pub(super) struct Rollout<'a> {
+    view: &'a View<'a>,
+    pub(super) reference: &'a Reference,
+    pub(super) groups: &'a Groups,
+    primary: &'a Primaries<'a>,
+}
+
+impl<'a> Rollout<'a> {
+    fn work(&self, cluster: &str) -> Option<(&'a WorkKey, &'a Work)> {
+        self.primary.get(cluster).copied()
+    }
+
+    pub(super) fn current(&self, cluster: &str) -> Option<&'a Work> {
+        let (_, work) = self.work(cluster)?;
+        (!work.is_leaving && self.view.set.is_current(work.content)).then_some(work)
+    }
+
+    fn refusal(&self, cluster: &str) -> Option<&Refusal> {
+        self.view
+            .refusals
+            .get(cluster)
+            .filter(|_| self.current(cluster).is_none())
+    }
+
+    pub(super) fn plan(&self) -> Result<Plan, Vec<portolan_api::FieldError>> {
+        let existing: Vec<Existing> = self
+            .groups
+            .clusters()
+            .filter_map(|cluster| self.existing(cluster))
+            .collect();
+        let input = Input {
+            groups: self.groups,
+            existing: &existing,
+            unreachable: self.view.offline,
+            now: self.view.now,
+        };
+        plan(&self.reference.strategy, &input)
+    }
+
+    /// A work with another template is none: the cluster waits for its turn.
+    fn existing(&self, cluster: &str) -> Option<Existing> {
+        if let Some(work) = self.current(cluster) {
+            return Some(Existing {
+                cluster_name: cluster.to_owned(),
+                group_key: work.group.clone(),
+                status: work.report.status,
+                last_transition_time: work.report.since,
+            });
+        }
+        let refusal = self
+            .refusal(cluster)
+            .filter(|refusal| refusal.times >= REFUSALS)?;
+        Some(Existing {
+            cluster_name: cluster.to_owned(),
+            group_key: None,
+            status: Status::Failed,
+            last_transition_time: Some(refusal.first),
+        })
+    }
+
+    fn carry_out(&self, plan: &Plan, verdict: &mut Verdict) {
+        if !self.view.set.is_paused() && !self.view.set.is_aborted() {
+            let refused = plan.clusters_time_out.iter();
+            for cluster in plan.clusters_to_rollout.iter().chain(refused) {
+                self.start(cluster, verdict);
+            }
+        }
+        for cluster in self.groups.clusters() {
+            self.label(cluster, verdict);
+        }
+        if let Some(after) = plan.recheck_after {
+            let at = SignedDuration::try_from(after)
+                .ok()
+                .and_then(|after| self.view.now.checked_add(after).ok());
+            verdict.recheck = earliest(verdict.recheck, at);
+        }
+        verdict.tally.placements.push(self.tally(plan));
+        let refused = self
+            .groups
+            .clusters()
+            .filter(|cluster| self.refusal(cluster).is_some());
+        verdict.tally.refused.extend(refused.map(str::to_owned));
+    }
+
+    /// Gives a cluster the template, unless it has it, is still losing an older work, or has just refused it.
+    fn start(&self, cluster: &Cluster, verdict: &mut Verdict) {
+        let name = cluster.cluster_name.as_str();
+        if self.current(name).is_some() {
+            return;
+        }
+        if let Some(refusal) = self.refusal(name)
+            && refusal.until > self.view.now
+        {
+            verdict.recheck = earliest(verdict.recheck, Some(refusal.until));
+            return;
+        }
+        let since = self.view.now.to_string();
+        let (set, placement) = (self.view.set, &self.reference.placement);
+        match self.work(name) {
+            Some((_, work)) if work.is_leaving => {}
+            Some((key, work)) => verdict.works.push(WorkWrite::Replace {
+                version: work.version.clone(),
+                work: Arc::new(set.work(name, Some(&key.name), placement, &cluster.group_key, since)),
+            }),
+            None => {
+                let work = set.work(name, None, placement, &cluster.group_key, since);
+                verdict.works.push(WorkWrite::Create(Arc::new(work)));
+            }
+        }
+    }
+
+    /// Puts labels right. They are no part of the template and wait for nobody.
+    fn label(&self, cluster: &str, verdict: &mut Verdict) {
+        let Some((key, work)) = self.work(cluster).filter(|(_, work)| !work.is_leaving) else {
+            return;
+        };
+        let wanted = self.view.set.labels(&self.reference.placement);
+        if wanted
+            .iter()
+            .any(|(key, value)| work.labels.get(key) != Some(value))
+            && !verdict.works.iter().any(|write| write.key() == *key)
+        {
+            verdict.works.push(WorkWrite::Labels {
+                key: key.clone(),
+                version: work.version.clone(),
+                labels: json!(wanted),
+            });
+        }
+    }
+
+    fn tally(&self, plan: &Plan) -> PlacementTally {
+        let mut tally = PlacementTally {
+            name: self.reference.placement.clone(),
+            groups: self
+                .groups
+                .iter()
+                .filter(|(_, members)| !members.is_empty())
+                .count(),
+            offline: plan.clusters_skipped.len(),
+            is_over_budget: plan.max_failure_breach,
+            ..PlacementTally::default()
+        };
+        let soaking: BTreeSet<&str> = plan
+            .clusters_to_rollout
+            .iter()
+            .filter(|cluster| cluster.status == Status::Succeeded)
+            .map(|cluster| cluster.cluster_name.as_str())
+            .collect();
+        let timed_out: BTreeSet<&str> = plan
+            .clusters_time_out
+            .iter()
+            .map(|cluster| cluster.cluster_name.as_str())
+            .collect();
+        let summary = &mut tally.summary;
+        for cluster in self.groups.clusters() {
+            summary.desired_total += 1;
+            summary.total += i32::from(self.work(cluster).is_some_and(|(_, work)| !work.is_leaving));
+            let Some(work) = self.current(cluster) else {
+                tally.failed += usize::from(
+                    self.refusal(cluster)
+                        .is_some_and(|refusal| refusal.times >= REFUSALS),
+                );
+                continue;
+            };
+            let report = &work.report;
+            summary.updated += 1;
+            summary.applied += i32::from(report.is_applied);
+            summary.available += i32::from(report.is_available);
+            summary.degraded += i32::from(report.is_degraded);
+            summary.progressing += i32::from(matches!(report.status, Status::ToApply | Status::Progressing));
+            let is_failed = report.status == Status::Failed || timed_out.contains(cluster);
+            tally.failed += usize::from(is_failed);
+            tally.done += usize::from(report.status == Status::Succeeded && !soaking.contains(cluster));
+        }
+        tally
+    }
+}
+
+fn earliest(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
+    [one, other].into_iter().flatten().min()
+}

@@ -1,0 +1,98 @@
+//! ManifestWorkReplicaSets: one ManifestWork on every cluster that the placements select, rolled out step by step.
+//!
+//! Which clusters are next is `portolan-rollout`'s to say; here it is read what there is, and written what follows.
+//!
+//! * **A work is current** when its spec is the template. A work with another spec is not there as far as the rollout is
+//!   concerned: its cluster waits for its turn and the work stays what it is until then.
+//! * **Success counts for the generation that was applied** and no other. `Progressing` says it where something
+//!   produces that condition; otherwise `Available` does. Soak times and deadlines never begin before the cluster was
+//!   given the template, which the work's annotation `portolan.dev/rollout-since` tells.
+//! * **Several placements**: a cluster that more than one of them selects belongs to the first in the order of the
+//!   references, and is counted there.
+//! * **Clusters that left** lose their works, whatever template those carry. Not on doubt: while a placement is missing, a
+//!   decision is being rewritten, or the placement's status tells of other decisions than there are, works stay, and
+//!   the conditions say so.
+//! * **Labels** of the replica set are put on its works at once; they are no part of the template.
+//! * **Pause and abort**: with the annotation `portolan.dev/rollout-paused: "true"` no cluster is started. With
+//!   `portolan.dev/rollout-aborted` of `true`, or the replica set's generation, this template goes no further; what has
+//!   it keeps it, and a new template rolls out again.
+//! * **A mistake** in template or strategy is a condition; all works stay as they are.
+//! * A cluster that has no namespace, or whose server refuses the work, counts as failed after a few attempts, and is
+//!   tried again.
+
+mod decisions;
+mod evaluate;
+mod message;
+pub mod overview;
+mod set;
+mod state;
+mod status;
+#[cfg(test)]
+mod tests;
+mod works;
+mod write;
+
+use kube::Client;
+use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
+use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
+use portolan_engine::fleet::Inventory;
+use tokio::sync::mpsc;
+
+use crate::settings::Settings;
+use crate::upkeep::{self, Pace};
+use crate::watch::Feed;
+
+use message::Input;
+use state::State;
+
+/// Messages between the watches and the state. Small, because a message may hold a whole object.
+const CHANNEL: usize = 256;
+
+/// Carries ManifestWorkReplicaSets out.
+pub(crate) struct ReplicaSets {
+    client: Client,
+    state: State,
+    inputs: mpsc::Receiver<Input>,
+    pace: Pace,
+}
+
+/// What [`ReplicaSets`] wants to hear. It ends when all of them are dropped.
+pub(crate) struct Feeds {
+    pub(crate) sets: Feed<ManifestWorkReplicaSet>,
+    pub(crate) works: Feed<ManifestWork>,
+    pub(crate) placements: Feed<Placement>,
+    pub(crate) decisions: Feed<PlacementDecision>,
+    /// Only where clusters are ManagedClusters.
+    pub(crate) clusters: Option<Feed<ManagedCluster>>,
+}
+
+impl ReplicaSets {
+    /// Replica sets through `client`.
+    pub(crate) fn new(client: Client, settings: &Settings, pace: Pace) -> (ReplicaSets, Feeds) {
+        let (sender, inputs) = mpsc::channel(CHANNEL);
+        let hears_clusters = settings.inventory == Inventory::ManagedClusters;
+        let feeds = Feeds {
+            sets: Feed::new(sender.clone(), Input::Set),
+            works: Feed::new(sender.clone(), Input::Work),
+            placements: Feed::new(sender.clone(), Input::Placement),
+            decisions: Feed::new(sender.clone(), Input::Decision),
+            clusters: hears_clusters.then(|| Feed::new(sender, Input::Cluster)),
+        };
+        let sets = ReplicaSets {
+            client,
+            state: State::new(settings.longest_backoff, hears_clusters),
+            inputs,
+            pace,
+        };
+        (sets, feeds)
+    }
+
+    /// Runs until the feeds are dropped.
+    pub(crate) async fn run(self) {
+        let (client, pace) = (self.client, self.pace.clone());
+        upkeep::keep(self.state, self.inputs, self.pace, move |job| {
+            write::carry_out(client.clone(), pace.clone(), job)
+        })
+        .await;
+    }
+}

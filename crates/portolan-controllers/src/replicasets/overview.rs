@@ -1,0 +1,312 @@
+//! How far the rollouts of one replica set are, for people: read and judged as the controller does it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use portolan_api::FieldError;
+use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
+use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
+use portolan_rollout::{Kind, Plan, Status};
+use serde::Serialize;
+use std::sync::Arc;
+
+use super::decisions::Reading;
+use super::evaluate::{Rollout, View, visit};
+use super::message::{Input, SetKey};
+use super::set::{Mistake, Set};
+use super::state::State;
+use crate::upkeep::Keeper;
+use crate::watch::Delta;
+
+/// A replica set and everything that its rollouts depend on.
+#[derive(Clone, Debug)]
+pub struct Objects {
+    /// The replica set.
+    pub set: ManifestWorkReplicaSet,
+    /// Its works; others are passed over.
+    pub works: Vec<ManifestWork>,
+    /// Placements of its namespace.
+    pub placements: Vec<Placement>,
+    /// OCM decisions of its namespace.
+    pub decisions: Vec<PlacementDecision>,
+    /// Clusters, for whether they can be reached.
+    pub clusters: Vec<ManagedCluster>,
+}
+
+/// How far the rollouts of a replica set are.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Overview {
+    /// Namespace of the replica set.
+    pub namespace: String,
+    /// Name of the replica set.
+    pub name: String,
+    /// Whether nothing is started because somebody said so.
+    pub paused: bool,
+    /// Whether this template goes no further because somebody said so.
+    pub aborted: bool,
+    /// Clusters that the placements select.
+    pub clusters: usize,
+    /// Those of them that are done.
+    pub done: usize,
+    /// What is wrong with the replica set, in words.
+    pub mistakes: Vec<String>,
+    /// Each placement in the order of the references.
+    pub placements: Vec<PlacementOverview>,
+}
+
+impl Overview {
+    /// Whether every cluster is done.
+    pub fn is_complete(&self) -> bool {
+        let is_known = |placement: &PlacementOverview| placement.problem.is_none();
+        self.mistakes.is_empty() && self.done == self.clusters && self.placements.iter().all(is_known)
+    }
+}
+
+/// How far the rollout to one placement is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlacementOverview {
+    /// Name of the placement.
+    pub name: String,
+    /// Type of the strategy.
+    pub strategy: &'static str,
+    /// Why its decision cannot be followed.
+    pub problem: Option<String>,
+    /// Its groups in order.
+    pub groups: Vec<GroupOverview>,
+    /// Clusters that are to get the template now.
+    pub starting: Vec<String>,
+    /// Clusters whose success has to last longer.
+    pub soaking: Vec<ClusterOverview>,
+    /// Clusters that failed or ran out of time.
+    pub failures: Vec<ClusterOverview>,
+    /// Clusters that are offline and caught up later.
+    pub offline: Vec<String>,
+    /// More failed than may; nothing new is started.
+    pub max_failure_breach: bool,
+    /// Seconds that are left, judged by the clusters that are done. Nothing before there is one, or while it stands.
+    pub estimate: Option<u64>,
+}
+
+/// One group of a placement, in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GroupOverview {
+    /// Name of the group.
+    pub group_name: String,
+    /// Position of the group.
+    pub group_index: i32,
+    /// Whether it has to succeed before any other is started.
+    pub mandatory: bool,
+    /// Its clusters.
+    pub clusters: usize,
+    /// Succeeded, and long enough ago.
+    pub done: usize,
+    /// Succeeded, and not long enough ago.
+    pub soaking: usize,
+    /// On their way.
+    pub in_progress: usize,
+    /// Failed or out of time.
+    pub failed: usize,
+    /// Offline and not done.
+    pub offline: usize,
+    /// Waiting for their turn.
+    pub waiting: usize,
+}
+
+/// One cluster that there is something to say about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterOverview {
+    /// Its name.
+    pub cluster: String,
+    /// Its state.
+    pub status: Status,
+    /// Since when.
+    pub since: Option<Timestamp>,
+    /// When its soak time or deadline ends.
+    pub until: Option<Timestamp>,
+}
+
+/// Looks at a replica set as the controller would.
+pub fn overview(objects: Objects, now: Timestamp) -> Overview {
+    let namespace = objects.set.metadata.namespace.clone().unwrap_or_default();
+    let name = objects.set.metadata.name.clone().unwrap_or_default();
+    let key = SetKey::new(&namespace, &name);
+    let mut state = State::new(Duration::ZERO, true);
+    let Objects {
+        set,
+        works,
+        placements,
+        decisions,
+        clusters,
+    } = objects;
+    state.handle(Input::Set(Delta::Applied(Arc::new(set))));
+    works
+        .into_iter()
+        .for_each(|work| state.handle(Input::Work(Delta::Applied(Arc::new(work)))));
+    placements
+        .into_iter()
+        .for_each(|object| state.handle(Input::Placement(Delta::Applied(Arc::new(object)))));
+    decisions
+        .into_iter()
+        .for_each(|object| state.handle(Input::Decision(Delta::Applied(Arc::new(object)))));
+    clusters
+        .into_iter()
+        .for_each(|object| state.handle(Input::Cluster(Delta::Applied(Arc::new(object)))));
+    let mut overview = Overview {
+        namespace,
+        name,
+        paused: false,
+        aborted: false,
+        clusters: 0,
+        done: 0,
+        mistakes: Vec::new(),
+        placements: Vec::new(),
+    };
+    state.look_at(&key, now, |view| fill(&mut overview, view));
+    overview
+}
+
+fn fill(overview: &mut Overview, view: &View<'_>) {
+    let set = view.set;
+    (overview.paused, overview.aborted) = (set.is_paused(), set.is_aborted());
+    let references = match &set.references {
+        Ok(references) => references,
+        Err(mistake) => {
+            overview.mistakes = words(mistake);
+            return;
+        }
+    };
+    visit(view, references, |reference, found| {
+        let strategy = match reference.strategy.kind {
+            Kind::All => "All",
+            Kind::Progressive { .. } => "Progressive",
+            Kind::ProgressivePerGroup { .. } => "ProgressivePerGroup",
+        };
+        let mut placement = PlacementOverview {
+            name: reference.placement.clone(),
+            strategy,
+            ..PlacementOverview::default()
+        };
+        match found {
+            Ok(rollout) => match rollout.plan() {
+                Ok(plan) => describe(&mut placement, &rollout, &plan, set),
+                Err(errors) => overview.mistakes.extend(errors.iter().map(FieldError::to_string)),
+            },
+            Err(Reading::Unsettled(why)) => placement.problem = Some(why),
+            Err(_) => placement.problem = Some("there is no such Placement in this namespace".to_owned()),
+        }
+        overview.clusters += placement.groups.iter().map(|group| group.clusters).sum::<usize>();
+        overview.done += placement.groups.iter().map(|group| group.done).sum::<usize>();
+        overview.placements.push(placement);
+    });
+}
+
+fn words(mistake: &Mistake) -> Vec<String> {
+    match mistake {
+        Mistake::OwnerLabel(label) => vec![format!("the owner label {label:?} is no label value")],
+        Mistake::Template(errors) | Mistake::Strategy(errors) => {
+            errors.iter().map(FieldError::to_string).collect()
+        }
+    }
+}
+
+fn describe(placement: &mut PlacementOverview, rollout: &Rollout<'_>, plan: &Plan, set: &Set) {
+    let offline: BTreeSet<&str> = plan.clusters_skipped.iter().map(String::as_str).collect();
+    let soaking: BTreeSet<&str> = plan
+        .clusters_to_rollout
+        .iter()
+        .filter(|cluster| cluster.status == Status::Succeeded)
+        .map(|cluster| cluster.cluster_name.as_str())
+        .collect();
+    let timed_out: BTreeSet<&str> = plan
+        .clusters_time_out
+        .iter()
+        .map(|cluster| cluster.cluster_name.as_str())
+        .collect();
+    let mut took = Vec::new();
+    for (key, members) in rollout.groups.iter() {
+        let mut group = GroupOverview {
+            group_name: key.group_name.clone(),
+            group_index: key.group_index,
+            mandatory: rollout.reference.strategy.is_mandatory(key),
+            clusters: members.len(),
+            ..GroupOverview::default()
+        };
+        for name in members.iter().map(String::as_str) {
+            let report = rollout.current(name).map(|work| work.report);
+            let count = match report.map(|report| report.status) {
+                _ if offline.contains(name) => &mut group.offline,
+                _ if timed_out.contains(name) => &mut group.failed,
+                None => &mut group.waiting,
+                Some(Status::Succeeded) if soaking.contains(name) => &mut group.soaking,
+                Some(Status::Succeeded) => {
+                    let times = report.and_then(|report| report.since.zip(report.given));
+                    took.extend(times.map(|(since, given)| since.duration_since(given).as_secs().max(0)));
+                    &mut group.done
+                }
+                Some(Status::Failed | Status::TimeOut) => &mut group.failed,
+                Some(_) => &mut group.in_progress,
+            };
+            *count += 1;
+        }
+        placement.groups.push(group);
+    }
+    let shown = |cluster: &portolan_rollout::Cluster| ClusterOverview {
+        cluster: cluster.cluster_name.clone(),
+        status: cluster.status,
+        since: cluster.last_transition_time,
+        until: cluster.recheck_time,
+    };
+    for cluster in &plan.clusters_to_rollout {
+        match cluster.status {
+            Status::Succeeded => placement.soaking.push(shown(cluster)),
+            Status::Failed => placement.failures.push(shown(cluster)),
+            Status::ToApply if rollout.current(&cluster.cluster_name).is_none() => {
+                placement.starting.push(cluster.cluster_name.clone());
+            }
+            _ => {}
+        }
+    }
+    placement
+        .failures
+        .extend(plan.clusters_time_out.iter().map(shown));
+    placement.offline.clone_from(&plan.clusters_skipped);
+    placement.max_failure_breach = plan.max_failure_breach;
+    if !plan.max_failure_breach && !set.is_paused() && !set.is_aborted() {
+        placement.estimate = estimate(placement, rollout, took);
+    }
+}
+
+/// Steps that are left, each as long as half of the clusters that are done took at most, and the soak time.
+fn estimate(placement: &PlacementOverview, rollout: &Rollout<'_>, mut took: Vec<i64>) -> Option<u64> {
+    took.sort_unstable();
+    let typical = u64::try_from(*took.get(took.len() / 2)?).ok()?;
+    let left = |group: &GroupOverview| group.soaking + group.in_progress + group.waiting;
+    let open: Vec<&GroupOverview> = placement.groups.iter().filter(|group| left(group) > 0).collect();
+    let strategy = &rollout.reference.strategy;
+    let steps = match &strategy.kind {
+        Kind::All => usize::from(!open.is_empty()),
+        Kind::ProgressivePerGroup { .. } => open.len(),
+        Kind::Progressive { max_concurrency, .. } => {
+            let outside: Vec<&GroupOverview> =
+                placement.groups.iter().filter(|group| !group.mandatory).collect();
+            let total: usize = outside.iter().map(|group| group.clusters).sum();
+            let slots = max_concurrency.map_or(total, |amount| amount.slots(total)).max(1);
+            let mandatory = open.iter().filter(|group| group.mandatory).count();
+            mandatory + outside.into_iter().map(left).sum::<usize>().div_ceil(slots)
+        }
+    };
+    let soak = match strategy.kind {
+        Kind::All => 0,
+        _ => strategy.soak.as_secs(),
+    };
+    Some(
+        u64::try_from(steps)
+            .ok()?
+            .saturating_mul(typical.saturating_add(soak)),
+    )
+}

@@ -1,0 +1,206 @@
+//! A replica set, checked once when it is heard of.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use portolan_api::labels::{ocm, portolan};
+use portolan_api::structural::is_label_value;
+use portolan_api::work::{CascadeDeletionPolicy, ManifestWork, ManifestWorkReplicaSet, ManifestWorkSpec};
+use portolan_api::{FieldError, semantic};
+use portolan_rollout::{GroupKey, Strategy};
+use serde_json::Value;
+
+use super::message::SetKey;
+use crate::upkeep::Version;
+
+/// What a content hashes to. Only compared inside one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fingerprint(u64);
+
+impl Fingerprint {
+    /// Of a spec, whatever a server adds to the objects in it: a `creationTimestamp` of null.
+    pub(super) fn of(spec: &ManifestWorkSpec) -> Fingerprint {
+        let mut spec = serde_json::to_value(spec).unwrap_or_default();
+        if let Some(Value::Array(manifests)) = spec.pointer_mut("/workload/manifests") {
+            manifests.iter_mut().for_each(without_creation_time);
+        }
+        let mut hasher = DefaultHasher::new();
+        spec.to_string().hash(&mut hasher);
+        Fingerprint(hasher.finish())
+    }
+}
+
+fn without_creation_time(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if fields.get("creationTimestamp").is_some_and(Value::is_null) {
+                fields.remove("creationTimestamp");
+            }
+            fields.values_mut().for_each(without_creation_time);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_creation_time),
+        _ => {}
+    }
+}
+
+/// Why a replica set cannot be rolled out as it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Mistake {
+    /// The label that would name it on its works is no label.
+    OwnerLabel(String),
+    /// The template is no work.
+    Template(Vec<FieldError>),
+    /// A strategy cannot be read.
+    Strategy(Vec<FieldError>),
+}
+
+/// One placement of a replica set and how to roll out to it.
+#[derive(Clone, Debug)]
+pub(super) struct Reference {
+    pub(super) placement: String,
+    pub(super) strategy: Strategy,
+}
+
+/// A replica set as last heard of.
+#[derive(Debug)]
+pub(super) struct Set {
+    pub(super) object: Arc<ManifestWorkReplicaSet>,
+    pub(super) version: Version,
+    pub(super) template: Fingerprint,
+    pub(super) references: Result<Vec<Reference>, Mistake>,
+    /// What a server made of the template when it was written. Where that differs from the template itself, the
+    /// difference is the server's and not somebody's edit.
+    pub(super) accepted: Option<Fingerprint>,
+}
+
+impl Set {
+    pub(super) fn new(object: Arc<ManifestWorkReplicaSet>, before: Option<&Set>) -> Set {
+        let template = Fingerprint::of(&object.spec.manifest_work_template);
+        Set {
+            version: Version::of(&object.metadata),
+            template,
+            references: references(&object),
+            accepted: before
+                .filter(|before| before.template == template)
+                .and_then(|before| before.accepted),
+            object,
+        }
+    }
+
+    pub(super) fn key(&self) -> SetKey {
+        SetKey::new(
+            self.object.metadata.namespace.as_deref().unwrap_or_default(),
+            self.object.metadata.name.as_deref().unwrap_or_default(),
+        )
+    }
+
+    pub(super) fn is_leaving(&self) -> bool {
+        self.object.metadata.deletion_timestamp.is_some()
+    }
+
+    pub(super) fn finalizers(&self) -> &[String] {
+        self.object.metadata.finalizers.as_deref().unwrap_or_default()
+    }
+
+    pub(super) fn waits_for_works(&self) -> bool {
+        self.object.spec.cascade_deletion_policy == Some(CascadeDeletionPolicy::Foreground)
+    }
+
+    /// Whether a work with this content has the template.
+    pub(super) fn is_current(&self, content: Fingerprint) -> bool {
+        content == self.template || Some(content) == self.accepted
+    }
+
+    fn annotation(&self, key: &str) -> Option<&str> {
+        self.object
+            .metadata
+            .annotations
+            .as_ref()?
+            .get(key)
+            .map(String::as_str)
+    }
+
+    pub(super) fn is_paused(&self) -> bool {
+        self.annotation(portolan::ROLLOUT_PAUSED) == Some("true")
+    }
+
+    /// Whether this template goes no further. A number is the generation that was aborted: a new one rolls out again.
+    pub(super) fn is_aborted(&self) -> bool {
+        match self.annotation(portolan::ROLLOUT_ABORTED) {
+            Some("true") => true,
+            Some(generation) => generation.parse::<i64>().ok() == self.object.metadata.generation,
+            None => false,
+        }
+    }
+
+    /// The labels of a work for a placement: those of the replica set, and whose it is.
+    pub(super) fn labels(&self, placement: &str) -> BTreeMap<String, String> {
+        let mut labels = self.object.metadata.labels.clone().unwrap_or_default();
+        labels.insert(ocm::REPLICA_SET.to_owned(), self.key().label());
+        labels.insert(ocm::REPLICA_SET_PLACEMENT.to_owned(), placement.to_owned());
+        labels
+    }
+
+    /// The work for a cluster, as of now.
+    pub(super) fn work(
+        &self,
+        cluster: &str,
+        name: Option<&str>,
+        placement: &str,
+        group: &GroupKey,
+        since: String,
+    ) -> ManifestWork {
+        // A name of its own makes a creation whose answer was lost fail when it is repeated, instead of adding a second.
+        let default = self.key().label();
+        let mut work = ManifestWork::new(
+            name.unwrap_or(&default),
+            self.object.spec.manifest_work_template.clone(),
+        );
+        work.metadata.namespace = Some(cluster.to_owned());
+        work.metadata.labels = Some(self.labels(placement));
+        let group = format!("{}/{}", group.group_index, group.group_name);
+        work.metadata.annotations = Some(BTreeMap::from([
+            (portolan::ROLLOUT_GROUP.to_owned(), group),
+            (portolan::ROLLOUT_SINCE.to_owned(), since),
+        ]));
+        work
+    }
+}
+
+fn references(object: &ManifestWorkReplicaSet) -> Result<Vec<Reference>, Mistake> {
+    let key = SetKey::new(
+        object.metadata.namespace.as_deref().unwrap_or_default(),
+        object.metadata.name.as_deref().unwrap_or_default(),
+    );
+    let label = key.label();
+    if !is_label_value(&label) {
+        return Err(Mistake::OwnerLabel(label));
+    }
+    let whole = serde_json::to_value(object).unwrap_or_default();
+    let template: Vec<FieldError> = semantic::errors(&whole)
+        .into_iter()
+        .filter(|error| error.path.starts_with("spec.manifestWorkTemplate"))
+        .collect();
+    if !template.is_empty() {
+        return Err(Mistake::Template(template));
+    }
+    let mut references = Vec::new();
+    let mut errors = Vec::new();
+    for (position, reference) in object.spec.placement_refs.iter().enumerate() {
+        let path = format!("spec.placementRefs[{position}].rolloutStrategy");
+        let strategy = reference.rollout_strategy.clone().unwrap_or_default();
+        match Strategy::new(&strategy, &path) {
+            Ok(strategy) => references.push(Reference {
+                placement: reference.name.clone(),
+                strategy,
+            }),
+            Err(found) => errors.extend(found),
+        }
+    }
+    if errors.is_empty() {
+        Ok(references)
+    } else {
+        Err(Mistake::Strategy(errors))
+    }
+}

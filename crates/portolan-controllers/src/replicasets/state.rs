@@ -1,0 +1,508 @@
+//! What is known of replica sets and everything they depend on, and what is to be written because of it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
+use portolan_api::labels::{conditions, ocm, portolan};
+use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
+
+use super::decisions::{Chosen, Part, Reading, read};
+use super::evaluate::{Refusal, View, evaluate};
+use super::message::{Ending, Input, Job, SetKey, SetWrite, WorkKey, WorkWrite};
+use super::set::Set;
+use super::status;
+use super::works::Work;
+use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Queue, backoff};
+use crate::watch::{Delta, Key};
+
+/// How long only figures of a status wait, so that a thousand works do not cost a thousand writes.
+const STATUS_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+/// How long a decision may be unsettled before the status says so: being rewritten is no news.
+const UNSETTLED_PAUSE: SignedDuration = SignedDuration::from_secs(10);
+
+/// Replica sets, their works, placements, decisions, and which clusters are offline.
+#[derive(Debug)]
+pub(crate) struct State {
+    known: Known,
+    sets: BTreeMap<SetKey, Set>,
+    works: BTreeMap<SetKey, BTreeMap<WorkKey, Work>>,
+    /// Whose a work is: a deletion names the work alone.
+    owners: HashMap<WorkKey, SetKey>,
+    placements: HashMap<(String, String), Chosen>,
+    decisions: HashMap<(String, String), BTreeMap<String, Part>>,
+    /// Which placement a decision object was of.
+    decided_for: HashMap<(String, String), String>,
+    offline: BTreeSet<String>,
+    refusals: BTreeMap<SetKey, BTreeMap<String, Refusal>>,
+    /// When the status of a replica set was last written.
+    told: BTreeMap<SetKey, Timestamp>,
+    /// Since when a decision of a replica set is unsettled.
+    unsettled: BTreeMap<SetKey, Timestamp>,
+    queue: Queue<SetKey>,
+    longest_backoff: Duration,
+}
+
+#[derive(Debug)]
+struct Known {
+    sets: Knowledge,
+    works: Knowledge,
+    placements: Knowledge,
+    decisions: Knowledge,
+    clusters: Knowledge,
+}
+
+impl Known {
+    /// Whether works can be told from works that are not known yet.
+    fn works(&self) -> bool {
+        self.sets.is_complete() && self.works.is_complete()
+    }
+
+    /// Whether decisions can be followed. A hub without ManagedClusters has none that is offline.
+    fn decisions(&self) -> bool {
+        self.placements.is_complete() && self.decisions.is_complete() && self.clusters != Knowledge::Partial
+    }
+}
+
+impl State {
+    /// `hears_clusters` says whether ManagedClusters will be heard of.
+    pub(crate) fn new(longest_backoff: Duration, hears_clusters: bool) -> State {
+        State {
+            known: Known {
+                sets: Knowledge::Partial,
+                works: Knowledge::Partial,
+                placements: Knowledge::Partial,
+                decisions: Knowledge::Partial,
+                clusters: if hears_clusters {
+                    Knowledge::Partial
+                } else {
+                    Knowledge::Unserved
+                },
+            },
+            sets: BTreeMap::new(),
+            works: BTreeMap::new(),
+            owners: HashMap::new(),
+            placements: HashMap::new(),
+            decisions: HashMap::new(),
+            decided_for: HashMap::new(),
+            offline: BTreeSet::new(),
+            refusals: BTreeMap::new(),
+            told: BTreeMap::new(),
+            unsettled: BTreeMap::new(),
+            queue: Queue::new(longest_backoff),
+            longest_backoff,
+        }
+    }
+
+    fn set_applied(&mut self, object: Arc<ManifestWorkReplicaSet>) {
+        let key = SetKey::new(namespace_of(&object.metadata), name_of(&object.metadata));
+        let before = self.sets.get(&key);
+        let set = Set::new(object, before);
+        if before.is_some_and(|before| set.version.is_before(&before.version)) {
+            return;
+        }
+        self.sets.insert(key.clone(), set);
+        self.queue.touch(key);
+    }
+
+    fn set_gone(&mut self, key: SetKey) {
+        self.sets.remove(&key);
+        self.refusals.remove(&key);
+        self.told.remove(&key);
+        self.unsettled.remove(&key);
+        self.queue.gone(key);
+    }
+
+    fn work_applied(&mut self, object: &ManifestWork) {
+        let key = WorkKey {
+            cluster: namespace_of(&object.metadata).to_owned(),
+            name: name_of(&object.metadata).to_owned(),
+        };
+        let label = object
+            .metadata
+            .labels
+            .as_ref()
+            .and_then(|labels| labels.get(ocm::REPLICA_SET));
+        let owner = label.and_then(|label| SetKey::of_label(label));
+        if self.owners.get(&key) != owner.as_ref() {
+            self.work_gone(&key);
+        }
+        let Some(owner) = owner else { return };
+        let work = Work::of(object);
+        let works = self.works.entry(owner.clone()).or_default();
+        if works
+            .get(&key)
+            .is_some_and(|before| before.uid == work.uid && work.version.is_before(&before.version))
+        {
+            return;
+        }
+        works.insert(key.clone(), work);
+        self.owners.insert(key, owner.clone());
+        self.queue.touch(owner);
+    }
+
+    fn work_gone(&mut self, key: &WorkKey) {
+        let Some(owner) = self.owners.remove(key) else {
+            return;
+        };
+        if let Some(works) = self.works.get_mut(&owner) {
+            works.remove(key);
+            if works.is_empty() {
+                self.works.remove(&owner);
+            }
+        }
+        self.queue.touch(owner);
+    }
+
+    fn placement_applied(&mut self, object: &Placement) {
+        let key = (
+            namespace_of(&object.metadata).to_owned(),
+            name_of(&object.metadata).to_owned(),
+        );
+        let chosen = Chosen::of(object);
+        if self.placements.get(&key) != Some(&chosen) {
+            self.touch_referring(&key.0, &key.1);
+            self.placements.insert(key, chosen);
+        }
+    }
+
+    fn decision_applied(&mut self, object: &PlacementDecision) {
+        let (namespace, name) = (namespace_of(&object.metadata), name_of(&object.metadata));
+        let id = (namespace.to_owned(), name.to_owned());
+        let annotations = object.metadata.annotations.as_ref();
+        let full = annotations.and_then(|annotations| annotations.get(portolan::PLACEMENT_NAME));
+        let label = object
+            .metadata
+            .labels
+            .as_ref()
+            .and_then(|labels| labels.get(ocm::PLACEMENT));
+        let placement = full.or(label).cloned().unwrap_or_default();
+        if self.decided_for.get(&id) != Some(&placement) {
+            self.decision_gone(&id);
+        }
+        let part = Part::of(object);
+        let parts = self
+            .decisions
+            .entry((id.0.clone(), placement.clone()))
+            .or_default();
+        if parts.get(name) != Some(&part) {
+            parts.insert(id.1.clone(), part);
+            self.touch_referring(namespace, &placement);
+        }
+        self.decided_for.insert(id, placement);
+    }
+
+    fn decision_gone(&mut self, id: &(String, String)) {
+        let Some(placement) = self.decided_for.remove(id) else {
+            return;
+        };
+        let key = (id.0.clone(), placement);
+        if let Some(parts) = self.decisions.get_mut(&key) {
+            parts.remove(&id.1);
+            if parts.is_empty() {
+                self.decisions.remove(&key);
+            }
+        }
+        self.touch_referring(&key.0, &key.1);
+    }
+
+    /// Offline is who says so, or of whom others do. A cluster that never reported is not: on a hub where nobody looks
+    /// after availability all would be.
+    fn cluster_applied(&mut self, object: &ManagedCluster) {
+        let name = name_of(&object.metadata);
+        let list = object.status.iter().flat_map(|status| &status.conditions);
+        let available = list
+            .into_iter()
+            .find(|condition| condition.type_ == conditions::AVAILABLE);
+        self.set_offline(
+            name,
+            available.is_some_and(|condition| condition.status != "True"),
+        );
+    }
+
+    fn set_offline(&mut self, name: &str, offline: bool) {
+        let changed = match offline {
+            true => self.offline.insert(name.to_owned()),
+            false => self.offline.remove(name),
+        };
+        if changed {
+            self.touch_all();
+        }
+    }
+
+    fn touch_referring(&mut self, namespace: &str, placement: &str) {
+        let first = SetKey::new(namespace, "");
+        let in_namespace = self
+            .sets
+            .range(first..)
+            .take_while(|(key, _)| key.namespace == namespace);
+        let referring = in_namespace.filter(|(_, set)| {
+            set.object
+                .spec
+                .placement_refs
+                .iter()
+                .any(|reference| reference.name == placement)
+        });
+        for (key, _) in referring {
+            self.queue.touch(key.clone());
+        }
+    }
+
+    fn touch_all(&mut self) {
+        self.sets.keys().for_each(|key| self.queue.touch(key.clone()));
+    }
+
+    fn ended(&mut self, ending: Ending) {
+        let Ending {
+            set: key,
+            at,
+            works,
+            template,
+            object,
+        } = ending;
+        let mut is_to_be_repeated = false;
+        for work in works {
+            match work.result {
+                Ok(answer) => {
+                    if let Some(refusals) = self.refusals.get_mut(&key) {
+                        refusals.remove(&work.key.cluster);
+                    }
+                    let Some(answer) = answer else {
+                        self.work_gone(&work.key);
+                        continue;
+                    };
+                    if work.wrote_template
+                        && let Some(set) = self.sets.get_mut(&key)
+                        && set.template == template
+                    {
+                        set.accepted = Some(super::set::Fingerprint::of(&answer.spec));
+                    }
+                    self.work_applied(&answer);
+                }
+                Err(Failure::Conflict | Failure::Transient) => is_to_be_repeated = true,
+                Err(Failure::Missing | Failure::Forbidden | Failure::Invalid) => {
+                    self.refused(&key, &work.key.cluster, at);
+                }
+            }
+        }
+        match object {
+            Some(Err(_)) => is_to_be_repeated = true,
+            Some(Ok(Some(object))) => {
+                // What was heard meanwhile may be newer, which the versions tell.
+                if self.sets.contains_key(&key) {
+                    self.set_applied(object);
+                }
+            }
+            Some(Ok(None)) | None => {}
+        }
+        match is_to_be_repeated {
+            true => self.queue.failed(&key, at),
+            false => self.queue.succeeded(&key),
+        };
+    }
+
+    fn refused(&mut self, key: &SetKey, cluster: &str, at: Timestamp) {
+        let refusals = self.refusals.entry(key.clone()).or_default();
+        let refusal = refusals.entry(cluster.to_owned()).or_insert(Refusal {
+            times: 0,
+            first: at,
+            until: at,
+        });
+        refusal.times += 1;
+        refusal.until = at + backoff(refusal.times, self.longest_backoff);
+    }
+}
+
+impl Keeper for State {
+    type Input = Input;
+    type Write = Job;
+
+    fn handle(&mut self, input: Input) {
+        match &input {
+            Input::Set(delta) => self.known.sets.after(delta),
+            Input::Work(delta) => self.known.works.after(delta),
+            Input::Placement(delta) => self.known.placements.after(delta),
+            Input::Decision(delta) => self.known.decisions.after(delta),
+            Input::Cluster(delta) => self.known.clusters.after(delta),
+            Input::Ended(_) => {}
+        }
+        match input {
+            Input::Set(Delta::Applied(object)) => self.set_applied(object),
+            Input::Set(Delta::Deleted(key)) => self.set_gone(SetKey::new(&key.namespace, &key.name)),
+            Input::Work(Delta::Applied(object)) => self.work_applied(&object),
+            Input::Work(Delta::Deleted(Key { namespace, name, .. })) => {
+                self.work_gone(&WorkKey {
+                    cluster: namespace,
+                    name,
+                });
+            }
+            Input::Placement(Delta::Applied(object)) => self.placement_applied(&object),
+            Input::Placement(Delta::Deleted(key)) => {
+                self.placements.remove(&(key.namespace.clone(), key.name.clone()));
+                self.touch_referring(&key.namespace, &key.name);
+            }
+            Input::Decision(Delta::Applied(object)) => self.decision_applied(&object),
+            Input::Decision(Delta::Deleted(key)) => self.decision_gone(&(key.namespace, key.name)),
+            Input::Cluster(Delta::Applied(object)) => self.cluster_applied(&object),
+            Input::Cluster(Delta::Deleted(key)) => self.set_offline(&key.name, false),
+            Input::Set(Delta::Synced | Delta::Unserved)
+            | Input::Work(Delta::Synced | Delta::Unserved)
+            | Input::Placement(Delta::Synced | Delta::Unserved)
+            | Input::Decision(Delta::Synced | Delta::Unserved)
+            | Input::Cluster(Delta::Synced | Delta::Unserved) => self.touch_all(),
+            Input::Set(_) | Input::Work(_) | Input::Placement(_) | Input::Decision(_) | Input::Cluster(_) => {
+            }
+            Input::Ended(ending) => self.ended(*ending),
+        }
+    }
+
+    fn due(&mut self, now: Timestamp, room: usize) -> Vec<Job> {
+        if !self.known.works() {
+            return Vec::new();
+        }
+        let mut queue = std::mem::replace(&mut self.queue, Queue::new(self.longest_backoff));
+        let jobs = queue.look(now, room, |key| self.decide(key, now));
+        self.queue = queue;
+        jobs
+    }
+
+    fn next_due(&self) -> Option<Timestamp> {
+        // Timers cannot help while not everything is known; what is heard will.
+        self.queue.next().filter(|_| self.known.works())
+    }
+}
+
+impl State {
+    /// Shows what is known of a replica set at a moment.
+    pub(super) fn look_at<T>(
+        &self,
+        key: &SetKey,
+        now: Timestamp,
+        look: impl FnOnce(&View<'_>) -> T,
+    ) -> Option<T> {
+        let set = self.sets.get(key)?;
+        let (no_works, no_refusals) = (BTreeMap::new(), BTreeMap::new());
+        let reading = |placement: &str| -> Reading {
+            let place = (key.namespace.clone(), placement.to_owned());
+            read(self.placements.get(&place), self.decisions.get(&place))
+        };
+        Some(look(&View {
+            set,
+            works: self.works.get(key).unwrap_or(&no_works),
+            read: &reading,
+            offline: &self.offline,
+            refusals: self.refusals.get(key).unwrap_or(&no_refusals),
+            now,
+        }))
+    }
+
+    fn decide(&mut self, key: &SetKey, now: Timestamp) -> Decision<Job> {
+        let Some(set) = self.sets.get(key) else {
+            return Decision::Nothing;
+        };
+        let nothing = BTreeMap::new();
+        let works = self.works.get(key).unwrap_or(&nothing);
+        let job = |works, object, is_farewell| {
+            Decision::Write(Job {
+                set: key.clone(),
+                template: set.template,
+                works,
+                object,
+                is_farewell,
+            })
+        };
+        if set.is_leaving() {
+            let (writes, object) = farewell(set, works);
+            return match writes.is_empty() && object.is_none() {
+                true => Decision::Nothing,
+                false => job(writes, object, true),
+            };
+        }
+        if !set
+            .finalizers()
+            .iter()
+            .any(|finalizer| finalizer == ocm::REPLICA_SET_FINALIZER)
+        {
+            let mut finalizers = set.finalizers().to_vec();
+            finalizers.push(ocm::REPLICA_SET_FINALIZER.to_owned());
+            let version = set.version.clone();
+            return job(
+                Vec::new(),
+                Some(SetWrite::Finalizers { version, finalizers }),
+                false,
+            );
+        }
+        if !self.known.decisions() {
+            // Not all is known that it takes; when it is, everything is looked at.
+            return Decision::Nothing;
+        }
+        let Some(verdict) = self.look_at(key, now, evaluate) else {
+            return Decision::Nothing;
+        };
+        if !verdict.works.is_empty() {
+            // What there is to tell follows when this has ended.
+            return job(verdict.works, None, false);
+        }
+        if verdict.tally.unsettled.is_empty() {
+            self.unsettled.remove(key);
+        } else {
+            let since = *self.unsettled.entry(key.clone()).or_insert(now);
+            if now < since + UNSETTLED_PAUSE {
+                return Decision::Later(since + UNSETTLED_PAUSE);
+            }
+        }
+        let rest = match verdict.recheck {
+            Some(at) => Decision::Later(at),
+            None => Decision::Nothing,
+        };
+        let Some(status) = status::status(set, &verdict.tally, now) else {
+            return rest;
+        };
+        let due = self.told.get(key).map(|told| *told + STATUS_PAUSE);
+        match due.filter(|due| now < *due && !status::is_news(set.object.status.as_ref(), &status)) {
+            Some(due) => Decision::Later(verdict.recheck.map_or(due, |recheck| recheck.min(due))),
+            None => {
+                self.told.insert(key.clone(), now);
+                let (version, status) = (set.version.clone(), Box::new(status));
+                job(Vec::new(), Some(SetWrite::Status { version, status }), false)
+            }
+        }
+    }
+}
+
+/// What is left to do for a replica set that is being deleted: its works go, and then it may.
+fn farewell(set: &Set, works: &BTreeMap<WorkKey, Work>) -> (Vec<WorkWrite>, Option<SetWrite>) {
+    let is_ours = |finalizer: &String| finalizer == ocm::REPLICA_SET_FINALIZER;
+    if !set.finalizers().iter().any(is_ours) {
+        return (Vec::new(), None);
+    }
+    let staying = works.iter().filter(|(_, work)| !work.is_leaving);
+    let deletions: Vec<WorkWrite> = staying
+        .map(|(key, work)| WorkWrite::Delete {
+            key: key.clone(),
+            uid: work.uid.clone(),
+        })
+        .collect();
+    let may_go = works.is_empty() || !set.waits_for_works();
+    let object = may_go.then(|| SetWrite::Finalizers {
+        version: set.version.clone(),
+        finalizers: set
+            .finalizers()
+            .iter()
+            .filter(|finalizer| !is_ours(finalizer))
+            .cloned()
+            .collect(),
+    });
+    (deletions, object)
+}
+
+fn name_of(metadata: &ObjectMeta) -> &str {
+    metadata.name.as_deref().unwrap_or_default()
+}
+
+fn namespace_of(metadata: &ObjectMeta) -> &str {
+    metadata.namespace.as_deref().unwrap_or_default()
+}

@@ -1,0 +1,267 @@
+//! What a replica set's status says.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use portolan_api::FieldError;
+use portolan_api::labels::{conditions, reasons};
+use portolan_api::work::{ManifestWorkReplicaSetStatus, PlacementSummary, Summary};
+
+use super::evaluate::{PlacementTally, Tally};
+use super::set::{Mistake, Set};
+
+/// Errors that a message repeats.
+const LISTED: usize = 5;
+
+/// The status that a tally amounts to, if it differs from the one that there is.
+pub(super) fn status(set: &Set, tally: &Tally, now: Timestamp) -> Option<ManifestWorkReplicaSetStatus> {
+    let before = set.object.status.clone().unwrap_or_default();
+    let mut status = before.clone();
+    let mut write = Conditions {
+        list: &mut status.conditions,
+        generation: set.object.metadata.generation,
+        now,
+    };
+    if let Some(mistake) = &tally.mistake {
+        let (type_, reason, message) = mistaken(mistake);
+        // Counts stay as they were: nothing was touched.
+        write.set(type_, "False", reason, message);
+    } else {
+        let (ok, reason, message) = verified(tally);
+        write.set(conditions::PLACEMENT_VERIFIED, ok, reason, message);
+        let (ok, reason, message) = rolled_out(set, tally);
+        write.set(conditions::PLACEMENT_ROLLED_OUT, ok, reason, message);
+        status.summary = total(&tally.placements);
+        // Placements that cannot be read now keep the figures that they had.
+        let summaries = set.object.spec.placement_refs.iter().filter_map(|reference| {
+            let counted = tally
+                .placements
+                .iter()
+                .find(|placement| placement.name == reference.name);
+            let kept = || {
+                before
+                    .placement_summary
+                    .iter()
+                    .find(|summary| summary.name == reference.name)
+                    .cloned()
+            };
+            counted.map(summary).or_else(kept)
+        });
+        status.placement_summary = summaries.collect();
+        let (ok, reason, message) = applied(&status.summary, tally);
+        let mut write = Conditions {
+            list: &mut status.conditions,
+            generation: set.object.metadata.generation,
+            now,
+        };
+        write.set(conditions::MANIFESTWORK_APPLIED, ok, reason, message);
+    }
+    (set.object.status.is_none() || status != before).then_some(status)
+}
+
+/// Whether a status says something new, and not only other figures.
+pub(super) fn is_news(
+    before: Option<&ManifestWorkReplicaSetStatus>,
+    after: &ManifestWorkReplicaSetStatus,
+) -> bool {
+    let gist = |status: &ManifestWorkReplicaSetStatus| -> Vec<(String, String, String, Option<i64>)> {
+        let gist = |condition: &Condition| {
+            let Condition {
+                type_,
+                status,
+                reason,
+                observed_generation,
+                ..
+            } = condition.clone();
+            (type_, status, reason, observed_generation)
+        };
+        status.conditions.iter().map(gist).collect()
+    };
+    before.is_none_or(|before| gist(before) != gist(after))
+}
+
+struct Conditions<'a> {
+    list: &'a mut Vec<Condition>,
+    generation: Option<i64>,
+    now: Timestamp,
+}
+
+impl Conditions<'_> {
+    /// The time of the last transition moves only with the status.
+    fn set(&mut self, type_: &str, status: &str, reason: &str, message: String) {
+        let position = self.list.iter().position(|condition| condition.type_ == type_);
+        let since = position
+            .map(|at| &self.list[at])
+            .filter(|old| old.status == status);
+        let condition = Condition {
+            type_: type_.to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+            message,
+            last_transition_time: since.map_or(Time(self.now), |old| old.last_transition_time.clone()),
+            observed_generation: self.generation,
+        };
+        match position {
+            Some(at) => self.list[at] = condition,
+            None => self.list.push(condition),
+        }
+    }
+}
+
+type Said = (&'static str, &'static str, String);
+
+fn mistaken(mistake: &Mistake) -> Said {
+    let errors = |errors: &[FieldError]| {
+        let shown: Vec<String> = errors.iter().take(LISTED).map(ToString::to_string).collect();
+        format!("{}; the works are left as they are", shown.join("; "))
+    };
+    match mistake {
+        Mistake::OwnerLabel(label) => (
+            conditions::MANIFESTWORK_APPLIED,
+            reasons::INVALID_MANIFEST_WORK_NAME,
+            format!(
+                "cannot accept metadata.name: works would carry the label value {label:?} of {} characters; accepted: a \
+                 namespace and a name that together with a dot have at most 63 characters; the works are left as they are",
+                label.len()
+            ),
+        ),
+        Mistake::Template(found) => (
+            conditions::MANIFESTWORK_APPLIED,
+            reasons::INVALID_TEMPLATE,
+            errors(found),
+        ),
+        Mistake::Strategy(found) => (
+            conditions::PLACEMENT_ROLLED_OUT,
+            reasons::INVALID_ROLLOUT_STRATEGY,
+            errors(found),
+        ),
+    }
+}
+
+fn verified(tally: &Tally) -> Said {
+    if !tally.missing.is_empty() {
+        let names = tally.missing.join(", ");
+        let message = format!("there is no Placement {names} in this namespace; {}", kept(tally));
+        return ("False", reasons::PLACEMENT_DECISION_NOT_FOUND, message);
+    }
+    if let Some((name, why)) = tally.unsettled.first() {
+        let message = format!(
+            "the decision of {name} cannot be followed: {why}; {}",
+            kept(tally)
+        );
+        return ("False", reasons::PLACEMENT_DECISION_UNSETTLED, message);
+    }
+    if desired(tally) == 0 {
+        return (
+            "False",
+            reasons::PLACEMENT_DECISION_EMPTY,
+            "the placements select no cluster".to_owned(),
+        );
+    }
+    ("True", reasons::AS_EXPECTED, String::new())
+}
+
+/// What doubt spares.
+fn kept(tally: &Tally) -> String {
+    match tally.kept_on_doubt {
+        0 => "its works are kept".to_owned(),
+        count => format!("its works are kept, and {count} that no other placement wants"),
+    }
+}
+
+fn rolled_out(set: &Set, tally: &Tally) -> Said {
+    let sum = |count: fn(&PlacementTally) -> usize| -> usize { tally.placements.iter().map(count).sum() };
+    let (all, done) = (desired(tally), sum(|placement| placement.done));
+    let is_certain = tally.missing.is_empty() && tally.unsettled.is_empty();
+    if is_certain && all == 0 {
+        return (
+            "True",
+            reasons::NO_CLUSTERS,
+            "the placements select no cluster".to_owned(),
+        );
+    }
+    if is_certain && all == done {
+        return ("True", reasons::COMPLETE, format!("all {all} clusters are done"));
+    }
+    let mut message = format!("{done} of {all} clusters are done");
+    for (count, what) in [
+        (sum(|placement| placement.failed), "failed"),
+        (sum(|placement| placement.offline), "offline and caught up later"),
+        (tally.refused.len(), "without a namespace that takes the work"),
+    ] {
+        if count > 0 {
+            message.push_str(&format!(", {count} {what}"));
+        }
+    }
+    if set.is_aborted() {
+        message.push_str("; aborted: no further cluster gets this template");
+        return ("False", reasons::ABORTED, message);
+    }
+    if set.is_paused() {
+        message.push_str("; paused");
+        return ("False", reasons::PAUSED, message);
+    }
+    if tally.placements.iter().any(|placement| placement.is_over_budget) {
+        message.push_str("; more failed than maxFailures allows, nothing new is started");
+        return ("False", reasons::MAX_FAILURES_EXCEEDED, message);
+    }
+    ("False", reasons::PROGRESSING, message)
+}
+
+fn applied(summary: &Summary, tally: &Tally) -> Said {
+    let Summary {
+        total,
+        available,
+        progressing,
+        degraded,
+        ..
+    } = *summary;
+    let message = format!("{available} of {total} works are available");
+    if total == 0 {
+        let reason = match desired(tally) {
+            0 => reasons::PLACEMENT_DECISION_EMPTY,
+            _ => reasons::NOT_AS_EXPECTED,
+        };
+        return ("False", reason, message);
+    }
+    if available == total && progressing == 0 && degraded == 0 {
+        return ("True", reasons::AS_EXPECTED, message);
+    }
+    match progressing > 0 && degraded == 0 {
+        true => ("False", reasons::PROCESSING, message),
+        false => ("False", reasons::NOT_AS_EXPECTED, message),
+    }
+}
+
+fn desired(tally: &Tally) -> usize {
+    let desired = tally
+        .placements
+        .iter()
+        .map(|placement| placement.summary.desired_total);
+    usize::try_from(desired.sum::<i32>()).unwrap_or_default()
+}
+
+fn total(placements: &[PlacementTally]) -> Summary {
+    placements.iter().fold(Summary::default(), |sum, placement| {
+        let one = &placement.summary;
+        Summary {
+            total: sum.total + one.total,
+            progressing: sum.progressing + one.progressing,
+            available: sum.available + one.available,
+            degraded: sum.degraded + one.degraded,
+            applied: sum.applied + one.applied,
+            desired_total: sum.desired_total + one.desired_total,
+            updated: sum.updated + one.updated,
+        }
+    })
+}
+
+fn summary(tally: &PlacementTally) -> PlacementSummary {
+    PlacementSummary {
+        name: tally.name.clone(),
+        available_decision_groups: format!(
+            "{} ({} / {} clusters applied)",
+            tally.groups, tally.summary.updated, tally.summary.desired_total
+        ),
+        summary: tally.summary,
+    }
+}

@@ -1,0 +1,5 @@
+//! Replica sets without a server: what a work's status amounts to, which decisions can be believed, and what follows.
+
+mod decisions;
+mod evaluation;
+mod reports;

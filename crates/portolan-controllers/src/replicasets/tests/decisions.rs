@@ -1,0 +1,122 @@
+//! Which decisions can be believed.
+
+use std::collections::BTreeMap;
+
+use portolan_api::cluster::{Placement, PlacementDecision};
+use portolan_engine::layout::content_hash;
+use serde_json::{Value, json};
+
+use crate::replicasets::decisions::{Chosen, Part, Reading, read};
+use crate::upkeep::fake::object;
+
+fn part(index: &str, clusters: &[&str], hash: Option<&str>) -> Part {
+    let decisions: Vec<Value> = clusters
+        .iter()
+        .map(|name| json!({"clusterName": name, "reason": ""}))
+        .collect();
+    let annotations = hash.map_or(json!({}), |hash| json!({"portolan.dev/content": hash}));
+    let decision: PlacementDecision = object(json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision",
+        "metadata": {
+            "name": "p-decision-1", "annotations": annotations,
+            "labels": {
+                "cluster.open-cluster-management.io/decision-group-index": index,
+                "cluster.open-cluster-management.io/decision-group-name": "g",
+            },
+        },
+        "status": {"decisions": decisions},
+    }));
+    Part::of(&decision)
+}
+
+/// A placement whose status tells of so many clusters in these objects.
+fn told(count: usize, objects: &[&str]) -> Chosen {
+    let groups = json!([{
+        "decisionGroupIndex": 0, "decisionGroupName": "", "decisions": objects, "clusterCount": count,
+    }]);
+    let placement: Placement = object(json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+        "metadata": {"name": "p"}, "spec": {},
+        "status": {"numberOfSelectedClusters": count, "decisionGroups": groups},
+    }));
+    Chosen::of(&placement)
+}
+
+fn reading(placement: Option<&Chosen>, parts: &[(&str, Part)]) -> Result<Vec<String>, String> {
+    let parts: BTreeMap<String, Part> = parts
+        .iter()
+        .map(|(name, part)| ((*name).to_owned(), part.clone()))
+        .collect();
+    match read(placement, Some(&parts)) {
+        Reading::Missing => Err("missing".to_owned()),
+        Reading::Unsettled(why) => Err(why),
+        Reading::Groups(groups) => Ok(groups
+            .iter()
+            .map(|(key, members)| format!("{} {}: {members:?}", key.group_index, key.group_name))
+            .collect()),
+    }
+}
+
+#[test]
+fn a_decision_that_the_status_tells_of_is_believed() {
+    let hash = content_hash("0", ["a", "b"]);
+    for hash in [None, Some(hash.as_str())] {
+        let answer = reading(Some(&told(2, &["d1"])), &[("d1", part("0", &["b", "a"], hash))]);
+        assert_eq!(answer.unwrap(), [r#"0 g: {"a", "b"}"#]);
+    }
+}
+
+#[test]
+fn a_decision_that_is_being_written_is_not() {
+    let two = told(2, &["d1", "d2"]);
+    let cases = [
+        (vec![], "nothing is decided yet"),
+        (
+            vec![("d1", part("0", &["a"], Some("other")))],
+            "d1 is being rewritten",
+        ),
+        (vec![("d1", part("x", &["a"], None))], "d1 has no label"),
+        (vec![("d1", part("-1", &["a"], None))], "d1 has no label"),
+        (vec![("d1", part("0", &["a"], None))], "its status does not tell"),
+        (
+            vec![("d1", part("0", &["a"], None)), ("d2", part("1", &["a"], None))],
+            "its status does not tell",
+        ),
+        (
+            vec![("d1", part("0", &["a", "b"], None))],
+            "its status does not tell",
+        ),
+    ];
+    for (parts, why) in cases {
+        let said = reading(Some(&two), &parts).unwrap_err();
+        assert!(said.starts_with(why), "{said}");
+    }
+    assert_eq!(
+        reading(None, &[("d1", part("0", &["a"], None))]).unwrap_err(),
+        "missing"
+    );
+}
+
+#[test]
+fn a_decision_that_is_written_by_hand_needs_no_status() {
+    let placement = |annotations: Value| -> Chosen {
+        let placement: Placement = object(json!({
+            "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+            "metadata": {"name": "p", "annotations": annotations}, "spec": {},
+        }));
+        Chosen::of(&placement)
+    };
+    let parts = [("d1", part("0", &["a"], None))];
+    let off = "cluster.open-cluster-management.io/experimental-scheduling-disable";
+    assert!(reading(Some(&placement(json!({}))), &parts).is_err());
+    assert!(reading(Some(&placement(json!({off: "true"}))), &parts).is_ok());
+    assert!(
+        reading(
+            Some(&placement(
+                json!({off: "true", "portolan.dev/scheduler": "portolan"})
+            )),
+            &parts
+        )
+        .is_err()
+    );
+}

@@ -1,0 +1,216 @@
+//! What is to be done for one replica set.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
+use portolan_rollout::{GroupKey, Groups};
+use serde_json::{Value, json};
+
+use crate::replicasets::decisions::Reading;
+use crate::replicasets::evaluate::{Verdict, View, evaluate};
+use crate::replicasets::message::{SetKey, WorkKey, WorkWrite};
+use crate::replicasets::set::Set;
+use crate::replicasets::works::Work;
+use crate::upkeep::fake::{object, second};
+
+fn template(version: &str) -> Value {
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"version": version}});
+    json!({"workload": {"manifests": [map]}})
+}
+
+fn set(references: Value, annotations: Value) -> Set {
+    let set: ManifestWorkReplicaSet = object(json!({
+        "apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
+        "metadata": {"name": "app", "namespace": "ns", "generation": 7, "annotations": annotations},
+        "spec": {"manifestWorkTemplate": template("2"), "placementRefs": references},
+    }));
+    Set::new(Arc::new(set), None)
+}
+
+/// A work of the replica set, for a placement, with a template.
+fn work(cluster: &str, name: &str, placement: &str, version: &str) -> (WorkKey, Work) {
+    let work: ManifestWork = object(json!({
+        "apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
+        "metadata": {
+            "name": name, "namespace": cluster, "uid": name, "resourceVersion": "1", "generation": 1,
+            "labels": {
+                "work.open-cluster-management.io/manifestworkreplicaset": "ns.app",
+                "work.open-cluster-management.io/placementname": placement,
+            },
+        },
+        "spec": template(version),
+    }));
+    let key = WorkKey {
+        cluster: cluster.to_owned(),
+        name: name.to_owned(),
+    };
+    (key, Work::of(&work))
+}
+
+fn groups(clusters: &[&str]) -> Reading {
+    let mut groups = Groups::new();
+    groups.add(
+        GroupKey::new("", 0),
+        clusters.iter().map(|name| (*name).to_owned()),
+    );
+    Reading::Groups(groups)
+}
+
+fn verdict(set: &Set, works: &[(WorkKey, Work)], read: &dyn Fn(&str) -> Reading) -> Verdict {
+    evaluate(&View {
+        set,
+        works: &works.iter().cloned().collect::<BTreeMap<_, _>>(),
+        read,
+        offline: &BTreeSet::new(),
+        refusals: &BTreeMap::new(),
+        now: second(0),
+    })
+}
+
+/// `verb cluster/name` of each write.
+fn writes(verdict: &Verdict) -> Vec<String> {
+    let verb = |write: &WorkWrite| match write {
+        WorkWrite::Create(_) => "create",
+        WorkWrite::Replace { .. } => "replace",
+        WorkWrite::Labels { .. } => "label",
+        WorkWrite::Delete { .. } => "delete",
+    };
+    verdict
+        .works
+        .iter()
+        .map(|write| format!("{} {}", verb(write), write.key()))
+        .collect()
+}
+
+#[test]
+fn works_are_created_replaced_in_place_and_deleted_whatever_they_carry() {
+    let set = set(json!([{"name": "p"}]), json!({}));
+    let works = [
+        work("old", "w", "p", "1"),
+        work("same", "w", "p", "2"),
+        work("gone", "w", "p", "1"),
+    ];
+    let answer = verdict(&set, &works, &|_| groups(&["new", "old", "same"]));
+    assert_eq!(
+        writes(&answer),
+        ["create new/ns.app", "replace old/w", "delete gone/w"]
+    );
+}
+
+#[test]
+fn doubt_about_one_placement_spares_all_works_and_lets_the_others_go_on() {
+    let set = set(json!([{"name": "p"}, {"name": "q"}]), json!({}));
+    let works = [work("mine", "w", "p", "1"), work("stray", "w", "other", "1")];
+    for doubtful in [
+        Reading::Missing,
+        Reading::Unsettled("it is being written".to_owned()),
+    ] {
+        let read = |name: &str| {
+            if name == "p" {
+                doubtful.clone()
+            } else {
+                groups(&["mine", "next"])
+            }
+        };
+        let answer = verdict(&set, &works, &read);
+        assert_eq!(
+            writes(&answer),
+            ["create next/ns.app"],
+            "what may be p's stays as it is"
+        );
+        assert_eq!(answer.tally.kept_on_doubt, 1);
+    }
+}
+
+#[test]
+fn the_first_placement_has_a_cluster_that_several_select() {
+    let set = set(json!([{"name": "p"}, {"name": "q"}]), json!({}));
+    let answer = verdict(&set, &[], &|name| {
+        groups(if name == "p" { &["a"] } else { &["a", "b"] })
+    });
+    let placements: Vec<(String, String)> = answer
+        .works
+        .iter()
+        .map(|write| {
+            let WorkWrite::Create(work) = write else {
+                panic!("{write:?}")
+            };
+            let labels = work.metadata.labels.as_ref().unwrap();
+            (
+                write.key().cluster,
+                labels["work.open-cluster-management.io/placementname"].clone(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        placements,
+        [("a".to_owned(), "p".to_owned()), ("b".to_owned(), "q".to_owned())]
+    );
+    let desired: Vec<i32> = answer
+        .tally
+        .placements
+        .iter()
+        .map(|tally| tally.summary.desired_total)
+        .collect();
+    assert_eq!(desired, [1, 1]);
+}
+
+#[test]
+fn of_several_works_on_a_cluster_one_stays() {
+    let set = set(json!([{"name": "p"}, {"name": "q"}]), json!({}));
+    let works = [
+        work("a", "w1", "q", "2"),
+        work("a", "w2", "p", "2"),
+        work("a", "w3", "p", "2"),
+    ];
+    let answer = verdict(&set, &works, &|_| groups(&["a"]));
+    assert_eq!(writes(&answer), ["delete a/w1", "delete a/w3"]);
+}
+
+#[test]
+fn a_work_is_handed_over_by_its_label_when_the_references_change() {
+    let set = set(json!([{"name": "q"}]), json!({}));
+    let answer = verdict(&set, &[work("a", "w", "p", "2")], &|_| groups(&["a"]));
+    assert_eq!(writes(&answer), ["label a/w"]);
+}
+
+#[test]
+fn nothing_is_started_while_paused_or_after_an_abort_of_this_generation() {
+    let works = [work("old", "w", "p", "1")];
+    for (annotation, value, starts) in [
+        ("portolan.dev/rollout-paused", "true", false),
+        ("portolan.dev/rollout-paused", "false", true),
+        ("portolan.dev/rollout-aborted", "true", false),
+        ("portolan.dev/rollout-aborted", "7", false),
+        ("portolan.dev/rollout-aborted", "6", true),
+    ] {
+        let set = set(json!([{"name": "p"}]), json!({annotation: value}));
+        let answer = verdict(&set, &works, &|_| groups(&["new", "old"]));
+        assert_eq!(!writes(&answer).is_empty(), starts, "{annotation}: {value}");
+    }
+}
+
+#[test]
+fn a_mistake_anywhere_means_that_nothing_is_written() {
+    let works = [work("gone", "w", "p", "1")];
+    let strategy = |settings: Value| json!([{"name": "p", "rolloutStrategy": {"type": "Progressive", "progressive": settings}}]);
+    for references in [
+        strategy(json!({"maxFailures": -1})),
+        strategy(json!({"mandatoryDecisionGroups": [{"groupName": "nobody"}]})),
+    ] {
+        let answer = verdict(&set(references, json!({})), &works, &|_| groups(&["a"]));
+        assert!(
+            answer.works.is_empty() && answer.tally.mistake.is_some(),
+            "{answer:?}"
+        );
+    }
+}
+
+#[test]
+fn owner_labels_with_dots_lead_back() {
+    let key = SetKey::new("ns", "app.v1.example");
+    assert_eq!(SetKey::of_label(&key.label()), Some(key));
+    assert_eq!(SetKey::of_label("nodot"), None);
+    assert_eq!(SetKey::of_label(".x"), None);
+}

@@ -1,0 +1,138 @@
+//! What a work's status amounts to.
+
+use jiff::Timestamp;
+use portolan_api::work::ManifestWork;
+use portolan_rollout::Status;
+use serde_json::{Value, json};
+
+use crate::replicasets::works::Work;
+use crate::upkeep::fake::object;
+
+/// `type status generation time` of each condition; the work has generation 3 and got its template at 10:00.
+fn judged(conditions: &[(&str, &str, i64, &str)]) -> (Status, String) {
+    let condition = |(type_, status, generation, time): &(&str, &str, i64, &str)| {
+        json!({
+            "type": type_, "status": status, "reason": "R", "message": "", "observedGeneration": generation,
+            "lastTransitionTime": format!("2026-01-01T{time}:00Z"),
+        })
+    };
+    let conditions: Vec<Value> = conditions.iter().map(condition).collect();
+    let work: ManifestWork = object(json!({
+        "apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
+        "metadata": {
+            "name": "w", "namespace": "c", "generation": 3,
+            "annotations": {"portolan.dev/rollout-since": "2026-01-01T10:00:00Z"},
+        },
+        "spec": {}, "status": {"conditions": conditions},
+    }));
+    let report = Work::of(&work).report;
+    (report.status, time(report.since))
+}
+
+fn time(since: Option<Timestamp>) -> String {
+    since.map_or_else(|| "-".to_owned(), |since| since.strftime("%H:%M").to_string())
+}
+
+#[test]
+fn progressing_decides_where_something_produces_it() {
+    let applied = ("Applied", "True", 3, "10:01");
+    for (conditions, expected) in [
+        (
+            vec![applied, ("Progressing", "True", 3, "10:02")],
+            (Status::Progressing, "10:02"),
+        ),
+        (
+            vec![applied, ("Progressing", "Unknown", 3, "10:02")],
+            (Status::Progressing, "10:02"),
+        ),
+        (
+            vec![applied, ("Progressing", "False", 3, "10:03")],
+            (Status::Succeeded, "10:03"),
+        ),
+        (
+            vec![
+                applied,
+                ("Progressing", "True", 3, "10:02"),
+                ("Degraded", "True", 3, "10:04"),
+            ],
+            (Status::Failed, "10:04"),
+        ),
+        (
+            vec![
+                applied,
+                ("Progressing", "False", 3, "10:02"),
+                ("Degraded", "True", 3, "10:04"),
+            ],
+            (Status::Succeeded, "10:02"),
+        ),
+    ] {
+        assert_eq!(
+            judged(&conditions),
+            (expected.0, expected.1.to_owned()),
+            "{conditions:?}"
+        );
+    }
+}
+
+#[test]
+fn available_has_to_do_where_nothing_produces_progressing() {
+    let applied = ("Applied", "True", 3, "10:01");
+    for (conditions, expected) in [
+        (
+            vec![applied, ("Available", "True", 3, "10:02")],
+            (Status::Succeeded, "10:02"),
+        ),
+        (
+            vec![applied, ("Available", "False", 3, "10:02")],
+            (Status::Progressing, "10:02"),
+        ),
+        (vec![applied], (Status::Progressing, "10:01")),
+        (
+            vec![applied, ("Available", "True", 2, "09:00")],
+            (Status::Progressing, "10:01"),
+        ),
+        (
+            vec![
+                applied,
+                ("Available", "True", 3, "10:02"),
+                ("Degraded", "True", 3, "10:05"),
+            ],
+            (Status::Failed, "10:05"),
+        ),
+    ] {
+        assert_eq!(
+            judged(&conditions),
+            (expected.0, expected.1.to_owned()),
+            "{conditions:?}"
+        );
+    }
+}
+
+#[test]
+fn what_was_said_of_another_generation_does_not_count() {
+    let given = (Status::ToApply, "10:00".to_owned());
+    for conditions in [
+        vec![],
+        vec![("Applied", "False", 3, "10:01")],
+        vec![("Applied", "True", 2, "09:00"), ("Available", "True", 2, "09:00")],
+        vec![
+            ("Applied", "True", 3, "10:01"),
+            ("Progressing", "False", 2, "09:00"),
+        ],
+        vec![
+            ("Applied", "True", 3, "10:01"),
+            ("Progressing", "False", 3, "10:02"),
+            ("Degraded", "True", 2, "09:00"),
+        ],
+        vec![("Applied", "True", 4, "10:01"), ("Available", "True", 4, "10:01")],
+    ] {
+        assert_eq!(judged(&conditions), given, "{conditions:?}");
+    }
+}
+
+#[test]
+fn soak_time_never_begins_before_the_template_was_given() {
+    // The condition was true all along, and its time is that of an older template.
+    let conditions = [("Applied", "True", 3, "08:00"), ("Available", "True", 3, "08:00")];
+    assert_eq!(judged(&conditions), (Status::Succeeded, "10:00".to_owned()));
+}

@@ -1,0 +1,114 @@
+//! A replica set on a hub, and everything that its rollouts depend on.
+
+use kube::Api;
+use kube::api::ListParams;
+use kube::core::{ClusterResourceScope, NamespaceResourceScope};
+use portolan_api::labels::ocm;
+use portolan_api::work::ManifestWorkReplicaSet;
+use portolan_controllers::overview::Objects;
+
+use crate::live::{self, Server};
+
+/// Which replica set, on which hub: the same for every command that names one.
+#[derive(Debug, clap::Args)]
+pub(super) struct Target {
+    /// The ManifestWorkReplicaSet: NAMESPACE/NAME, or NAME with --namespace
+    #[arg(value_name = "NAME")]
+    name: String,
+
+    /// Namespace of the ManifestWorkReplicaSet [default: default]
+    #[arg(short, long, value_name = "NS")]
+    namespace: Option<String>,
+
+    #[command(flatten)]
+    pub(super) connect: live::ConnectArgs,
+}
+
+impl Target {
+    /// Namespace and name.
+    pub(super) fn key(&self) -> anyhow::Result<(&str, &str)> {
+        let (namespace, name) = match self.name.split_once('/') {
+            Some((namespace, name)) => (Some(namespace), name),
+            None => (None, self.name.as_str()),
+        };
+        match (namespace, self.namespace.as_deref()) {
+            _ if name.is_empty() || name.contains('/') => {
+                anyhow::bail!(
+                    "{} is no name; accepted: NAMESPACE/NAME, such as shop/web",
+                    self.name
+                )
+            }
+            (Some(one), Some(other)) if one != other => {
+                anyhow::bail!("--namespace {other} and {one}/… name two namespaces; accepted: one of both")
+            }
+            (one, other) => Ok((one.or(other).unwrap_or("default"), name)),
+        }
+    }
+}
+
+/// Reads a replica set.
+pub(super) async fn get(
+    server: &Server,
+    namespace: &str,
+    name: &str,
+) -> anyhow::Result<ManifestWorkReplicaSet> {
+    let api: Api<ManifestWorkReplicaSet> = Api::namespaced(server.client.clone(), namespace);
+    api.get_opt(name)
+        .await
+        .map_err(|error| live::explain(&error, "read the ManifestWorkReplicaSet", &server.url))?
+        .ok_or_else(|| {
+            anyhow::anyhow!(
+                "there is no ManifestWorkReplicaSet {namespace}/{name} on {}",
+                server.url
+            )
+        })
+}
+
+/// Reads a replica set with its works, placements, decisions and clusters.
+pub(super) async fn read(server: &Server, namespace: &str, name: &str) -> anyhow::Result<Objects> {
+    let set = get(server, namespace, name).await?;
+    let owned = format!("{}={namespace}.{name}", ocm::REPLICA_SET);
+    Ok(Objects {
+        works: list(server, Api::all(server.client.clone()), &owned).await?,
+        placements: in_namespace(server, namespace).await?,
+        decisions: in_namespace(server, namespace).await?,
+        clusters: everywhere(server).await?,
+        set,
+    })
+}
+
+async fn in_namespace<K>(server: &Server, namespace: &str) -> anyhow::Result<Vec<K>>
+where
+    K: kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + serde::de::DeserializeOwned
+        + std::fmt::Debug,
+{
+    list(server, Api::namespaced(server.client.clone(), namespace), "").await
+}
+
+async fn everywhere<K>(server: &Server) -> anyhow::Result<Vec<K>>
+where
+    K: kube::Resource<DynamicType = (), Scope = ClusterResourceScope>
+        + Clone
+        + serde::de::DeserializeOwned
+        + std::fmt::Debug,
+{
+    list(server, Api::all(server.client.clone()), "").await
+}
+
+/// A kind that is not served has no objects.
+async fn list<K>(server: &Server, api: Api<K>, labels: &str) -> anyhow::Result<Vec<K>>
+where
+    K: kube::Resource<DynamicType = ()> + Clone + serde::de::DeserializeOwned + std::fmt::Debug,
+{
+    match api.list(&ListParams::default().labels(labels)).await {
+        Ok(list) => Ok(list.items),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
+        Err(error) => Err(live::explain(
+            &error,
+            &format!("list {}", K::plural(&())),
+            &server.url,
+        )),
+    }
+}

@@ -1,0 +1,89 @@
+//! `portolan rollout plan`: one step of a rollout, from a file.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+use portolan_rollout::Request;
+
+use super::table;
+use crate::clock;
+use crate::input::{self, Notes};
+use crate::output::{self, Format};
+
+const EXAMPLES: &str = "\
+Examples:
+  # Which clusters are next, and when to look again?
+  portolan rollout plan -f examples/rollout-plan.yaml
+
+  # The same an hour later, for programs
+  portolan rollout plan -f examples/rollout-plan.yaml --now 2026-01-01T13:00:00Z -o json
+
+  # From another program
+  make-state | portolan rollout plan -f - -o json
+
+The file:
+  strategy:                                  # as in a ManifestWorkReplicaSet's placementRefs
+    type: Progressive                        # All, Progressive or ProgressivePerGroup
+    progressive:
+      maxConcurrency: 25%                    # a number or a percentage
+      maxFailures: 1                         # a number or a percentage
+      minSuccessTime: 5m                     # success counts after this time
+      progressDeadline: 1h                   # or None
+      mandatoryDecisionGroups: [{groupName: canary}]
+  groups:                                    # of the decision, as they are now
+  - {groupName: canary, groupIndex: 0, clusters: [berlin]}
+  - {groupName: \"\", groupIndex: 1, clusters: [oslo, paris]}
+  existing:                                  # clusters that have the workload
+  - clusterName: berlin
+    groupKey: {groupName: canary, groupIndex: 0}
+    status: Succeeded                        # ToApply, Progressing, Succeeded, Failed, TimeOut, Skip, Unknown
+    lastTransitionTime: \"2026-01-01T11:00:00Z\"
+  unreachable: [paris]                       # optional
+  now: \"2026-01-01T12:00:00Z\"                # optional
+
+Exit codes: 0 fine, 2 bad input.";
+
+/// Say which clusters of a rollout are next; nothing is written
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The rollout in YAML or JSON, or - for standard input
+    #[arg(short, long, value_name = "FILE")]
+    file: PathBuf,
+
+    /// The time to decide at, in RFC 3339 [default: what the file says, or now]
+    #[arg(long, value_name = "TIME", value_parser = clock::parse)]
+    now: Option<Timestamp>,
+
+    /// Format of the answer
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let (place, document) = input::read_document(&args.file)?;
+    let mut request = Request::read(&document).map_err(|errors| input::refuse_document(&place, &errors))?;
+    let mut notes = Notes::default();
+    for field in &request.ignored {
+        notes.remark(format!("ignored: {field}"));
+    }
+    for index in request.missing_positions() {
+        notes.remark(format!(
+            "no group has the index {index} now; it holds nothing back"
+        ));
+    }
+    let now = clock::now_or(args.now.or(request.now));
+    request.now = Some(now);
+    let plan = request
+        .plan(now)
+        .map_err(|errors| input::refuse_document(&place, &errors))?;
+    output::remark(&notes.to_string());
+    let text = match args.output {
+        Format::Table => table::plan(&plan, now),
+        Format::Json => output::json(&plan)?,
+        Format::Yaml => output::yaml(&plan)?,
+    };
+    output::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}

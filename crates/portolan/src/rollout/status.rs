@@ -1,0 +1,151 @@
+//! `portolan rollout status` and `watch`: groups, progress, failures, soak and an estimate.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use portolan_controllers::overview::{Overview, overview};
+
+use super::hub::{self, Target};
+use super::status_table;
+use crate::live::{self, Server};
+use crate::stop::Stop;
+use crate::{clock, output};
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  portolan rollout status shop/web
+  portolan rollout status web -n shop --kubeconfig hub.kubeconfig -o json
+
+  # In a pipeline: fail while it is not complete
+  portolan rollout status shop/web --check
+
+Exit codes: 0 fine, 1 not complete (with --check), 2 bad input.";
+
+/// Show how far the rollouts of a ManifestWorkReplicaSet are
+#[derive(Debug, clap::Args)]
+#[command(after_help = STATUS_EXAMPLES)]
+pub(super) struct StatusArgs {
+    #[command(flatten)]
+    target: Target,
+
+    /// Format of the answer
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+
+    /// Exit with 1 when not every cluster is done
+    #[arg(long)]
+    check: bool,
+}
+
+const WATCH_EXAMPLES: &str = "\
+Examples:
+  # A line for each change, until every cluster is done
+  portolan rollout watch shop/web
+
+  # In a script: ten minutes at most, then 1 if it is not complete
+  portolan rollout watch shop/web --for 10m
+
+Exit codes: 0 complete, 1 ended before that, 2 bad input.";
+
+/// Follow a rollout until every cluster is done
+#[derive(Debug, clap::Args)]
+#[command(after_help = WATCH_EXAMPLES)]
+pub(super) struct WatchArgs {
+    #[command(flatten)]
+    target: Target,
+
+    /// End after this time
+    #[arg(long = "for", value_name = "DURATION", value_parser = clock::parse_duration)]
+    after: Option<Duration>,
+
+    /// Time between two looks
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = clock::parse_duration)]
+    every: Duration,
+
+    /// Format of the answer
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+}
+
+/// `-o`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    #[default]
+    Table,
+    /// JSON for programs
+    Json,
+}
+
+pub(super) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
+    let overview = live::block_on(async {
+        let server = args.target.connect.connect().await?;
+        look(&server, &args.target).await
+    })?;
+    let text = match args.output {
+        Format::Table => status_table::render(&overview, clock::now()),
+        Format::Json => output::json(&overview)?,
+    };
+    output::print(&text)?;
+    Ok(if args.check && !overview.is_complete() {
+        ExitCode::from(1)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+pub(super) fn watch(args: &WatchArgs) -> anyhow::Result<ExitCode> {
+    let complete = live::block_on(async {
+        let mut stop = Stop::new()?;
+        let server = args.target.connect.connect().await?;
+        let end = async {
+            match args.after {
+                Some(after) => tokio::time::sleep(after).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            ended = follow(&server, args) => ended,
+            () = end => Ok(false),
+            () = stop.requested() => Ok(false),
+        }
+    })?;
+    Ok(if complete {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(1)
+    })
+}
+
+/// Prints what changed until all is done. Whether it is.
+async fn follow(server: &Server, args: &WatchArgs) -> anyhow::Result<bool> {
+    let mut last = None;
+    loop {
+        let now = look(server, &args.target).await?;
+        let line = match args.output {
+            Format::Table => status_table::line(&now),
+            Format::Json => serde_json::to_string(&now)?,
+        };
+        if last.as_ref() != Some(&line) {
+            let shown = match args.output {
+                Format::Table => format!("{} {line}", clock::of_day(clock::now())),
+                Format::Json => line.clone(),
+            };
+            if !output::print_line(&shown)? {
+                return Ok(now.is_complete());
+            }
+            last = Some(line);
+        }
+        if now.is_complete() {
+            return Ok(true);
+        }
+        // Never without a pause, whatever was asked for.
+        tokio::time::sleep(args.every.max(Duration::from_millis(100))).await;
+    }
+}
+
+async fn look(server: &Server, target: &Target) -> anyhow::Result<Overview> {
+    let (namespace, name) = target.key()?;
+    Ok(overview(hub::read(server, namespace, name).await?, clock::now()))
+}

@@ -1,0 +1,226 @@
+//! `portolan rollout` on a hub where nothing moves: what is shown is what is there.
+
+use super::hub::Live;
+use super::support::{Scratch, portolan};
+use serde_json::{Value, json};
+
+fn decision(index: i32, group: &str, clusters: &[&str]) -> Value {
+    let listed: Vec<Value> = clusters
+        .iter()
+        .map(|name| json!({ "clusterName": name, "reason": "" }))
+        .collect();
+    json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision",
+        "metadata": { "name": format!("all-decision-{}", index + 1), "namespace": "shop", "labels": {
+            "cluster.open-cluster-management.io/placement": "all",
+            "cluster.open-cluster-management.io/decision-group-index": index.to_string(),
+            "cluster.open-cluster-management.io/decision-group-name": group } },
+        "status": { "decisions": listed },
+    })
+}
+
+fn template() -> Value {
+    let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "app", "namespace": "default" } });
+    json!({ "workload": { "manifests": [map] } })
+}
+
+fn work(cluster: &str, conditions: &[(&str, &str, &str)]) -> Value {
+    let conditions: Vec<Value> = conditions
+        .iter()
+        .map(|(kind, status, minute)| {
+            json!({
+                "type": kind, "status": status, "reason": "Reported", "message": "", "observedGeneration": 1,
+                "lastTransitionTime": format!("2026-01-01T12:{minute}:00Z"),
+            })
+        })
+        .collect();
+    json!({
+        "apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
+        "metadata": {
+            "name": "shop.web", "namespace": cluster,
+            "labels": {
+                "work.open-cluster-management.io/manifestworkreplicaset": "shop.web",
+                "work.open-cluster-management.io/placementname": "all",
+            },
+            "annotations": {
+                "portolan.dev/rollout-since": "2026-01-01T12:00:00Z", "portolan.dev/rollout-group": "0/canary",
+            },
+        },
+        "spec": template(), "status": { "conditions": conditions },
+    })
+}
+
+/// Two canaries done, one of the rest done, one failed, one offline, one not begun.
+fn scene(live: &Live) {
+    live.apply(json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+        "metadata": { "name": "all", "namespace": "shop", "annotations": {
+            "cluster.open-cluster-management.io/experimental-scheduling-disable": "true" } },
+        "spec": {},
+    }));
+    live.apply(decision(0, "canary", &["c1", "c2"]));
+    live.apply(decision(1, "", &["c3", "c4", "c5", "c6"]));
+    live.apply(json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster", "metadata": { "name": "c5" },
+        "spec": { "hubAcceptsClient": true },
+        "status": { "conditions": [{
+            "type": "ManagedClusterConditionAvailable", "status": "Unknown", "reason": "Lease", "message": "",
+            "lastTransitionTime": "2026-01-01T12:00:00Z",
+        }] },
+    }));
+    let strategy = json!({ "type": "Progressive", "progressive": {
+        "maxConcurrency": 2, "maxFailures": 1, "mandatoryDecisionGroups": [{ "groupName": "canary" }] } });
+    live.apply(json!({
+        "apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
+        "metadata": { "name": "web", "namespace": "shop" },
+        "spec": {
+            "manifestWorkTemplate": template(),
+            "placementRefs": [{ "name": "all", "rolloutStrategy": strategy }],
+        },
+    }));
+    for (cluster, minute) in [("c1", "02"), ("c2", "04"), ("c3", "06")] {
+        live.apply(work(
+            cluster,
+            &[("Applied", "True", "01"), ("Available", "True", minute)],
+        ));
+    }
+    live.apply(work(
+        "c4",
+        &[("Applied", "True", "01"), ("Degraded", "True", "03")],
+    ));
+}
+
+#[test]
+fn status_shows_groups_failures_offline_clusters_and_an_estimate() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    scene(&live);
+    let run = portolan(
+        scratch.path(),
+        &["rollout", "status", "shop/web", "--kubeconfig", live.argument()],
+        "",
+    );
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    // How long ago something failed moves on.
+    let lines: Vec<&str> = run
+        .stdout
+        .lines()
+        .map(|line| line.split(", since").next().unwrap())
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "shop/web: 3 of 6 clusters done, about 4m left",
+            "",
+            "all (Progressive)",
+            "  GROUP                  CLUSTERS   DONE   SOAKING   IN PROGRESS   FAILED   OFFLINE   WAITING",
+            "  0 canary (mandatory)   2          2      -         -             -        -         -",
+            "  1                      4          1      -         -             1        1         1",
+            "  next: c6",
+            "  failed: c4 (in bad health",
+            "  offline: c5",
+        ]
+    );
+    let json = [
+        "rollout",
+        "status",
+        "web",
+        "-n",
+        "shop",
+        "--kubeconfig",
+        live.argument(),
+        "-o",
+        "json",
+        "--check",
+    ];
+    let run = portolan(scratch.path(), &json, "");
+    assert_eq!(run.code, 1, "not complete: {}", run.stderr);
+    let overview: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&overview["done"], &overview["clusters"]), (&json!(3), &json!(6)));
+    assert_eq!(overview["placements"][0]["starting"], json!(["c6"]));
+    assert_eq!(overview["placements"][0]["estimate"], json!(240));
+    live.stop();
+}
+
+#[test]
+fn a_rollout_is_paused_aborted_and_resumed_by_name() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    scene(&live);
+    let ask = |command: &str| {
+        let run = portolan(
+            scratch.path(),
+            &["rollout", command, "shop/web", "--kubeconfig", live.argument()],
+            "",
+        );
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{command}");
+        run.stdout.lines().next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(ask("pause"), "shop/web paused");
+    assert_eq!(ask("status"), "shop/web: 3 of 6 clusters done, paused");
+    assert_eq!(ask("abort"), "shop/web aborted");
+    assert_eq!(ask("status"), "shop/web: 3 of 6 clusters done, aborted");
+    assert_eq!(ask("resume"), "shop/web resumed");
+    assert_eq!(ask("status"), "shop/web: 3 of 6 clusters done, about 4m left");
+    live.stop();
+}
+
+#[test]
+fn watch_ends_when_every_cluster_is_done_and_says_when_it_ended_before() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    scene(&live);
+    let watch = [
+        "rollout",
+        "watch",
+        "shop/web",
+        "--for",
+        "1s",
+        "--kubeconfig",
+        live.argument(),
+    ];
+    let run = portolan(scratch.path(), &watch, "");
+    assert_eq!((run.code, run.stderr.as_str()), (1, ""));
+    assert!(
+        run.stdout
+            .contains("3 of 6 clusters done, about 4m left; all group 1: 1 done, 1 failed"),
+        "{}",
+        run.stdout
+    );
+    live.apply(decision(1, "", &["c3"]));
+    let run = portolan(scratch.path(), &watch, "");
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert!(
+        run.stdout.contains("3 of 3 clusters done, complete"),
+        "{}",
+        run.stdout
+    );
+    live.stop();
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    for (args, expected) in [
+        (
+            &["status", "shop/web"][..],
+            "there is no ManifestWorkReplicaSet shop/web",
+        ),
+        (
+            &["pause", "web"],
+            "there is no ManifestWorkReplicaSet default/web",
+        ),
+        (&["abort", "a/b/c"], "accepted: NAMESPACE/NAME"),
+        (&["resume", "a/b", "-n", "c"], "name two namespaces"),
+    ] {
+        let run = portolan(
+            scratch.path(),
+            &[&["rollout"], args, &["--kubeconfig", live.argument()]].concat(),
+            "",
+        );
+        assert_eq!(run.code, 2, "{args:?}");
+        assert!(run.stderr.contains(expected), "{args:?}: {}", run.stderr);
+    }
+    live.stop();
+}
