@@ -92,6 +92,23 @@ impl Decisions {
         }
     }
 
+    /// Goes on where an earlier life of the consumer left off: these are the clusters that it acted on for a decision. What
+    /// happened since is told when the first list is complete, as if there had been no pause.
+    pub fn resume(&mut self, decision: DecisionId, clusters: impl IntoIterator<Item = Cluster>) {
+        let chosen = clusters.into_iter().map(|cluster| Chosen {
+            cluster,
+            reason: None,
+            score: None,
+            group: None,
+        });
+        let told = DecisionSet {
+            chosen: chosen.collect(),
+            ..DecisionSet::default()
+        };
+        self.followed.entry(decision.clone()).or_default().told = Some(Arc::new(told));
+        self.touched.insert(decision);
+    }
+
     /// A list begins; it is going to bring every slice there is.
     pub fn list_began(&mut self) {
         self.certain = false;

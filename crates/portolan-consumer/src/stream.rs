@@ -12,7 +12,7 @@ use kube::{Api, Client};
 use portolan_api::multicluster::GROUP;
 use tokio::time::Instant;
 
-use crate::{Decisions, Options, Slice, Update};
+use crate::{Cluster, DecisionId, Decisions, Options, Slice, Update};
 
 /// Why the watch was interrupted. It goes on by itself, and nothing counts as removed meanwhile.
 pub type Error = watcher::Error;
@@ -67,6 +67,11 @@ impl DecisionStream {
             config = config.labels(&selector);
         }
         DecisionStream::of(watcher(api, config).default_backoff(), options)
+    }
+
+    /// [`Decisions::resume`], before the first update is asked for.
+    pub fn resume(&mut self, decision: DecisionId, clusters: impl IntoIterator<Item = Cluster>) {
+        self.decisions.resume(decision, clusters);
     }
 
     /// What is known at the moment.

@@ -290,3 +290,17 @@ fn consumers_do_not_disturb_each_other_and_no_scheduler_is_special() {
         assert_eq!(consumer.list(&slices), ["+a", "+b", "+c"]);
     }
 }
+
+#[test]
+fn a_consumer_that_comes_back_is_told_exactly_what_it_missed() {
+    let mut consumer = Consumer::new(Discovery::All);
+    consumer.decisions.resume(web(), [cluster("a"), cluster("b")]);
+    consumer
+        .decisions
+        .resume(DecisionId::keyed(SHOP, "deleted"), [cluster("x")]);
+    assert_eq!(consumer.said(), nothing(), "not before it has seen everything");
+    assert_eq!(
+        consumer.list(&[revised(4, 1, 0, &["b", "c"])]),
+        ["-x", "gone", "-a", "+c"]
+    );
+}
