@@ -220,6 +220,18 @@ impl Decisions {
         followed.filter_map(|(decision, followed)| Some((decision, followed.told.as_ref()?)))
     }
 
+    /// Decisions whose slices are in no state to act on, with the reason.
+    pub fn held(&self) -> impl Iterator<Item = (&DecisionId, &Hold)> {
+        let followed = self.followed.iter();
+        followed.filter_map(|(decision, followed)| Some((decision, followed.hold.as_ref()?)))
+    }
+
+    /// The slices of a decision as they are now, whether or not they are acted on.
+    pub fn slices(&self, decision: &DecisionId) -> impl Iterator<Item = &Slice> {
+        let keys = self.members.get(decision);
+        keys.into_iter().flatten().filter_map(|key| self.slices.get(key))
+    }
+
     fn look(&mut self, decision: DecisionId, now: Duration) -> Option<Update> {
         let keys = self.members.get(&decision);
         let slices: Vec<&Slice> = keys
@@ -255,11 +267,18 @@ impl Decisions {
     }
 
     fn gone(&mut self, decision: DecisionId) -> Option<Update> {
-        let told = self.followed.remove(&decision)?.told?;
-        let removed = told.clusters().cloned().map(Change::Removed);
+        let followed = self.followed.remove(&decision)?;
+        let changes = match followed.told {
+            Some(told) => {
+                let removed = told.clusters().cloned().map(Change::Removed);
+                removed.chain([Change::Gone]).collect()
+            }
+            // Nothing was told of it but that it could not be acted on.
+            None => Vec::new(),
+        };
         Some(Update {
             decision,
-            changes: removed.chain([Change::Gone]).collect(),
+            changes,
             set: Arc::default(),
             hold: None,
         })

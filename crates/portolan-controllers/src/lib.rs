@@ -13,7 +13,8 @@
 //! placements/    desk: state and decisions ─► job ─► publish: phases of writes
 //! profiles/      ClusterProfiles for ManagedClusters, written before the slices that refer to them
 //! registration/  built-in sets, conditions of sets and bindings, availability taints (only where OCM does not)
-//! upkeep/        what the last two share: a queue, a loop, and how errors and versions are read
+//! syncer/        a Work for each cluster of a decision, from a template: the KEP's consumer
+//! upkeep/        what the last three share: a queue, a loop, and how errors and versions are read
 //! ```
 
 mod controllers;
@@ -26,6 +27,7 @@ mod registration;
 mod request;
 mod sabotage;
 mod settings;
+mod syncer;
 pub mod trace;
 mod upkeep;
 mod version;

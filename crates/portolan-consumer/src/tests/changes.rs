@@ -304,3 +304,12 @@ fn a_consumer_that_comes_back_is_told_exactly_what_it_missed() {
         ["-x", "gone", "-a", "+c"]
     );
 }
+
+#[test]
+fn a_decision_that_goes_before_it_was_ever_whole_ends_its_hold_and_nothing_else() {
+    let mut consumer = Consumer::new(Discovery::All);
+    assert_eq!(consumer.list(&[revised(1, 2, 0, &["a"])]), ["hold"]);
+    assert_eq!(consumer.decisions.held().count(), 1);
+    assert_eq!(consumer.delete("web-0"), ["news"]);
+    assert_eq!(consumer.decisions.held().count(), 0);
+}

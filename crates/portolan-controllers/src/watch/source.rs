@@ -83,6 +83,12 @@ where
         }
     }
 
+    /// Watches only objects that have a label. One that loses it counts as deleted.
+    pub fn labelled(mut self, label: &str) -> Source<K> {
+        self.config = self.config.labels(label);
+        self
+    }
+
     /// Does not take objects for deleted that go with their CustomResourceDefinition.
     pub fn guarded(mut self, client: Client) -> Source<K> {
         self.guard = Some(Guard::of::<K>(client));

@@ -16,4 +16,5 @@ mod recorder;
 mod rolling;
 mod scores;
 mod served;
+mod syncer;
 mod world;
