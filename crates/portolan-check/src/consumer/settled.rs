@@ -27,7 +27,9 @@ impl Walk<'_> {
                 .filter(|cluster| resolves(state, cluster))
                 .cloned()
                 .collect();
-            if !seen.acted && !(asked.is_empty() && !decided.is_empty()) {
+            // One that names nothing in the inventory leaves nothing to do but to report it.
+            let something_to_do = decided.is_empty() || !asked.is_empty();
+            if !seen.acted && something_to_do {
                 ignored(decision, &followed, report);
             } else {
                 deployed(decision, seen, &asked, report);
