@@ -104,6 +104,10 @@ pub mod portolan {
     pub const ROLLOUT_GROUP: &str = "portolan.dev/rollout-group";
     /// UIDs of the referenced ClusterProfiles, which a reference has no field for.
     pub const PROFILE_UIDS: &str = "portolan.dev/profile-uids";
+    /// Label of a Work that was made from a template, with the name of who did.
+    pub const SYNCED_BY: &str = "portolan.dev/synced-by";
+    /// Annotation of such a Work: namespace and name of its template, with a slash in between.
+    pub const TEMPLATE: &str = "portolan.dev/template";
 }
 
 /// Condition types.
@@ -144,6 +148,8 @@ pub mod conditions {
     pub const DEGRADED: &str = "Degraded";
     /// ManifestWork: the objects are done and are not updated any more.
     pub const COMPLETE: &str = "Complete";
+    /// Work that is a template: there is one Work for it in the namespace of each chosen cluster.
+    pub const SYNCED: &str = "Synced";
     /// ManifestWorkReplicaSet: its placements were found and have clusters.
     pub const PLACEMENT_VERIFIED: &str = "PlacementVerified";
     /// ManifestWorkReplicaSet: the rollout is done.

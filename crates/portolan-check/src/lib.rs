@@ -12,6 +12,7 @@
 //! | did any reader of this watch ever see something it must not? | [`stream`] |
 //! | what does a reader that knows revisions act on? | [`revision`] |
 //! | did this rollout stay within its bounds and reach everybody? | [`rollout`] |
+//! | did this consumer do what the decisions asked, and nothing else? | [`consumer`] |
 //! | is the answer given to a person complete? | [`explain`] |
 //! | what does the reference formula say? | [`numbers`] |
 //!
@@ -43,6 +44,7 @@
 #![forbid(unsafe_code)]
 
 mod cluster;
+pub mod consumer;
 mod decision;
 pub mod explain;
 mod finding;

@@ -20,6 +20,7 @@ use crate::profiles::{self, Profiles};
 use crate::registration::{self, Registration};
 use crate::replicasets::{self, ReplicaSets};
 use crate::settings::{Output, Settings};
+use crate::syncer::Syncer;
 use crate::upkeep::Pace;
 use crate::watch::{Feed, Source};
 
@@ -51,6 +52,7 @@ impl Controllers {
         let (sender, inputs) = mpsc::channel(WAITING);
         let mut feeds = Feeds::new(&settings, sender);
         let mut keepers = Vec::new();
+        let sync_pace = pace.clone();
         let mut profiles = Profiles::off();
         if settings.inventory == Inventory::ManagedClusters {
             if settings.cluster_profiles == Output::Auto {
@@ -80,6 +82,11 @@ impl Controllers {
             metrics: metrics.clone(),
         };
         watches.extend(feeds.watch(&client));
+        if settings.work_syncer == Output::Auto {
+            let (syncer, works) = Syncer::new(client.clone(), &settings, sync_pace, events.clone());
+            watches.push(tokio::spawn(works.run()));
+            keepers.push(tokio::spawn(syncer.run()));
+        }
         let (stop, stopped) = oneshot::channel();
         let placements = Placements::new(settings, publisher, events, metrics.clone(), health.clone());
         tokio::spawn(publish_events);

@@ -54,6 +54,8 @@ pub struct Settings {
     pub cluster_profiles: Output,
     /// The one namespace for published ClusterProfiles. Without it each bound namespace that has a Placement gets its own.
     pub profile_namespace: Option<String>,
+    /// Whether works are made from Works with a placement-key, for each cluster of the decisions with that key.
+    pub work_syncer: Output,
     /// Whether to look after sets, bindings and availability taints as OCM's registration controllers do.
     pub registration: bool,
     /// Whether ManifestWorkReplicaSets are carried out.
@@ -80,6 +82,7 @@ impl Settings {
             slices: Output::Auto,
             cluster_profiles: Output::Auto,
             profile_namespace: None,
+            work_syncer: Output::Auto,
             registration: false,
             replica_sets: Output::Auto,
             publish_scores: PublishScores::Always,

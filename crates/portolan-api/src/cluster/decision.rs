@@ -1,6 +1,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::resource::plain_kind;
 
@@ -48,6 +49,26 @@ pub struct ClusterDecision {
     /// Weighted total of the cluster's scores. Absent means 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub score: i64,
+}
+
+/// Value of the annotation [`CONTENT`](crate::labels::portolan::CONTENT): a hash over the group's index, as labelled, and the sorted clusters.
+///
+/// Labels and status of a decision cannot change in one write. A reader that finds another hash than that of the
+/// status it sees has caught the object between the two, and holds.
+pub fn content_hash<'a>(group_index: &str, clusters: impl IntoIterator<Item = &'a str>) -> String {
+    let mut clusters: Vec<_> = clusters.into_iter().collect();
+    clusters.sort_unstable();
+    let mut hash = Sha256::new();
+    for part in std::iter::once(group_index).chain(clusters) {
+        hash.update(part);
+        // No name contains a zero byte, so no two lists run into each other.
+        hash.update([0]);
+    }
+    hash.finalize()
+        .iter()
+        .take(10)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 fn is_zero(score: &i64) -> bool {

@@ -15,7 +15,7 @@ pub use cluster_set::{
     ManagedClusterSelector, ManagedClusterSet, ManagedClusterSetBinding, ManagedClusterSetBindingSpec,
     ManagedClusterSetBindingStatus, ManagedClusterSetSpec, ManagedClusterSetStatus,
 };
-pub use decision::{ClusterDecision, PlacementDecision, PlacementDecisionStatus};
+pub use decision::{ClusterDecision, PlacementDecision, PlacementDecisionStatus, content_hash};
 pub use managed_cluster::{
     ClientConfig, ClusterSetManagedNamespaceConfig, ManagedCluster, ManagedClusterClaim, ManagedClusterSpec,
     ManagedClusterStatus, ManagedClusterVersion, ManagedNamespaceConfig, Taint,

@@ -13,6 +13,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+pub use work::errors_in_work;
+
 use crate::field::FieldError;
 use crate::structural;
 

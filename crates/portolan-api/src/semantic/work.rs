@@ -38,9 +38,21 @@ fn condition_rules(object: &Value, spec: &str, findings: &mut Findings) {
     }
 }
 
-/// A work has objects, they fit into one request, and each has a name of its own.
+/// What is wrong with the objects of a `Work`. The kind itself accepts them, so that a work which is only stored is none
+/// of anybody's business; whoever hands one out asks.
+pub fn errors_in_work(object: &Value) -> Vec<FieldError> {
+    let mut findings = Findings(Vec::new());
+    manifests(object, "spec", &mut findings);
+    findings.0.into_iter().map(|finding| finding.error).collect()
+}
+
 fn workload(object: &Value, spec: &str, findings: &mut Findings) {
     condition_rules(object, spec, findings);
+    manifests(object, spec, findings);
+}
+
+/// A work has objects, they fit into one request, and each has a name of its own.
+fn manifests(object: &Value, spec: &str, findings: &mut Findings) {
     let path = format!("{spec}.workload.manifests");
     let pointer = format!("/{}", path.replace('.', "/"));
     let manifests = match object.pointer(&pointer) {

@@ -2,7 +2,7 @@
 //!
 //! A statement that several documents make is one check with one id; the other numbers are in [`Check::also`] and
 //! [`find`] accepts them too. Statements that need a server call, a driver or metrics (C1, C2, C4, C11, C20, C22, C23,
-//! C29, C30, C43 to C48) cannot be decided from objects and are not here.
+//! C29, C30, C43 to C48) or that only allow something (C58) cannot be decided from objects and are not here.
 
 mod table;
 
@@ -119,6 +119,8 @@ pub enum Scope {
     Pair,
     /// A recorded watch.
     Stream,
+    /// A recorded watch and what a consumer did.
+    Deeds,
     /// Plain values.
     Values,
 }

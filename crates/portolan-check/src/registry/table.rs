@@ -142,6 +142,42 @@ checks! {
     C42 "C42" [] Optional Derived Producer [] Pair "KEP ownership"
         "illegal edits are not adopted"
         "A consumer's edit is reverted or stays alone: no other slice changes because of it.";
+    C49 "C49" [] Required Must Consumer [Consumer] Deeds "KEP ownership"
+        "consumers only read"
+        "A consumer writes no PlacementDecision.";
+    C50 "C50" [] Optional May Consumer [Consumer] Deeds "KEP discovery"
+        "decisions are found"
+        "A decision that has a key or a name to be found by is found.";
+    C51 "C51" [] Optional Derived Consumer [Consumer] Deeds "KEP API"
+        "acts on what is listed"
+        "A consumer acts on the union of the slices; a reference without a namespace means that of the slice.";
+    C52 "C52" ["D9"] Optional Should Consumer [Consumer Revisioned] Deeds "KEP discovery, draft, design 5"
+        "no act on a mixed set"
+        "Where there are revisions a consumer acts on the highest whole one, and otherwise keeps what it has.";
+    C53 "C53" [] Optional May Consumer [Consumer] Deeds "KEP slicing"
+        "order by number"
+        "A consumer that goes by order sorts decision-index as a number and loses nothing to gaps and repetitions.";
+    C54 "C54" [] Optional Should Consumer [Consumer] Deeds "KEP lifecycle"
+        "deploys where decided"
+        "Every decided cluster that is in the inventory has the workload.";
+    C55 "C55" [] Optional Should Consumer [Consumer] Deeds "KEP lifecycle"
+        "removes where no longer decided"
+        "A cluster that was taken from a decision loses the workload.";
+    C56 "C56" [] Optional Should Consumer [Consumer] Deeds "KEP lifecycle"
+        "follows deleted slices"
+        "When a slice is deleted, clusters that no other slice of the decision lists lose the workload.";
+    C57 "C57" [] Optional Derived Consumer [Consumer] Deeds "KEP lifecycle, seed 003"
+        "a move is nothing"
+        "A cluster that moves between slices is not removed and deployed again.";
+    C59 "C59" [] Optional Derived Consumer [Consumer] Deeds "KEP API"
+        "what cannot be used is reported"
+        "An entry that names no known cluster is reported.";
+    C60 "C60" [] Optional Derived Consumer [Consumer] Deeds "KEP goals"
+        "no scheduler is special"
+        "Decisions of one scheduler are read like those of another.";
+    C61 "C61" [] Optional Derived Consumer [Consumer] Deeds "KEP MinItems=0"
+        "empty is not absent"
+        "A decision for no cluster is told from no decision.";
     D1 "D1" [] Optional Draft Producer [Revisioned] Instant "draft"
         "four labels in decimal"
         "Every slice of a revisioned decision has key, revision, slice-count and index; numbers are plain decimals.";
@@ -157,6 +193,9 @@ checks! {
     D5 "D5" [] Optional Draft Producer [Revisioned] Stream "draft, design 5"
         "old slices outlive the update"
         "A slice of an older revision is deleted only after a newer one is complete and valid.";
+    D10 "D10" [] Optional Draft Consumer [Consumer Revisioned] Deeds "draft"
+        "found by more than placement-key"
+        "Slices belong together by decision-key: one without a placement-key or with another name is not missed.";
     D12 "D12" [] Optional Draft Producer [Revisioned] Rest "draft"
         "groups all or none"
         "Either every slice of a decision has a group index or none has, and the indexes are contiguous from 0.";

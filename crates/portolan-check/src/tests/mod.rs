@@ -1,5 +1,6 @@
 //! Every check has a control: data that meets everything, and data broken on purpose that fails that check alone.
 
+mod consumers;
 mod fixtures;
 mod numbers;
 mod ocm;

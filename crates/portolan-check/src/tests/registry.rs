@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::{fixtures::*, ocm, pairs, rollouts, states, streams, values};
+use super::{consumers, fixtures::*, ocm, pairs, rollouts, states, streams, values};
 use crate::{
     CheckId, MESSAGE_LIMIT, Report, Severity, State, labels,
     registry::{CHECKS, Level, Profile, find, of_profile},
@@ -16,6 +16,7 @@ fn every_check_has_a_negative_control() {
         streams::controls(),
         values::controls(),
         rollouts::controls(),
+        consumers::controls(),
     ];
     let controlled: BTreeSet<CheckId> = controls.iter().flatten().map(|control| control.check).collect();
     let listed: BTreeSet<CheckId> = CHECKS.iter().map(|check| check.id).collect();
@@ -67,6 +68,13 @@ fn profiles_hold_what_the_suite_puts_into_them() {
     assert!(numbers(Profile::Revisioned).is_superset(&BTreeSet::from(draft)));
     assert!(numbers(Profile::Inventory).is_superset(&BTreeSet::from(["C12", "C40"])));
     assert!(numbers(Profile::R1).is_superset(&BTreeSet::from(["C8", "C10", "C16"])));
+    // C58 only allows something.
+    let consuming = (49..=61)
+        .filter(|number| *number != 58)
+        .map(|number| format!("C{number}"));
+    for number in consuming.chain(["D9".to_owned(), "D10".to_owned()]) {
+        assert!(numbers(Profile::Consumer).contains(number.as_str()), "{number}");
+    }
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use portolan_api::cluster::{Placement, PlacementDecision};
+use portolan_api::cluster::{Placement, PlacementDecision, content_hash};
 use portolan_api::labels::{SCHEDULER_NAME, ocm, portolan};
-use portolan_engine::layout::content_hash;
+
 use portolan_rollout::{GroupKey, Groups};
 
 /// One decision object.

@@ -83,9 +83,9 @@ where
         }
     }
 
-    /// Watches only objects that match a label selector.
-    pub fn labelled(mut self, selector: &str) -> Source<K> {
-        self.config = self.config.labels(selector);
+    /// Watches only objects that have a label. One that loses it counts as deleted.
+    pub fn labelled(mut self, label: &str) -> Source<K> {
+        self.config = self.config.labels(label);
         self
     }
 

@@ -17,4 +17,5 @@ mod rolling;
 mod rollouts;
 mod scores;
 mod served;
+mod syncer;
 mod world;

@@ -97,6 +97,7 @@ impl World {
         self.clean_namespaced::<PlacementDecision>().await;
         self.clean_namespaced::<multicluster::PlacementDecision>().await;
         self.clean_namespaced::<ClusterProfile>().await;
+        self.clean_namespaced::<multicluster::Work>().await;
         self.clean_namespaced::<AddOnPlacementScore>().await;
         self.clean_namespaced::<ManagedClusterSetBinding>().await;
         self.clean_scoped::<ManagedCluster>().await;

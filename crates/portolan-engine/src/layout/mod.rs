@@ -27,7 +27,6 @@ use portolan_api::{
 };
 
 pub(crate) use identity::{Identity, label, parse_number};
-pub use ocm::content_hash;
 pub(crate) use ocm::{
     clusters as decision_entries, group_labels, is_labelled, observed as observed_decisions,
 };

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::{
-    cluster::{ClusterDecision, DecisionGroupStatus, PlacementDecision, PlacementDecisionStatus},
+    cluster::{
+        ClusterDecision, DecisionGroupStatus, PlacementDecision, PlacementDecisionStatus, content_hash,
+    },
     labels::{ocm as labels, ocm::MAX_DECISIONS, portolan},
 };
-use sha2::{Digest, Sha256};
 
 use super::{
     Desired,
@@ -99,26 +100,6 @@ pub(super) fn decision_groups(groups: &[Group], identity: &Identity) -> Vec<Deci
             cluster_count: i32::try_from(group.clusters.len()).unwrap_or(i32::MAX),
         });
     statuses.collect()
-}
-
-/// Value of the annotation [`portolan::CONTENT`]: a hash over the group's index, as labelled, and the sorted clusters.
-///
-/// Labels and status of a decision cannot change in one write. A reader that finds another hash than that of the
-/// status it sees has caught the object between the two, and holds.
-pub fn content_hash<'a>(group_index: &str, clusters: impl IntoIterator<Item = &'a str>) -> String {
-    let mut clusters: Vec<_> = clusters.into_iter().collect();
-    clusters.sort_unstable();
-    let mut hash = Sha256::new();
-    for part in std::iter::once(group_index).chain(clusters) {
-        hash.update(part);
-        // No name contains a zero byte, so no two lists run into each other.
-        hash.update([0]);
-    }
-    hash.finalize()
-        .iter()
-        .take(10)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }
 
 /// An empty group still has one, empty, object.

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::{
-    cluster::{self, Placement},
+    cluster::{self, Placement, content_hash},
     labels::{ocm, portolan},
     multicluster,
 };
 
 use super::{
     identity::label,
-    ocm::{content_hash, group_labels},
+    ocm::group_labels,
     prior::{Prior, cluster_name},
     slices::same_labels,
 };

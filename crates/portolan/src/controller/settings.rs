@@ -57,6 +57,16 @@ pub(crate) struct SettingsArgs {
     #[arg(long, env = "PORTOLAN_PROFILE_NAMESPACE", hide_env_values = true, value_name = "NS", value_parser = parse_namespace)]
     profile_namespace: Option<String>,
 
+    /// Whether works are made from Works with a placement-key, one for each cluster of the decisions with that key
+    #[arg(
+        long,
+        env = "PORTOLAN_WORK_SYNCER",
+        hide_env_values = true,
+        value_enum,
+        default_value_t
+    )]
+    work_syncer: OutputArg,
+
     /// Look after sets, bindings and availability taints, where OCM's registration controllers do not run [default:
     /// false; true in `portolan up`]
     #[arg(
@@ -191,6 +201,7 @@ impl SettingsArgs {
             slices: self.slices.into(),
             cluster_profiles: self.cluster_profiles.into(),
             profile_namespace: self.profile_namespace.clone(),
+            work_syncer: self.work_syncer.into(),
             registration: self.registration.unwrap_or(registration),
             replica_sets: self.replica_sets.into(),
             publish_scores: match self.publish_scores {

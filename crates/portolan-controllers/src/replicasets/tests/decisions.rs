@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use portolan_api::cluster::{Placement, PlacementDecision};
-use portolan_engine::layout::content_hash;
+use portolan_api::cluster::{Placement, PlacementDecision, content_hash};
 use serde_json::{Value, json};
 
 use crate::replicasets::decisions::{Chosen, Part, Reading, read};

@@ -38,7 +38,7 @@ fn an_ocm_decision_in_full() {
                     "cluster.open-cluster-management.io/decision-group-index": "0",
                     "cluster.open-cluster-management.io/decision-group-name": "canary",
                 },
-                "annotations": { "portolan.dev/content": crate::layout::content_hash("0", ["c002", "c001"]) },
+                "annotations": { "portolan.dev/content": portolan_api::cluster::content_hash("0", ["c002", "c001"]) },
                 "ownerReferences": [{
                     "apiVersion": "cluster.open-cluster-management.io/v1beta1",
                     "kind": "Placement",

@@ -1,0 +1,91 @@
+//! Which cluster a name means.
+//!
+//! Nothing in a Work names a cluster: the namespace that it is in does, and that is called like the ClusterProfile. A
+//! name that two inventories use for two clusters means neither.
+
+use std::collections::BTreeMap;
+
+use portolan_api::labels::{multicluster as labels, ocm};
+use portolan_api::multicluster::ClusterProfile;
+use portolan_api::structural::is_dns_label;
+
+use crate::upkeep::Knowledge;
+
+/// The ClusterProfiles of the hub, by name and then by namespace.
+#[derive(Debug, Default)]
+pub(super) struct Inventory {
+    pub(super) known: Knowledge,
+    profiles: BTreeMap<String, BTreeMap<String, Identity>>,
+}
+
+/// What two profiles of one cluster have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Identity {
+    /// The id of the member in its inventory.
+    Member(String),
+    /// The manager and the name it knows the cluster by.
+    Managed(String, String),
+    /// Nothing that could be compared.
+    Unknown,
+}
+
+impl Inventory {
+    /// Takes note; says whether that makes a difference.
+    pub(super) fn applied(&mut self, profile: &ClusterProfile) -> bool {
+        let metadata = &profile.metadata;
+        let label = |key: &str| {
+            let value = metadata.labels.as_ref()?.get(key)?;
+            (!value.is_empty()).then(|| value.clone())
+        };
+        let identity = match (label(labels::INVENTORY_MEMBER_ID), label(ocm::CLUSTER_NAME)) {
+            (Some(member), _) => Identity::Member(member),
+            (None, Some(name)) => Identity::Managed(profile.spec.cluster_manager.name.clone(), name),
+            (None, None) => Identity::Unknown,
+        };
+        let name = metadata.name.clone().unwrap_or_default();
+        let namespace = metadata.namespace.clone().unwrap_or_default();
+        let known = self.profiles.entry(name).or_default();
+        known.insert(namespace, identity.clone()) != Some(identity)
+    }
+
+    pub(super) fn gone(&mut self, namespace: &str, name: &str) {
+        if let Some(profiles) = self.profiles.get_mut(name) {
+            profiles.remove(namespace);
+            if profiles.is_empty() {
+                self.profiles.remove(name);
+            }
+        }
+    }
+
+    /// Whether a cluster that a decision names, in each of the namespaces given, can have works; or why not.
+    pub(super) fn resolve<'a>(
+        &self,
+        name: &str,
+        namespaces: impl IntoIterator<Item = &'a String>,
+    ) -> Result<(), String> {
+        if !is_dns_label(name) {
+            return Err(format!(
+                "{name:?} cannot be the name of a namespace, and works of a cluster are in the namespace of its name; \
+                 accepted: at most 63 lower-case letters, digits and dashes"
+            ));
+        }
+        let profiles = self.profiles.get(name);
+        for namespace in namespaces {
+            if !profiles.is_some_and(|profiles| profiles.contains_key(namespace)) {
+                return Err(format!("there is no ClusterProfile {namespace}/{name}"));
+            }
+        }
+        let mut profiles = profiles.into_iter().flatten();
+        let Some((first, identity)) = profiles.next() else {
+            return Ok(());
+        };
+        match profiles.find(|(_, other)| *other != identity || **other == Identity::Unknown) {
+            None => Ok(()),
+            Some((second, _)) => Err(format!(
+                "{name} is ambiguous: the ClusterProfiles {first}/{name} and {second}/{name} are not known to be one \
+                 cluster; accepted: one of them alone, or both with the same label {}",
+                labels::INVENTORY_MEMBER_ID
+            )),
+        }
+    }
+}

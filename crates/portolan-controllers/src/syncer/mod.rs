@@ -1,0 +1,101 @@
+//! The KEP's consumer: a Work for each cluster that a decision of any scheduler names.
+//!
+//! A `Work` with a `placement-key` is a template: each cluster that a decision with that key in the same namespace names
+//! gets a work with its objects, in the namespace that is called like the cluster. The key is copied to the work and to
+//! each object in it. Several decisions with one key add up; several templates with one key are all handed out.
+//!
+//! **Whose work it is.** What the syncer made has the label `portolan.dev/synced-by: portolan`, an annotation with its
+//! template, and the name that follows from that. Any other work is never written nor deleted; one that has the name of
+//! ours is reported and stays.
+//!
+//! **When one goes.** Its cluster is in no decision for it any more, or the decisions or the template are gone, and
+//! complete lists say so. A decision that cannot be acted on (half a revision), a cluster without a ClusterProfile or with
+//! an ambiguous name, a template with mistakes in it, and kinds that are not served keep every work as it is.
+//!
+//! **What it costs.** Works with a placement-key are watched always; decisions only in namespaces that have a template,
+//! ClusterProfiles only once there is one.
+
+mod inventory;
+mod message;
+mod report;
+mod space;
+mod state;
+mod template;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use kube::Client;
+use portolan_api::labels::multicluster as labels;
+use portolan_api::multicluster::Work;
+use tokio::sync::mpsc;
+
+use crate::events::Events;
+use crate::settings::Settings;
+use crate::upkeep::{self, Pace};
+use crate::watch::{Feed, Source};
+
+use message::Input;
+use state::State;
+use write::{Hand, Watches};
+
+/// Messages between the watches and the state. Small, because a message may hold a whole object.
+const CHANNEL: usize = 256;
+
+/// Makes works from templates.
+pub(crate) struct Syncer {
+    client: Client,
+    state: State,
+    works: mpsc::Receiver<Input>,
+    pace: Pace,
+    events: Events,
+}
+
+impl Syncer {
+    /// A syncer that writes through `client`, and the watch that it follows. It ends when that does.
+    pub(crate) fn new(
+        client: Client,
+        settings: &Settings,
+        pace: Pace,
+        events: Events,
+    ) -> (Syncer, Source<Work>) {
+        let (sender, works) = mpsc::channel(CHANNEL);
+        let source = Source::new(client.clone(), vec![Feed::new(sender, Input::Work)])
+            .labelled(labels::PLACEMENT_KEY)
+            .guarded(client.clone());
+        let syncer = Syncer {
+            client,
+            state: State::new(settings.longest_backoff),
+            works,
+            pace,
+            events,
+        };
+        (syncer, source)
+    }
+
+    /// Runs until its watch ends.
+    pub(crate) async fn run(mut self) {
+        let (sender, inputs) = mpsc::channel(CHANNEL);
+        let hand = Hand {
+            client: self.client,
+            pace: self.pace.clone(),
+            events: self.events,
+            inputs: sender.downgrade(),
+            watches: Watches::default(),
+        };
+        let watches = hand.watches.clone();
+        let forward = async move {
+            while let Some(input) = self.works.recv().await {
+                if sender.send(input).await.is_err() {
+                    break;
+                }
+            }
+            // The watches that were started here have to end for the channel to close.
+            watches.end();
+        };
+        let keep = upkeep::keep(self.state, inputs, self.pace, move |write| {
+            hand.clone().carry_out(write)
+        });
+        tokio::join!(forward, keep);
+    }
+}

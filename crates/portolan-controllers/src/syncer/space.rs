@@ -1,0 +1,189 @@
+//! The decisions of one namespace, by the workload they are for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+use portolan_api::multicluster::PlacementDecision;
+use portolan_consumer::{Decisions, Discovery, Options, Slice};
+
+use crate::upkeep::Knowledge;
+use crate::watch::Delta;
+
+/// Clusters by name, each with the namespaces of the profiles that stand for it.
+pub(super) type Clusters = BTreeMap<String, BTreeSet<String>>;
+
+#[derive(Debug)]
+pub(super) struct Space {
+    /// Which watch it listens to.
+    pub(super) watch: u64,
+    pub(super) known: Knowledge,
+    decisions: Decisions,
+    /// What is decided for each placement-key.
+    wanted: BTreeMap<String, Clusters>,
+    /// Keys with a decision that could not be acted on yet: nothing is known of what it was before.
+    blocked: BTreeMap<String, String>,
+    /// Keys that any decision ever had.
+    seen: BTreeSet<String>,
+    /// Whether the kind was not served at some time.
+    lapsed: bool,
+    /// The Placements behind slices.
+    owners: BTreeMap<(String, String), (Option<String>, ObjectReference)>,
+}
+
+/// What is decided for a workload.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Decided<'a> {
+    /// These clusters, and no others.
+    Clusters(&'a Clusters),
+    /// These clusters; whether others keep the workload is not known.
+    AtLeast(&'a Clusters, String),
+    /// There is no decision.
+    None,
+    /// There may be a decision.
+    Unknown(String),
+}
+
+impl Space {
+    pub(super) fn new(watch: u64) -> Space {
+        Space {
+            watch,
+            known: Knowledge::default(),
+            decisions: Decisions::new(Options::new(Discovery::All)),
+            wanted: BTreeMap::new(),
+            blocked: BTreeMap::new(),
+            seen: BTreeSet::new(),
+            lapsed: false,
+            owners: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn hear(&mut self, delta: &Delta<PlacementDecision>) {
+        self.known.after(delta);
+        match delta {
+            Delta::Applied(object) => self.applied(object),
+            Delta::Deleted(key) => {
+                let key = (key.namespace.clone(), key.name.clone());
+                self.owners.remove(&key);
+                self.decisions.delete(&key);
+            }
+            Delta::Listing => self.decisions.doubt(),
+            Delta::Synced => self.decisions.trust(),
+            Delta::Unserved => {
+                self.lapsed = true;
+                self.decisions.doubt();
+            }
+        }
+    }
+
+    fn applied(&mut self, object: &Arc<PlacementDecision>) {
+        let slice = Slice::of(object);
+        let owners = object.metadata.owner_references.iter().flatten();
+        let owner = owners
+            .filter(|owner| owner.controller == Some(true) && owner.kind == "Placement")
+            .map(|owner| ObjectReference {
+                api_version: Some(owner.api_version.clone()),
+                kind: Some(owner.kind.clone()),
+                name: Some(owner.name.clone()),
+                namespace: object.metadata.namespace.clone(),
+                uid: Some(owner.uid.clone()),
+                ..ObjectReference::default()
+            });
+        match owner.last() {
+            Some(owner) => self
+                .owners
+                .insert(slice.key(), (slice.placement_key.clone(), owner)),
+            None => self.owners.remove(&slice.key()),
+        };
+        self.decisions.apply(slice);
+    }
+
+    /// Brings what is decided up to date. Answers with the clusters for which something is different, by key, or with
+    /// `None` for keys of which everything has to be looked at.
+    pub(super) fn refresh(&mut self, now: Timestamp) -> BTreeMap<String, Option<BTreeSet<String>>> {
+        if self.decisions.updates(since_epoch(now)).is_empty() {
+            return BTreeMap::new();
+        }
+        let mut wanted: BTreeMap<String, Clusters> = BTreeMap::new();
+        for (_, set) in self.decisions.all() {
+            let Some(key) = &set.placement_key else { continue };
+            let clusters = wanted.entry(key.clone()).or_default();
+            for cluster in set.clusters() {
+                let namespaces = clusters.entry(cluster.name.clone()).or_default();
+                namespaces.insert(cluster.namespace.clone());
+            }
+        }
+        let mut blocked = BTreeMap::new();
+        for (decision, hold) in self.decisions.held() {
+            if self.decisions.told(decision).is_none() {
+                let keys = self
+                    .decisions
+                    .slices(decision)
+                    .filter_map(|slice| slice.placement_key.clone());
+                blocked.extend(keys.map(|key| (key, hold.to_string())));
+            }
+        }
+        let old = std::mem::replace(&mut self.wanted, wanted);
+        let old_blocked = std::mem::replace(&mut self.blocked, blocked);
+        self.seen.extend(self.wanted.keys().cloned());
+        let keys: BTreeSet<&String> = old.keys().chain(self.wanted.keys()).collect();
+        let blocks: BTreeSet<&String> = old_blocked.keys().chain(self.blocked.keys()).collect();
+        let mut changed: BTreeMap<String, Option<BTreeSet<String>>> = BTreeMap::new();
+        for key in keys {
+            let differ = match (old.get(key), self.wanted.get(key)) {
+                (Some(old), Some(new)) => Some(difference(old, new)),
+                // Where nothing was decided, works may be anywhere.
+                _ => None,
+            };
+            changed.insert(key.clone(), differ);
+        }
+        changed.extend(blocks.into_iter().map(|key| (key.clone(), None)));
+        changed
+    }
+
+    /// When something may change without anything being heard.
+    pub(super) fn next_due(&self) -> Option<Timestamp> {
+        let at = i64::try_from(self.decisions.next_due()?.as_millis()).ok()?;
+        Timestamp::from_millisecond(at).ok()
+    }
+
+    /// What is decided for a workload. Asked only when everything in the namespace is known.
+    pub(super) fn decided(&self, key: &str) -> Decided<'_> {
+        match (self.wanted.get(key), self.blocked.get(key)) {
+            (Some(clusters), None) => Decided::Clusters(clusters),
+            (Some(clusters), Some(hold)) => Decided::AtLeast(clusters, hold.clone()),
+            (None, Some(hold)) => Decided::Unknown(hold.clone()),
+            // With the definition went all decisions; that this one was deleted is not known.
+            (None, None) if self.lapsed && !self.seen.contains(key) => {
+                Decided::Unknown("PlacementDecisions were not served, and none has come since".to_owned())
+            }
+            (None, None) => Decided::None,
+        }
+    }
+
+    /// The Placements behind the decisions for a workload, if a scheduler says so.
+    pub(super) fn placements(&self, key: &str) -> Vec<&ObjectReference> {
+        let mut found: Vec<&ObjectReference> = Vec::new();
+        for (of, owner) in self.owners.values() {
+            if of.as_deref() == Some(key) && !found.contains(&owner) {
+                found.push(owner);
+            }
+        }
+        found
+    }
+}
+
+fn difference(old: &Clusters, new: &Clusters) -> BTreeSet<String> {
+    let gone = old.keys().filter(|name| !new.contains_key(*name));
+    let come = new
+        .iter()
+        .filter(|(name, namespaces)| old.get(*name) != Some(namespaces));
+    gone.chain(come.map(|(name, _)| name)).cloned().collect()
+}
+
+/// The consumer counts from any fixed moment.
+fn since_epoch(now: Timestamp) -> Duration {
+    Duration::from_millis(u64::try_from(now.as_millisecond()).unwrap_or_default())
+}

@@ -1,0 +1,469 @@
+//! What the syncer knows, and what is to be done because of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use portolan_api::multicluster::Work;
+
+use super::inventory::Inventory;
+use super::message::{Input, Item, Outcome, Target, TemplateKey, Write};
+use super::report;
+use super::space::{Decided, Space};
+use super::template::{Content, Made, Role, Template};
+use crate::sabotage::{Rule, broken};
+use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Queue};
+use crate::watch::Delta;
+
+#[derive(Debug)]
+pub(super) struct State {
+    works: Knowledge,
+    templates: BTreeMap<TemplateKey, Template>,
+    made: BTreeMap<Target, Made>,
+    /// The same works by namespace and name.
+    names: BTreeMap<(String, String), Target>,
+    /// What the server makes of content where that is not the same.
+    accepted: BTreeMap<Target, (Arc<Content>, Made)>,
+    spaces: BTreeMap<String, Space>,
+    inventory: Inventory,
+    /// Whether ClusterProfiles are watched: only once there is a template.
+    watching_profiles: bool,
+    watches: u64,
+    failures: BTreeMap<Target, Failure>,
+    queue: Queue<Item>,
+}
+
+/// What is to become of a work.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// It is to be there and to say this.
+    Present(Arc<Content>),
+    /// It is to be gone.
+    Absent,
+    /// It stays as it is, there or not.
+    Keep,
+    /// It stays as it is, because of this.
+    Refused(String),
+}
+
+impl State {
+    pub(super) fn new(longest_backoff: Duration) -> State {
+        State {
+            works: Knowledge::default(),
+            templates: BTreeMap::new(),
+            made: BTreeMap::new(),
+            names: BTreeMap::new(),
+            accepted: BTreeMap::new(),
+            spaces: BTreeMap::new(),
+            inventory: Inventory::default(),
+            watching_profiles: false,
+            watches: 0,
+            failures: BTreeMap::new(),
+            queue: Queue::new(longest_backoff),
+        }
+    }
+
+    fn work_applied(&mut self, work: &Work) {
+        match Role::of(work) {
+            Role::Template(key, template) => {
+                let old = self.templates.insert(key.clone(), template);
+                let new = &self.templates[&key];
+                let same = old
+                    .is_some_and(|old| old.placement_key == new.placement_key && old.content == new.content);
+                self.queue.touch(Item::Profiles);
+                self.queue.touch(Item::Decisions(key.0.clone()));
+                match same {
+                    true => self.queue.touch(Item::Status(key)),
+                    false => self.touch_template(&key),
+                }
+            }
+            Role::Made(target, made) => {
+                let overtaken = self
+                    .made
+                    .get(&target)
+                    .is_some_and(|known| made.version.is_before(&known.version));
+                if !overtaken {
+                    self.put(target.clone(), made);
+                    self.queue.touch(Item::Status(target.template.clone()));
+                    self.queue.touch(Item::Work(target));
+                }
+            }
+            Role::Foreign => self.work_gone(
+                work.metadata.namespace.as_deref().unwrap_or_default(),
+                work.metadata.name.as_deref().unwrap_or_default(),
+            ),
+        }
+    }
+
+    /// A work is gone, or no longer anything to us.
+    fn work_gone(&mut self, namespace: &str, name: &str) {
+        let key: TemplateKey = (namespace.to_owned(), name.to_owned());
+        if self.templates.remove(&key).is_some() {
+            self.queue.touch(Item::Decisions(key.0.clone()));
+            self.touch_template(&key);
+        }
+        if let Some(target) = self.names.get(&key).cloned() {
+            self.forget(&target);
+            self.queue.gone(Item::Work(target.clone()));
+            self.queue.touch(Item::Status(target.template));
+        }
+    }
+
+    fn put(&mut self, target: Target, made: Made) {
+        let place = (target.cluster.clone(), made.name().to_owned());
+        self.names.insert(place, target.clone());
+        self.made.insert(target, made);
+    }
+
+    fn forget(&mut self, target: &Target) {
+        if let Some(made) = self.made.remove(target) {
+            self.names
+                .remove(&(target.cluster.clone(), made.name().to_owned()));
+        }
+        self.accepted.remove(target);
+    }
+
+    /// Everything about a template is looked at: where its work is, and where it should be.
+    fn touch_template(&mut self, key: &TemplateKey) {
+        let made = self.made_from(key).cloned().collect::<Vec<Target>>();
+        let wanted = self.targets(key);
+        for target in made.into_iter().chain(wanted) {
+            self.queue.touch(Item::Work(target));
+        }
+        self.queue.touch(Item::Status(key.clone()));
+    }
+
+    fn touch_everything(&mut self) {
+        let templates: Vec<TemplateKey> = self.templates.keys().cloned().collect();
+        for key in &templates {
+            self.touch_template(key);
+        }
+        for namespace in self.spaces.keys() {
+            self.queue.touch(Item::Decisions(namespace.clone()));
+        }
+        // Works whose template is gone have nobody else to speak for them.
+        for target in self.made.keys() {
+            self.queue.touch(Item::Work(target.clone()));
+        }
+    }
+
+    fn made_from<'a>(&'a self, key: &'a TemplateKey) -> impl Iterator<Item = &'a Target> {
+        let first = Target {
+            template: key.clone(),
+            cluster: String::new(),
+        };
+        let from = self.made.range(first..).map(|(target, _)| target);
+        from.take_while(move |target| target.template == *key)
+    }
+
+    /// Where the work of a template is decided to be.
+    fn targets(&self, key: &TemplateKey) -> Vec<Target> {
+        let Some(template) = self.templates.get(key) else {
+            return Vec::new();
+        };
+        let clusters = match self
+            .spaces
+            .get(&key.0)
+            .map(|space| space.decided(&template.placement_key))
+        {
+            Some(Decided::Clusters(clusters) | Decided::AtLeast(clusters, _)) => clusters,
+            _ => return Vec::new(),
+        };
+        let target = |cluster: &String| Target {
+            template: key.clone(),
+            cluster: cluster.clone(),
+        };
+        clusters.keys().map(target).collect()
+    }
+
+    fn profile_changed(&mut self, name: &str) {
+        let keys: Vec<TemplateKey> = self.templates.keys().cloned().collect();
+        for template in keys {
+            self.queue.touch(Item::Work(Target {
+                template: template.clone(),
+                cluster: name.to_owned(),
+            }));
+            self.queue.touch(Item::Status(template));
+        }
+    }
+
+    fn ended(&mut self, item: Item, at: Timestamp, outcome: Outcome) {
+        let failure = match &outcome {
+            Outcome::Failed(failure) => Some(*failure),
+            _ => None,
+        };
+        let valid = match failure {
+            Some(_) => self.queue.failed(&item, at),
+            None => self.queue.succeeded(&item),
+        };
+        let Item::Work(target) = item else { return };
+        match outcome {
+            Outcome::Shown(work, wrote) if valid => {
+                if let Role::Made(shown, made) = Role::of(&work)
+                    && shown == target
+                {
+                    if !made.says(&wrote) {
+                        self.accepted.insert(target.clone(), (wrote, made.clone()));
+                    }
+                    self.put(target.clone(), made);
+                }
+            }
+            Outcome::Removed => self.forget(&target),
+            _ => {}
+        }
+        match failure {
+            Some(failure) => self.failures.insert(target.clone(), failure),
+            None => self.failures.remove(&target),
+        };
+        self.queue.touch(Item::Status(target.template));
+    }
+
+    /// What is to become of a work.
+    pub(super) fn verdict(&self, target: &Target) -> Verdict {
+        if !self.works.is_complete() {
+            return Verdict::Keep;
+        }
+        let Some(template) = self.templates.get(&target.template) else {
+            return Verdict::Absent;
+        };
+        let known = |space: &&Space| space.known.is_complete() || broken(Rule::NeverDestroyOnDoubt);
+        let Some(space) = self.spaces.get(&target.template.0).filter(known) else {
+            return Verdict::Keep;
+        };
+        let Ok(content) = &template.content else {
+            return Verdict::Keep;
+        };
+        let (clusters, exact) = match space.decided(&template.placement_key) {
+            Decided::Clusters(clusters) => (clusters, true),
+            Decided::AtLeast(clusters, _) => (clusters, false),
+            Decided::None => return Verdict::Absent,
+            Decided::Unknown(_) => return Verdict::Keep,
+        };
+        let Some(namespaces) = clusters.get(&target.cluster) else {
+            return if exact { Verdict::Absent } else { Verdict::Keep };
+        };
+        if !self.inventory.known.is_complete() {
+            return Verdict::Keep;
+        }
+        match self.inventory.resolve(&target.cluster, namespaces) {
+            Ok(()) => Verdict::Present(content.clone()),
+            Err(why) => Verdict::Refused(why),
+        }
+    }
+
+    fn is_right(&self, target: &Target, made: &Made, content: &Arc<Content>) -> bool {
+        let accepted = self.accepted.get(target);
+        made.says(content) || accepted.is_some_and(|(wrote, shown)| wrote == content && made.says_as(shown))
+    }
+
+    fn decide(&mut self, item: &Item, now: Timestamp) -> Decision<Write> {
+        match item {
+            Item::Profiles => {
+                if self.watching_profiles || self.templates.is_empty() {
+                    return Decision::Nothing;
+                }
+                self.watching_profiles = true;
+                Decision::Write(Write::WatchProfiles)
+            }
+            Item::Decisions(namespace) => self.decide_watch(namespace),
+            Item::Work(target) => self.decide_work(target),
+            Item::Status(key) => self.decide_status(key, now),
+        }
+    }
+
+    fn decide_watch(&mut self, namespace: &str) -> Decision<Write> {
+        let wanted = self.templates.keys().any(|key| key.0 == namespace);
+        match (wanted, self.spaces.contains_key(namespace)) {
+            (true, false) => {
+                self.watches += 1;
+                self.spaces.insert(namespace.to_owned(), Space::new(self.watches));
+                Decision::Write(Write::WatchDecisions {
+                    namespace: namespace.to_owned(),
+                    watch: self.watches,
+                })
+            }
+            // Works of a template that is gone go whatever is decided, so nobody needs to know.
+            (false, true) if self.works.is_complete() => {
+                self.spaces.remove(namespace);
+                Decision::Write(Write::EndDecisions {
+                    namespace: namespace.to_owned(),
+                })
+            }
+            _ => Decision::Nothing,
+        }
+    }
+
+    fn decide_work(&self, target: &Target) -> Decision<Write> {
+        let made = self.made.get(target);
+        let target = target.clone();
+        match (self.verdict(&target), made) {
+            (_, Some(made)) if made.deleting => Decision::Nothing,
+            (Verdict::Present(content), None) => Decision::Write(Write::Create { target, content }),
+            (Verdict::Present(content), Some(made)) if !self.is_right(&target, made, &content) => {
+                Decision::Write(Write::Update {
+                    target,
+                    version: made.version.clone(),
+                    content,
+                })
+            }
+            (Verdict::Absent, Some(made)) => Decision::Write(Write::Delete {
+                target,
+                name: made.name().to_owned(),
+                version: made.version.clone(),
+            }),
+            _ => Decision::Nothing,
+        }
+    }
+
+    fn decide_status(&self, key: &TemplateKey, now: Timestamp) -> Decision<Write> {
+        let Some(template) = self.templates.get(key).filter(|_| self.works.is_complete()) else {
+            return Decision::Nothing;
+        };
+        let Some(space) = self.spaces.get(&key.0).filter(|space| space.known.is_complete()) else {
+            return Decision::Nothing;
+        };
+        let outlook = match &template.content {
+            Err(mistakes) => Some(report::Outlook::Invalid(mistakes.clone())),
+            Ok(_) => match space.decided(&template.placement_key) {
+                Decided::None => Some(report::Outlook::NoDecision(template.placement_key.clone())),
+                Decided::Unknown(why) | Decided::AtLeast(_, why) => Some(report::Outlook::Waiting(why)),
+                Decided::Clusters(_) => self.outlook(key),
+            },
+        };
+        let Some(outlook) = outlook else {
+            return Decision::Nothing;
+        };
+        let placements = space.placements(&template.placement_key);
+        match report::status(key, template, &outlook, &placements, now) {
+            Some(write) => Decision::Write(write),
+            None => Decision::Nothing,
+        }
+    }
+
+    /// How it stands with the clusters of a template. Nothing while works are still to be written.
+    fn outlook(&self, key: &TemplateKey) -> Option<report::Outlook> {
+        if !self.inventory.known.is_complete() {
+            return None;
+        }
+        let (mut refused, mut under_way) = (Vec::new(), false);
+        for target in self.targets(key) {
+            let made = self.made.get(&target);
+            match self.verdict(&target) {
+                Verdict::Refused(why) => refused.push(why),
+                Verdict::Present(content) => {
+                    let right = made.is_some_and(|made| self.is_right(&target, made, &content));
+                    match self
+                        .failures
+                        .get(&target)
+                        .and_then(|failure| report::failure(&target, *failure))
+                    {
+                        Some(why) if !right => refused.push(why),
+                        _ => under_way |= !right,
+                    }
+                }
+                Verdict::Absent | Verdict::Keep => {}
+            }
+        }
+        match (refused.is_empty(), under_way) {
+            (false, _) => Some(report::Outlook::Refused(refused)),
+            (true, true) => None,
+            (true, false) => Some(report::Outlook::Synced),
+        }
+    }
+}
+
+impl Keeper for State {
+    type Input = Input;
+    type Write = Write;
+
+    fn handle(&mut self, input: Input) {
+        match input {
+            Input::Work(delta) => {
+                self.works.after(&delta);
+                match delta {
+                    Delta::Applied(work) => self.work_applied(&work),
+                    Delta::Deleted(key) => self.work_gone(&key.namespace, &key.name),
+                    Delta::Synced => self.touch_everything(),
+                    Delta::Listing | Delta::Unserved => {}
+                }
+            }
+            Input::Profile(delta) => {
+                self.inventory.known.after(&delta);
+                match delta {
+                    Delta::Applied(profile) => {
+                        if self.inventory.applied(&profile) {
+                            self.profile_changed(profile.metadata.name.as_deref().unwrap_or_default());
+                        }
+                    }
+                    Delta::Deleted(key) => {
+                        self.inventory.gone(&key.namespace, &key.name);
+                        self.profile_changed(&key.name);
+                    }
+                    Delta::Synced => self.touch_everything(),
+                    Delta::Listing | Delta::Unserved => {}
+                }
+            }
+            Input::Slice {
+                namespace,
+                watch,
+                delta,
+            } => {
+                let synced = matches!(delta, Delta::Synced);
+                let Some(space) = self
+                    .spaces
+                    .get_mut(&namespace)
+                    .filter(|space| space.watch == watch)
+                else {
+                    return;
+                };
+                space.hear(&delta);
+                if synced {
+                    let keys: Vec<TemplateKey> = self
+                        .templates
+                        .keys()
+                        .filter(|key| key.0 == namespace)
+                        .cloned()
+                        .collect();
+                    keys.iter().for_each(|key| self.touch_template(key));
+                }
+            }
+            Input::Ended { at, item, outcome } => self.ended(item, at, outcome),
+        }
+    }
+
+    fn due(&mut self, now: Timestamp, room: usize) -> Vec<Write> {
+        let mut changed: Vec<(TemplateKey, Option<BTreeSet<String>>)> = Vec::new();
+        for (namespace, space) in &mut self.spaces {
+            let by_key = space.refresh(now);
+            let templates = self.templates.iter().filter(|(key, _)| key.0 == *namespace);
+            for (key, template) in templates {
+                if let Some(clusters) = by_key.get(&template.placement_key) {
+                    changed.push((key.clone(), clusters.clone()));
+                }
+            }
+        }
+        for (template, clusters) in changed {
+            match clusters {
+                None => self.touch_template(&template),
+                Some(clusters) => {
+                    for cluster in clusters {
+                        let template = template.clone();
+                        self.queue.touch(Item::Work(Target { template, cluster }));
+                    }
+                    self.queue.touch(Item::Status(template));
+                }
+            }
+        }
+        // The queue decides by what is known, which is all the rest.
+        let mut queue = std::mem::replace(&mut self.queue, Queue::new(Duration::ZERO));
+        let writes = queue.look(now, room, |item| self.decide(item, now));
+        self.queue = queue;
+        writes
+    }
+
+    fn next_due(&self) -> Option<Timestamp> {
+        let spaces = self.spaces.values().filter_map(Space::next_due);
+        spaces.chain(self.queue.next()).min()
+    }
+}

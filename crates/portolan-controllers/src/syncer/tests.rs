@@ -1,0 +1,5 @@
+mod deciding;
+mod doubt;
+mod fixture;
+mod history;
+mod refusing;

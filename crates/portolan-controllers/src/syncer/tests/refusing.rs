@@ -1,0 +1,189 @@
+//! Bad input is refused with the field and what would be accepted, and works that are there stay as they are.
+
+use portolan_api::multicluster::Work;
+use serde_json::{Value, json};
+
+use super::fixture::*;
+
+/// A template goes bad while its works are there.
+fn spoiled(manifests: Value) -> (Hub, String) {
+    let mut hub = Hub::with_template();
+    hub.decide(&slice(&["a"]));
+    hub.settle();
+    hub.server.put(&template("web", manifests));
+    hub.decide(&slice(&["b"]));
+    hub.settle();
+    assert_eq!(hub.made(), ["a"], "works that are there are not touched");
+    let work = hub.server.get::<Work>("a", "shop.web").unwrap();
+    assert_eq!(work.spec.workload.manifests[0]["metadata"]["name"], "web");
+    let (status, reason, message) = hub.condition("web");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "InvalidTemplate"));
+    let told = hub
+        .notes
+        .iter()
+        .any(|(kind, note)| kind == "Work" && note.reason == "WorkRefused" && note.warning);
+    assert!(told, "{:?}", hub.notes);
+    (hub, message)
+}
+
+#[test]
+fn a_manifest_without_a_name_is_refused() {
+    let (mut hub, message) = spoiled(json!([manifest("web"), { "apiVersion": "v1", "kind": "ConfigMap" }]));
+    assert_eq!(
+        message,
+        "cannot accept spec.workload.manifests[1].metadata.name = (missing): the field is required; accepted: a name"
+    );
+    hub.server.put(&template("web", json!([manifest("web")])));
+    hub.settle();
+    assert_eq!(hub.made(), ["b"], "mended, it goes on");
+    assert_eq!(hub.condition("web").0, "True");
+}
+
+#[test]
+fn a_manifest_that_is_no_object_is_refused() {
+    for (bad, shown) in [
+        (json!("text"), "\"text\""),
+        (json!(7), "7"),
+        (json!([1]), "a list of 1"),
+    ] {
+        let (_, message) = spoiled(json!([bad]));
+        assert_eq!(
+            message,
+            format!(
+                "cannot accept spec.workload.manifests[0] = {shown}: no object; accepted: an object with apiVersion, kind and metadata.name"
+            )
+        );
+    }
+    let (_, message) = spoiled(json!([{ "metadata": { "name": "x", "labels": "none" } }]));
+    assert!(
+        message.contains("manifests[0].apiVersion") && message.contains("manifests[0].kind"),
+        "{message}"
+    );
+    assert!(
+        message.contains("metadata.labels = \"none\": no object; accepted: an object"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_template_that_is_too_large_or_empty_is_refused() {
+    let mut large = manifest("web");
+    large["data"] = json!({ "text": "x".repeat(600_000) });
+    let (_, message) = spoiled(json!([large]));
+    assert!(message.contains("accepted: at most 512000 bytes"), "{message}");
+    let (_, message) = spoiled(json!([]));
+    assert!(message.ends_with("accepted: at least one object"), "{message}");
+}
+
+#[test]
+fn a_name_that_means_two_clusters_is_refused_unless_they_are_known_to_be_one() {
+    let mut hub = Hub::with_template();
+    hub.server.put(&profile("other", "a", json!({})));
+    hub.decide(&slice(&["a", "b"]));
+    hub.settle();
+    assert_eq!(hub.made(), ["b"]);
+    let (_, reason, message) = hub.condition("web");
+    assert_eq!(reason, "ClustersRefused");
+    assert_eq!(
+        message,
+        "a is ambiguous: the ClusterProfiles other/a and shop/a are not known to be one cluster; accepted: one of them \
+         alone, or both with the same label multicluster.x-k8s.io/inventory-member-id"
+    );
+    let member = json!({ "multicluster.x-k8s.io/inventory-member-id": "one" });
+    hub.server.put(&profile("other", "a", member.clone()));
+    hub.server.put(&profile(HOME, "a", member));
+    hub.settle();
+    assert_eq!(hub.made(), ["a", "b"]);
+    // Another inventory joins later: what is there stays.
+    hub.server.put(&profile(
+        "third",
+        "a",
+        json!({ "multicluster.x-k8s.io/inventory-member-id": "two" }),
+    ));
+    hub.server.put(&template("web", json!([manifest("new")])));
+    hub.settle();
+    assert_eq!(hub.made(), ["a", "b"]);
+    let name = |cluster: &str| {
+        let work = hub.server.get::<Work>(cluster, "shop.web").unwrap();
+        work.spec.workload.manifests[0]["metadata"]["name"].clone()
+    };
+    assert_eq!((name("a"), name("b")), (json!("web"), json!("new")));
+}
+
+#[test]
+fn profiles_that_one_manager_publishes_in_several_namespaces_are_one_cluster() {
+    let mut hub = Hub::with_template();
+    let published = json!({ "open-cluster-management.io/cluster-name": "a" });
+    hub.server.put(&profile(HOME, "a", published.clone()));
+    hub.server.put(&profile("other", "a", published));
+    hub.decide(&slice(&["a"]));
+    hub.settle();
+    assert_eq!(hub.made(), ["a"]);
+}
+
+#[test]
+fn a_cluster_whose_name_cannot_be_a_namespace_is_refused() {
+    let mut hub = Hub::with_template();
+    hub.server.put(&profile(HOME, "eu.west", json!({})));
+    hub.decide(&slice(&["eu.west", "b"]));
+    hub.settle();
+    assert_eq!(hub.made(), ["b"]);
+    assert!(
+        hub.condition("web")
+            .2
+            .contains("accepted: at most 63 lower-case letters, digits and dashes")
+    );
+}
+
+#[test]
+fn a_missing_namespace_is_reported_and_the_work_comes_when_it_is_there() {
+    let mut hub = Hub::with_template();
+    hub.namespaces.remove("b");
+    hub.decide(&slice(&["a", "b"]));
+    hub.settle();
+    assert_eq!(hub.made(), ["a"]);
+    assert_eq!(
+        hub.condition("web").2,
+        "there is no namespace \"b\" for the works of the cluster; create it, or let the cluster join"
+    );
+    hub.namespaces.insert("b".into());
+    hub.wait(60);
+    assert_eq!(hub.made(), ["a", "b"]);
+    assert_eq!(hub.condition("web").0, "True");
+}
+
+#[test]
+fn the_placement_behind_a_decision_is_told_too() {
+    let mut hub = Hub::with_template();
+    let mut slice = slice(&["a", "unknown"]);
+    slice.metadata.owner_references = Some(
+        serde_json::from_value(json!([{
+            "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement", "name": "web", "uid": "1",
+            "controller": true,
+        }]))
+        .unwrap(),
+    );
+    hub.decide(&slice);
+    hub.settle();
+    let told: Vec<&str> = hub
+        .notes
+        .iter()
+        .filter(|(kind, _)| kind == "Placement")
+        .map(|(_, note)| note.reason)
+        .collect();
+    assert_eq!(told, ["WorkRefused"]);
+    assert_eq!(
+        hub.notes.last().unwrap().1.message,
+        "Work shop/web: there is no ClusterProfile shop/unknown"
+    );
+}
+
+#[test]
+fn a_condition_is_written_once_and_names_few_of_many() {
+    let mut hub = Hub::with_template();
+    let many: Vec<String> = (0..40).map(|number| format!("unknown-{number:02}")).collect();
+    hub.decide(&slice(&many.iter().map(String::as_str).collect::<Vec<_>>()));
+    hub.settle();
+    assert!(hub.condition("web").2.ends_with("shop/unknown-04; and 35 more"));
+    assert_eq!(hub.wait(600), 0);
+}
