@@ -1,6 +1,7 @@
 //! Starts and stops the controllers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::Client;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
@@ -118,6 +119,7 @@ struct Feeds {
     inventory: Inventory,
     ocm_decisions: Output,
     slices: Output,
+    restore_grace: Duration,
 }
 
 impl Feeds {
@@ -132,6 +134,7 @@ impl Feeds {
             inventory: settings.inventory,
             ocm_decisions: settings.ocm_decisions,
             slices: settings.slices,
+            restore_grace: settings.restore_grace,
             sender: sender.clone(),
         };
         match settings.inventory {
@@ -168,7 +171,7 @@ impl Feeds {
         self.bindings.push(wanted.bindings);
     }
 
-    /// Starts one watch per kind. Clusters, sets and bindings are not lost with their definitions.
+    /// Starts one watch per kind. What decisions are made of is not lost with its definitions.
     fn watch(self, client: &Client) -> Vec<JoinHandle<()>> {
         let (sender, mut watches) = (self.sender, Vec::new());
         macro_rules! watch {
@@ -176,12 +179,12 @@ impl Feeds {
                 watches.push(tokio::spawn(Source::new(client.clone(), $feeds).run()))
             };
             (guarded $feeds:expr) => {{
-                let source = Source::new(client.clone(), $feeds).guarded(client.clone());
+                let source = Source::new(client.clone(), $feeds).guarded(client.clone(), self.restore_grace);
                 watches.push(tokio::spawn(source.run()))
             }};
         }
-        watch!(self.placements);
-        watch!(vec![Feed::new(sender.clone(), Received::by(Input::Score))]);
+        watch!(guarded self.placements);
+        watch!(guarded vec![Feed::new(sender.clone(), Received::by(Input::Score))]);
         match self.inventory {
             Inventory::ManagedClusters => {
                 watch!(guarded self.clusters);

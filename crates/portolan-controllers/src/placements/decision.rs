@@ -27,7 +27,12 @@ impl Desk {
     pub(super) fn next_decision(&mut self, now: Timestamp) -> Option<Step> {
         let (in_flight, backoff) = (&self.in_flight, &self.backoff);
         let ready = |key: &PlacementKey| !in_flight.contains_key(key) && !backoff.rests(key, now);
-        let (key, outcome) = self.engine.evaluate_next_where(now, ready)?;
+        let (key, outcome) = self.engine.look_at_next(now, ready)?;
+        if let Some(step) = self.keep(&key, &outcome, now) {
+            self.engine.set_aside(&key, &outcome, now);
+            return Some(step);
+        }
+        self.engine.accept(&key, &outcome, now);
         let placement = self.engine.placement(&key)?.clone();
         Some(self.step(key, &placement, outcome, now))
     }

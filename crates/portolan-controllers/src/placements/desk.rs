@@ -19,6 +19,7 @@ use super::contest::Contests;
 use super::gate::{Gate, Knowledge, Watched};
 use super::input::Input;
 use super::job::{Acknowledged, Report, Step};
+use super::restoring::Restoring;
 use super::shelf::{Shelf, Touched};
 use crate::sabotage::{Rule, broken};
 use crate::settings::{Output, Settings};
@@ -56,7 +57,10 @@ pub(crate) struct Desk {
     /// When to look at placements again though nothing changed.
     pub(super) timers: BTreeSet<(Timestamp, PlacementKey)>,
     pub(super) doubt: Doubt,
-    swept: bool,
+    pub(super) restoring: Restoring,
+    pub(super) swept: bool,
+    /// When to look again for placements that are missing.
+    pub(super) sweep_at: Option<Timestamp>,
 }
 
 #[derive(Debug)]
@@ -116,7 +120,9 @@ impl Desk {
             budget: Budget::new(settings.score_writes_per_second, now),
             timers: BTreeSet::new(),
             doubt: Doubt::default(),
+            restoring: Restoring::default(),
             swept: false,
+            sweep_at: None,
             settings,
         }
     }
@@ -161,9 +167,10 @@ impl Desk {
                 self.engine.next_timer(),
                 self.timers.first().map(|(at, _)| *at),
                 resting,
+                self.sweep_at,
             ],
             // Nothing is evaluated before it opens.
-            false => [self.next_doubt(now), resting, None],
+            false => [self.next_doubt(now), resting, None, None],
         };
         timers.into_iter().flatten().min()
     }
@@ -174,6 +181,7 @@ impl Desk {
     /// Takes in what a watch said.
     pub(crate) fn handle(&mut self, input: Input) {
         let kind = input.kind();
+        self.restoring.hear(&input);
         if let Some(knowledge) = input.knowledge() {
             let before = self.gate.learn(kind, knowledge);
             self.learned(kind, before, knowledge);
@@ -292,6 +300,7 @@ impl Desk {
         }
         self.engine.remove_placement(key);
         self.contests.forget(key);
+        self.restoring.forget(key);
     }
 
     /// A decision object changed on the server.
@@ -359,19 +368,6 @@ impl Desk {
             self.engine.reconsider(&key);
         }
     }
-
-    /// Finds objects of placements that were deleted while nobody watched.
-    pub(super) fn sweep(&mut self) {
-        if std::mem::replace(&mut self.swept, true) {
-            return;
-        }
-        let owners = self.decisions.owners().chain(self.slices.owners());
-        let keys: BTreeSet<PlacementKey> = owners
-            .map(|(namespace, owner)| self.key_of(namespace, owner))
-            .filter(|key| !self.placements.contains_key(key))
-            .collect();
-        self.leavers.extend(keys);
-    }
 }
 
 /// Results.
@@ -434,6 +430,7 @@ impl Desk {
                 tracing::warn!(placement = %key, %failure, %again, "the decision was not written and is tried again");
                 self.engine.reconsider(&key);
                 self.doubt.told.remove(&key);
+                self.restoring.forget_told(&key);
                 self.unsure.insert(key.clone());
             }
         }
@@ -456,7 +453,8 @@ impl Desk {
             return self.next_in_doubt(now);
         }
         self.doubt_is_over();
-        self.sweep();
+        self.restoring.look(now, self.settings.restore_grace);
+        self.sweep(now);
         self.settle();
         self.engine.wake(now);
         while let Some((at, key)) = self.timers.first().cloned().filter(|(at, _)| *at <= now) {

@@ -15,6 +15,7 @@ mod job;
 mod notes;
 mod prior;
 mod publish;
+mod restoring;
 mod shelf;
 mod status;
 mod teardown;

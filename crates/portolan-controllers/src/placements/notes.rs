@@ -90,7 +90,7 @@ fn updated(key: &PlacementKey, decision: &Decision, object: Spoken) -> Note {
 }
 
 /// Conditions that became true and that someone has to do something about.
-fn transitions(placement: &Placement, status: &PlacementStatus) -> Vec<Note> {
+pub(super) fn transitions(placement: &Placement, status: &PlacementStatus) -> Vec<Note> {
     let told = [
         (types::PLACEMENT_MISCONFIGURED, "PlacementMisconfigured"),
         (types::DECISION_KEY_CONFLICT, "DecisionKeyConflict"),

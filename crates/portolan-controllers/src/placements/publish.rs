@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::{join, join_all};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::{Api, Client};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::{Api, Client, Resource};
 use portolan_api::cluster::{self, Placement, PlacementStatus};
 use portolan_api::multicluster;
 use portolan_engine::placement::PlacementKey;
@@ -140,7 +141,10 @@ impl Publisher {
             .call("get", "placements", || placements.get_metadata_opt(&key.name))
             .await;
         let result = match found {
-            Ok(None) => self.carry_out(&key, "all", teardown.plan, &ledger).await,
+            Ok(None) => match self.is_evidence().await {
+                Ok(()) => self.carry_out(&key, "all", teardown.plan, &ledger).await,
+                Err(failure) => Err(failure),
+            },
             Ok(Some(_)) => {
                 ledger.acknowledge(Acknowledged::PlacementExists);
                 Ok(())
@@ -152,6 +156,39 @@ impl Publisher {
             acknowledged: ledger.into_acknowledged(),
             result,
         }
+    }
+
+    /// Whether it means anything that a placement is not found: while the definition of Placements is gone or going, none
+    /// is. Who may not read it goes by whether Placements are listed.
+    async fn is_evidence(&self) -> Result<(), Failure> {
+        let definitions = Api::<CustomResourceDefinition>::all(self.client.clone());
+        let name = format!("{}.{}", Placement::plural(&()), Placement::group(&()));
+        let found = self
+            .call("get", "customresourcedefinitions", || {
+                definitions.get_metadata_opt(&name)
+            })
+            .await;
+        let stands = match found {
+            Ok(found) => Ok(found.is_some_and(|found| found.metadata.deletion_timestamp.is_none())),
+            Err(Problem::Refused(_)) => {
+                let placements = Api::<Placement>::all(self.client.clone());
+                let one = ListParams::default().limit(1);
+                let listed = self
+                    .call("get", "placements", || placements.list_metadata(&one))
+                    .await;
+                match listed {
+                    Ok(_) => Ok(true),
+                    Err(Problem::NotFound(_)) => Ok(false),
+                    Err(problem) => Err(failure("list Placements".to_owned(), problem)),
+                }
+            }
+            Err(problem) => Err(failure(format!("get CustomResourceDefinition {name}"), problem)),
+        };
+        stands?.then_some(()).ok_or_else(|| Failure {
+            severity: Severity::Error,
+            operation: "tear down what a Placement left".to_owned(),
+            message: format!("{name} is gone or being deleted, so that no Placement can be found"),
+        })
     }
 
     async fn carry_out(

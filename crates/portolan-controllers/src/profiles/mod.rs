@@ -13,7 +13,8 @@
 //! **When one goes.** Its cluster is gone, is being deleted, or is in no bound set any more, and complete lists say so.
 //! It then stays for [`GRACE`], so that decisions can follow first, and while a decision slice refers to it, but no
 //! longer than [`LONGEST_HOLD`]: a slice of a scheduler that never lets go must not keep a dead cluster in the inventory.
-//! With a set that cannot be evaluated in its bindings, a namespace loses no profile.
+//! One that was never wanted since the process started stays while its cluster, or what makes it eligible, may be on its
+//! way from a backup ([`crate::watch::Youth`]). With a set that cannot be evaluated in its bindings, a namespace loses no profile.
 //!
 //! **What is compared.** Of each profile a hash of what we would write, and its version; of each cluster the same
 //! and the status to publish, packed. A heartbeat that changes neither costs no write. Who edits our profile is corrected;
@@ -88,6 +89,7 @@ impl Publisher {
         let state = State::new(
             settings.profile_namespace.as_deref(),
             settings.longest_backoff,
+            settings.restore_grace,
             profiles.clone(),
         );
         let publisher = Publisher {

@@ -15,7 +15,7 @@ use super::message::{Input, Key, Outcome, Removal, Write};
 use super::namespace::Namespace;
 use super::spaces::Spaces;
 use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Labels, Membership, Queue};
-use crate::watch::Delta;
+use crate::watch::{Delta, Grace, Youth};
 
 #[derive(Debug)]
 pub(super) struct Cluster {
@@ -28,6 +28,9 @@ pub(super) struct Cluster {
 #[derive(Debug)]
 pub(crate) struct State {
     known: Known,
+    /// Of clusters, sets, bindings and placements: whether some may still be on their way.
+    youth: [Youth; 4],
+    restore_grace: Duration,
     spaces: Spaces,
     /// Bindings, placements or sets changed since the namespaces were last worked out.
     spaces_changed: bool,
@@ -65,9 +68,16 @@ impl Known {
 }
 
 impl State {
-    pub(crate) fn new(shared: Option<&str>, longest_backoff: Duration, board: Profiles) -> State {
+    pub(crate) fn new(
+        shared: Option<&str>,
+        longest_backoff: Duration,
+        restore_grace: Duration,
+        board: Profiles,
+    ) -> State {
         State {
             known: Known::default(),
+            youth: Default::default(),
+            restore_grace,
             spaces: Spaces::new(shared),
             spaces_changed: true,
             sets_changed: BTreeSet::new(),
@@ -274,6 +284,14 @@ impl Keeper for State {
     type Write = Write;
 
     fn handle(&mut self, input: Input) {
+        let [clusters, sets, bindings, placements] = &mut self.youth;
+        match &input {
+            Input::Cluster(delta) => clusters.hear(delta),
+            Input::Set(delta) => sets.hear(delta),
+            Input::Binding(delta) => bindings.hear(delta),
+            Input::Placement(delta) => placements.hear(delta),
+            Input::Profile(_) | Input::Ended { .. } => {}
+        }
         match &input {
             Input::Cluster(delta) => self.known.clusters.after(delta),
             Input::Set(delta) => self.known.sets.after(delta),
@@ -336,11 +354,15 @@ impl Keeper for State {
             self.board.ready();
             self.announced = true;
         }
+        let youth = self.youth.iter_mut();
+        let graces: Vec<Grace> = youth
+            .filter_map(|kind| kind.grace(now, self.restore_grace))
+            .collect();
         let (namespaces, clusters, longest) = (&mut self.namespaces, &self.clusters, self.longest_backoff);
         let steps = self
             .queue
             .look(now, room, |key| match namespaces.get_mut(&key.0) {
-                Some(space) => space.decide(key, clusters.get(&key.1), now, longest),
+                Some(space) => space.decide(key, clusters.get(&key.1), &graces, now, longest),
                 None => Decision::Nothing,
             });
         gathered(steps)

@@ -51,6 +51,8 @@ pub struct Source<K> {
     guard: Option<Guard>,
     /// Whether the kind was not served since the last complete list.
     lapsed: bool,
+    /// Whether there was no complete list yet.
+    first: bool,
     /// What was reported to be there, to find out what a new list no longer has.
     known: HashMap<(String, String), String>,
 }
@@ -79,13 +81,15 @@ where
             feeds,
             guard: None,
             lapsed: false,
+            first: true,
             known: HashMap::new(),
         }
     }
 
-    /// Does not take objects for deleted that go with their CustomResourceDefinition.
-    pub fn guarded(mut self, client: Client) -> Source<K> {
-        self.guard = Some(Guard::of::<K>(client));
+    /// Does not take objects for deleted that go with their CustomResourceDefinition, until they have been missing for
+    /// `grace` after it came back.
+    pub fn guarded(mut self, client: Client, grace: Duration) -> Source<K> {
+        self.guard = Some(Guard::of::<K>(client, grace));
         self
     }
 
@@ -104,10 +108,16 @@ where
         loop {
             let release = self.guard.as_ref().and_then(Guard::release_at);
             let look = self.guard.as_ref().and_then(Guard::look_at);
+            let ask = self.guard.as_ref().and_then(Guard::ask_at);
             let event = tokio::select! {
                 event = stream.next() => event,
                 () = until(release) => {
                     self.release().await?;
+                    continue;
+                }
+                () = until(ask) => {
+                    let waiting = self.guard.as_mut().map(Guard::waiting).unwrap_or_default();
+                    self.judge(waiting).await?;
                     continue;
                 }
                 () = until(look) => {
@@ -187,8 +197,9 @@ where
                         uid: uid.clone(),
                     })
                     .collect();
+                // At the start there is nothing to compare with: half a fleet may be gone already.
                 if let Some(guard) = &mut self.guard
-                    && (listed.is_empty() || !gone.is_empty())
+                    && (self.first || listed.is_empty() || !gone.is_empty())
                     && !guard.is_sound().await
                 {
                     // A server may answer for a kind whose definition has just gone, and all objects with it.
@@ -201,16 +212,19 @@ where
                 }
                 let lapsed = std::mem::take(&mut self.lapsed);
                 for key in gone {
+                    self.known.remove(&(key.namespace.clone(), key.name.clone()));
                     match &mut self.guard {
                         // It went while the kind was not served, and so with its definition.
-                        Some(guard) if lapsed => {
-                            self.known.remove(&(key.namespace.clone(), key.name.clone()));
-                            guard.hold(key);
-                        }
-                        _ => self.deleted(key).await?,
+                        Some(guard) if lapsed => drop(guard.hold(key)),
+                        _ => self.tell(Delta::Deleted(key)).await?,
                     }
                 }
                 self.guard.iter_mut().for_each(Guard::listed);
+                if std::mem::take(&mut self.first)
+                    && let Some(guard) = &self.guard
+                {
+                    self.tell(Delta::Founded(guard.founded())).await?;
+                }
                 self.tell(Delta::Synced).await
             }
             Event::Apply(Lean(object)) => {
@@ -229,17 +243,29 @@ where
 
     async fn deleted(&mut self, key: Key) -> Result<(), Closed> {
         self.known.remove(&(key.namespace.clone(), key.name.clone()));
-        if let Some(guard) = &mut self.guard
-            && !guard.is_sound().await
-        {
-            let first = guard.hold(key);
-            return if first {
-                self.tell(Delta::Unserved).await
-            } else {
-                Ok(())
-            };
+        if self.guard.as_mut().is_some_and(|guard| guard.waits(&key)) {
+            return Ok(());
         }
-        self.tell(Delta::Deleted(key)).await
+        self.judge(vec![key]).await
+    }
+
+    /// Reports deletions, or holds them back.
+    async fn judge(&mut self, gone: Vec<Key>) -> Result<(), Closed> {
+        let sound = match &mut self.guard {
+            Some(guard) => guard.is_sound().await,
+            None => true,
+        };
+        for key in gone {
+            match &mut self.guard {
+                Some(guard) if !sound => {
+                    if guard.hold(key) {
+                        self.tell(Delta::Unserved).await?;
+                    }
+                }
+                _ => self.tell(Delta::Deleted(key)).await?,
+            }
+        }
+        Ok(())
     }
 
     async fn release(&mut self) -> Result<(), Closed> {

@@ -13,6 +13,7 @@ mod output;
 mod profiles;
 mod publish;
 mod recorder;
+mod restored;
 mod rolling;
 mod scores;
 mod served;
