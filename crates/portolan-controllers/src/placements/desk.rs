@@ -49,6 +49,8 @@ pub(crate) struct Desk {
     departed: Vec<PlacementKey>,
     /// Placements that were not evaluated since the start.
     pub(super) fresh: BTreeSet<PlacementKey>,
+    /// Placements that went with their definition and may come back.
+    pub(super) absent: BTreeSet<PlacementKey>,
     /// Placements that are gone and may have left objects behind.
     pub(super) leavers: BTreeSet<PlacementKey>,
     pub(super) backoff: Backoff,
@@ -114,6 +116,7 @@ impl Desk {
             fresh: BTreeSet::new(),
             unsure: BTreeSet::new(),
             departed: Vec::new(),
+            absent: BTreeSet::new(),
             leavers: BTreeSet::new(),
             backoff: Backoff::new(longest),
             contests: Contests::default(),
@@ -190,6 +193,7 @@ impl Desk {
         match input {
             Input::Placement(Delta::Applied(placement)) => self.placement(&placement),
             Input::Placement(Delta::Deleted(key)) => self.placement_gone(&key),
+            Input::Placement(Delta::Held(key)) => self.placement_held(&key),
             Input::Cluster(Delta::Applied(cluster)) => self.engine.apply_cluster(&cluster),
             Input::Cluster(Delta::Deleted(key)) => self.engine.remove_cluster(&key.name),
             Input::Profile(Delta::Applied(profile)) => self.engine.apply_profile(&profile),
@@ -254,6 +258,7 @@ impl Desk {
         );
         self.by_label.insert(label, key.clone());
         self.leavers.remove(&key);
+        self.absent.remove(&key);
         let mut problems = Vec::new();
         if is_ours(placement) && (!self.settings.only_handed_over || is_handed_over(placement)) {
             let mut placement = placement.clone();
@@ -286,12 +291,25 @@ impl Desk {
         {
             return;
         }
-        self.placements.remove(&key);
-        self.remove(&key);
-        self.fresh.remove(&key);
-        self.unsure.remove(&key);
-        self.foreign.remove(&key);
+        self.lose(&key);
+        self.absent.remove(&key);
         self.leavers.insert(key);
+    }
+
+    /// A placement went with its definition. Its objects stay, and are not written for it either: who looks after what has
+    /// no owner any more may delete them.
+    fn placement_held(&mut self, held: &Key) {
+        let key = PlacementKey::new(&held.namespace, &held.name);
+        self.lose(&key);
+        self.absent.insert(key);
+    }
+
+    fn lose(&mut self, key: &PlacementKey) {
+        self.placements.remove(key);
+        self.remove(key);
+        self.fresh.remove(key);
+        self.unsure.remove(key);
+        self.foreign.remove(key);
     }
 
     fn remove(&mut self, key: &PlacementKey) {

@@ -21,7 +21,7 @@ impl Desk {
         let owners = self.decisions.owners().chain(self.slices.owners());
         let keys: BTreeSet<PlacementKey> = owners
             .map(|(namespace, owner)| self.key_of(namespace, owner))
-            .filter(|key| !self.placements.contains_key(key))
+            .filter(|key| !self.placements.contains_key(key) && !self.absent.contains(key))
             .collect();
         for key in keys {
             match self.kept_without_placement(&key) {

@@ -23,6 +23,9 @@ pub enum Delta<K> {
     Applied(Arc<K>),
     /// The object is known to be gone.
     Deleted(Key),
+    /// The object went with its CustomResourceDefinition. What it was used for is kept: it may come back, and if it does
+    /// not, [`Delta::Deleted`] follows. Said by a watch that is guarded.
+    Held(Key),
     /// A list began; until [`Delta::Synced`] what is known may be out of date.
     Listing,
     /// When the CustomResourceDefinition of the kind was created, if that can be told. Said before the first
@@ -39,6 +42,7 @@ impl<K> Clone for Delta<K> {
         match self {
             Delta::Applied(object) => Delta::Applied(object.clone()),
             Delta::Deleted(key) => Delta::Deleted(key.clone()),
+            Delta::Held(key) => Delta::Held(key.clone()),
             Delta::Listing => Delta::Listing,
             Delta::Founded(at) => Delta::Founded(*at),
             Delta::Synced => Delta::Synced,

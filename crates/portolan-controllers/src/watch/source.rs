@@ -203,20 +203,20 @@ where
                     && !guard.is_sound().await
                 {
                     // A server may answer for a kind whose definition has just gone, and all objects with it.
+                    guard.look_again();
                     for key in gone {
                         self.known.remove(&(key.namespace.clone(), key.name.clone()));
-                        guard.hold(key);
+                        self.hold(key).await?;
                     }
-                    guard.look_again();
                     return self.tell(Delta::Unserved).await;
                 }
                 let lapsed = std::mem::take(&mut self.lapsed);
                 for key in gone {
                     self.known.remove(&(key.namespace.clone(), key.name.clone()));
-                    match &mut self.guard {
-                        // It went while the kind was not served, and so with its definition.
-                        Some(guard) if lapsed => drop(guard.hold(key)),
-                        _ => self.tell(Delta::Deleted(key)).await?,
+                    // What went while the kind was not served went with its definition.
+                    match lapsed {
+                        true => self.hold(key).await?,
+                        false => self.tell(Delta::Deleted(key)).await?,
                     }
                 }
                 self.guard.iter_mut().for_each(Guard::listed);
@@ -256,16 +256,23 @@ where
             None => true,
         };
         for key in gone {
-            match &mut self.guard {
-                Some(guard) if !sound => {
-                    if guard.hold(key) {
-                        self.tell(Delta::Unserved).await?;
-                    }
-                }
-                _ => self.tell(Delta::Deleted(key)).await?,
+            match sound {
+                true => self.tell(Delta::Deleted(key)).await?,
+                false => self.hold(key).await?,
             }
         }
         Ok(())
+    }
+
+    /// Holds a deletion back. Without a guard there is nobody to do so.
+    async fn hold(&mut self, key: Key) -> Result<(), Closed> {
+        let Some(guard) = &mut self.guard else {
+            return self.tell(Delta::Deleted(key)).await;
+        };
+        if guard.hold(key.clone()) {
+            self.tell(Delta::Unserved).await?;
+        }
+        self.tell(Delta::Held(key)).await
     }
 
     async fn release(&mut self) -> Result<(), Closed> {

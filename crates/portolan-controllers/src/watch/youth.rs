@@ -72,7 +72,7 @@ impl Youth {
                 self.complete = true;
                 self.since = None;
             }
-            Delta::Deleted(_) | Delta::Listing => {}
+            Delta::Deleted(_) | Delta::Held(_) | Delta::Listing => {}
         }
     }
 

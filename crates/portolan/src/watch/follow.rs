@@ -153,6 +153,6 @@ fn take_delta<K: kube::Resource>(
         Delta::Deleted(key) => board.remove(&named(key)),
         Delta::Synced | Delta::Unserved => *known = true,
         // Nothing that was shown is taken back while a list is under way.
-        Delta::Listing | Delta::Founded(_) => {}
+        Delta::Listing | Delta::Held(_) | Delta::Founded(_) => {}
     }
 }
