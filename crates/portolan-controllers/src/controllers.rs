@@ -11,7 +11,8 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::events::Events;
-use crate::health::Health;
+use crate::fields;
+use crate::health::{Health, Outputs};
 use crate::metrics::Metrics;
 use crate::placements::{Input, Placements, Publisher, Received};
 use crate::profiles::{self, Profiles};
@@ -38,21 +39,26 @@ pub struct Controllers {
 impl Controllers {
     /// Starts them on the current runtime.
     pub fn start(client: Client, settings: Settings) -> Controllers {
-        let (health, metrics) = (Health::default(), Metrics::new());
+        let outputs = Outputs::default();
+        let (health, metrics) = (outputs.health.clone(), outputs.metrics.clone());
         let (events, publish_events) = Events::new(client.clone(), metrics.clone());
         let slots = Arc::new(Semaphore::new(settings.parallel_writes.max(1)));
         let pace = Pace::new(&settings, slots.clone(), metrics.clone());
         let (sender, inputs) = mpsc::channel(WAITING);
+        let lacks = |lacks| Received::now(Input::Lacks(lacks));
+        let fields = fields::watch(client.clone(), outputs.clone(), sender.clone(), lacks);
         let mut feeds = Feeds::new(&settings, sender);
         let mut keepers = Vec::new();
         let mut profiles = Profiles::off();
         if settings.inventory == Inventory::ManagedClusters {
             if settings.cluster_profiles == Output::Auto {
                 let (publisher, wanted, published) =
-                    profiles::Publisher::new(client.clone(), &settings, pace.clone());
+                    profiles::Publisher::new(client.clone(), &settings, pace.clone(), outputs.clone());
                 feeds.profiles_first(wanted);
                 profiles = published;
                 keepers.push(tokio::spawn(publisher.run()));
+            } else {
+                outputs.unwanted(Outputs::CLUSTER_PROFILES);
             }
             if settings.registration {
                 let (registration, wanted) = Registration::new(client.clone(), &settings, pace);
@@ -66,9 +72,10 @@ impl Controllers {
             profiles,
             metrics: metrics.clone(),
         };
-        let watches = feeds.watch(&client);
+        let mut watches = feeds.watch(&client);
+        watches.push(tokio::spawn(fields));
         let (stop, stopped) = oneshot::channel();
-        let placements = Placements::new(settings, publisher, events, metrics.clone(), health.clone());
+        let placements = Placements::new(settings, publisher, events, outputs);
         tokio::spawn(publish_events);
         Controllers {
             health,

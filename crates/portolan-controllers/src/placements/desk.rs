@@ -21,6 +21,7 @@ use super::input::Input;
 use super::job::{Acknowledged, Report, Step};
 use super::restoring::Restoring;
 use super::shelf::{Shelf, Touched};
+use crate::fields::{Field, Lacks};
 use crate::sabotage::{Rule, broken};
 use crate::settings::{Output, Settings};
 use crate::version::is_newer;
@@ -60,6 +61,8 @@ pub(crate) struct Desk {
     pub(super) timers: BTreeSet<(Timestamp, PlacementKey)>,
     pub(super) doubt: Doubt,
     pub(super) restoring: Restoring,
+    /// Fields that the server would drop.
+    pub(super) lacks: Lacks,
     pub(super) swept: bool,
     /// When to look again for placements that are missing.
     pub(super) sweep_at: Option<Timestamp>,
@@ -93,7 +96,7 @@ const KEP: &str = "kep";
 impl Desk {
     pub(crate) fn new(settings: Settings) -> Desk {
         let now = settings.clock.now();
-        let mut kinds = vec![Watched::Placements, Watched::Scores];
+        let mut kinds = vec![Watched::Placements, Watched::Scores, Watched::Fields];
         match settings.inventory {
             Inventory::ManagedClusters => {
                 kinds.extend([Watched::Clusters, Watched::Sets, Watched::Bindings]);
@@ -124,6 +127,7 @@ impl Desk {
             timers: BTreeSet::new(),
             doubt: Doubt::default(),
             restoring: Restoring::default(),
+            lacks: Lacks::default(),
             swept: false,
             sweep_at: None,
             settings,
@@ -133,6 +137,16 @@ impl Desk {
     /// Whether an output is written.
     pub(super) fn writes(&self, kind: Watched) -> bool {
         self.gate.is_served(kind)
+    }
+
+    /// What is known of a kind that decisions are written as, if they are.
+    pub(crate) fn output(&self, kind: Watched) -> Option<Knowledge> {
+        self.gate.knowledge(kind)
+    }
+
+    /// How many placements keep their decision because what it names may be on its way.
+    pub(crate) fn restoring(&self) -> usize {
+        self.restoring.kept()
     }
 
     /// What decisions wait for; empty when they are made.
@@ -188,6 +202,9 @@ impl Desk {
         if let Some(knowledge) = input.knowledge() {
             let before = self.gate.learn(kind, knowledge);
             self.learned(kind, before, knowledge);
+            if let Input::Lacks(lacks) = input {
+                self.lacks(lacks);
+            }
             return;
         }
         match input {
@@ -236,9 +253,19 @@ impl Desk {
         }
         // An output that comes on has to be written by everyone.
         if output && after == Knowledge::Complete && before != Knowledge::Complete {
-            let everyone: Vec<PlacementKey> = self.engine.placements().cloned().collect();
-            everyone.iter().for_each(|key| self.engine.reconsider(key));
+            self.reconsider_all();
         }
+    }
+
+    /// Another definition is served: what was left out for the one before may be written, or the other way round.
+    fn lacks(&mut self, lacks: Lacks) {
+        self.lacks = lacks;
+        self.reconsider_all();
+    }
+
+    fn reconsider_all(&mut self) {
+        let everyone: Vec<PlacementKey> = self.engine.placements().cloned().collect();
+        everyone.iter().for_each(|key| self.engine.reconsider(key));
     }
 
     fn placement(&mut self, placement: &Placement) {
@@ -428,6 +455,7 @@ impl Desk {
                 }
                 Acknowledged::Placement(placement) => self.placement(&placement),
                 Acknowledged::PlacementExists => exists = true,
+                Acknowledged::ScoresDropped => self.lacks.add(Field::SCORE),
             }
         }
         let foreign = flight.touched.iter().any(|change| !ours.contains(change));

@@ -1,7 +1,6 @@
 //! While what decisions depend on cannot be read, they are kept, and each placement says so.
 
 use jiff::{SignedDuration, Timestamp};
-use portolan_api::labels::conditions as types;
 use portolan_api::shorten;
 use portolan_engine::conditions::Condition;
 use portolan_engine::placement::PlacementKey;
@@ -10,7 +9,7 @@ use portolan_engine::plan::{Plan, Reference};
 use super::desk::{Desk, Doubt, Flight};
 use super::job::{Job, Step, Summary};
 use super::notes;
-use super::status::{self, INPUT_UNREADABLE};
+use super::status::{self, Conditions, INPUT_UNREADABLE};
 
 /// What is over in less than this is nothing to speak of.
 pub(super) const PATIENCE: SignedDuration = SignedDuration::from_secs(10);
@@ -49,7 +48,10 @@ impl Desk {
         let status = status::with(placement, condition, now);
         let known = self.placements.get(key);
         let job = Job {
-            summary: self.as_it_is(key),
+            summary: Summary {
+                conditions: Conditions::of(Some(&status)),
+                ..self.as_it_is(key)
+            },
             placement: Reference {
                 namespace: key.namespace.to_string(),
                 name: key.name.to_string(),
@@ -70,10 +72,6 @@ impl Desk {
     /// What a placement has published, as its status and its objects tell.
     pub(super) fn as_it_is(&self, key: &PlacementKey) -> Summary {
         let status = self.engine.placement(key).and_then(|known| known.status.as_ref());
-        let is = |type_: &str| {
-            let mut conditions = status.iter().flat_map(|status| &status.conditions);
-            conditions.any(|condition| condition.type_ == type_ && condition.status == "True")
-        };
         let owner = (
             key.namespace.to_string(),
             shorten::label_value(&key.name).into_owned(),
@@ -83,8 +81,7 @@ impl Desk {
             clusters: status.map_or(0, |status| status.number_of_selected_clusters.max(0) as usize),
             decisions: self.decisions.count(&owner),
             slices: self.slices.count(&owner),
-            satisfied: is(types::PLACEMENT_SATISFIED),
-            misconfigured: is(types::PLACEMENT_MISCONFIGURED),
+            conditions: Conditions::of(status),
         }
     }
 

@@ -6,6 +6,7 @@ use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{Phase, Plan, Reference};
 
 use super::backoff::Severity;
+use super::status::Conditions;
 use crate::sabotage::{Rule, broken};
 use crate::trace;
 use crate::watch::Key;
@@ -28,8 +29,7 @@ pub(crate) struct Summary {
     pub(crate) clusters: usize,
     pub(crate) decisions: usize,
     pub(crate) slices: usize,
-    pub(crate) satisfied: bool,
-    pub(crate) misconfigured: bool,
+    pub(crate) conditions: Conditions,
 }
 
 /// The writes of one placement.
@@ -95,7 +95,12 @@ pub(crate) struct Report {
 impl Report {
     /// Says in the span of the decision how it ended.
     pub(crate) fn trace(&self, decision: &tracing::Span) {
-        let wrote = |acknowledged: &&Acknowledged| !matches!(acknowledged, Acknowledged::PlacementExists);
+        let wrote = |acknowledged: &&Acknowledged| {
+            !matches!(
+                acknowledged,
+                Acknowledged::PlacementExists | Acknowledged::ScoresDropped
+            )
+        };
         trace::wrote(decision, self.acknowledged.iter().filter(wrote).count());
         let result = match &self.result {
             Ok(()) => "ok",
@@ -115,6 +120,8 @@ pub(crate) enum Acknowledged {
     Placement(Box<Placement>),
     /// The placement that was to be torn down is there after all.
     PlacementExists,
+    /// The server took a decision without the scores in it.
+    ScoresDropped,
 }
 
 impl Acknowledged {

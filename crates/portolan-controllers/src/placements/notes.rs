@@ -10,7 +10,7 @@ use portolan_engine::plan::{Plan, Write};
 use portolan_engine::status::Code;
 
 use super::job::{Note, Spoken};
-use super::status::DECISION_CONTESTED;
+use super::status::{DECISION_CONTESTED, DUPLICATE_MEMBER};
 
 /// Longest note that the API accepts.
 const LONGEST: usize = 1000;
@@ -96,6 +96,7 @@ pub(super) fn transitions(placement: &Placement, status: &PlacementStatus) -> Ve
         (types::DECISION_KEY_CONFLICT, "DecisionKeyConflict"),
         (DECISION_KEPT, "DecisionHeldBack"),
         (DECISION_CONTESTED, "DecisionContested"),
+        (DUPLICATE_MEMBER, "DuplicateMember"),
     ];
     let is_true = |conditions: &[Condition], type_: &str| {
         let mut conditions = conditions.iter();

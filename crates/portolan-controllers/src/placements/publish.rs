@@ -257,6 +257,10 @@ impl Publisher {
                     })
                     .await
                     .map_err(|problem| failed("update the status of", OCM, &object.metadata, problem))?;
+                // Where definitions may not be read, this is how it is learnt that scores are not served.
+                if has_scores(&object) && !has_scores(&updated) {
+                    ledger.acknowledge(Acknowledged::ScoresDropped);
+                }
                 ledger.wrote(OCM, &updated.metadata);
                 ledger.acknowledge(Acknowledged::Decision(Box::new(updated)));
             }
@@ -376,6 +380,11 @@ impl Publisher {
 const OCM: &str = "placementdecisions.cluster.open-cluster-management.io";
 const OCM_STATUS: &str = "placementdecisions.cluster.open-cluster-management.io/status";
 const KEP: &str = "placementdecisions.multicluster.x-k8s.io";
+
+fn has_scores(decision: &cluster::PlacementDecision) -> bool {
+    let mut entries = decision.status.iter().flat_map(|status| &status.decisions);
+    entries.any(|entry| entry.score != 0)
+}
 
 fn metadata(object: &Reference) -> ObjectMeta {
     ObjectMeta {

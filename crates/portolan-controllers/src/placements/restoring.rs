@@ -74,7 +74,7 @@ impl Restoring {
             Input::Set(delta) => kinds.sets.hear(delta),
             Input::Binding(delta) => kinds.bindings.hear(delta),
             Input::Score(delta) => kinds.scores.hear(delta),
-            Input::Decision(_) | Input::Slice(_) => {}
+            Input::Decision(_) | Input::Slice(_) | Input::Lacks(_) => {}
         }
     }
 

@@ -36,6 +36,7 @@ use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSet
 use portolan_api::multicluster::ClusterProfile;
 use tokio::sync::mpsc;
 
+use crate::health::Outputs;
 use crate::settings::Settings;
 use crate::upkeep::{self, Pace};
 use crate::watch::Feed;
@@ -76,7 +77,12 @@ pub(crate) struct Feeds {
 
 impl Publisher {
     /// A publisher that writes through `client`. Whoever refers to profiles waits for them with [`Profiles`].
-    pub(crate) fn new(client: Client, settings: &Settings, pace: Pace) -> (Publisher, Feeds, Profiles) {
+    pub(crate) fn new(
+        client: Client,
+        settings: &Settings,
+        pace: Pace,
+        outputs: Outputs,
+    ) -> (Publisher, Feeds, Profiles) {
         let (sender, inputs) = mpsc::channel(CHANNEL);
         let feeds = Feeds {
             clusters: Feed::new(sender.clone(), Input::Cluster),
@@ -91,6 +97,7 @@ impl Publisher {
             settings.longest_backoff,
             settings.restore_grace,
             profiles.clone(),
+            outputs,
         );
         let publisher = Publisher {
             client,

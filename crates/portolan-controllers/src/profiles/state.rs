@@ -14,6 +14,7 @@ use super::content::{Content, Observed};
 use super::message::{Input, Key, Outcome, Removal, Write};
 use super::namespace::Namespace;
 use super::spaces::Spaces;
+use crate::health::{Outputs, UNSERVED};
 use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Labels, Membership, Queue};
 use crate::watch::{Delta, Grace, Youth};
 
@@ -39,6 +40,7 @@ pub(crate) struct State {
     namespaces: BTreeMap<Arc<str>, Namespace>,
     queue: Queue<Key>,
     board: Profiles,
+    outputs: Outputs,
     /// Whether the board knows that everything was heard of.
     announced: bool,
     longest_backoff: Duration,
@@ -73,6 +75,7 @@ impl State {
         longest_backoff: Duration,
         restore_grace: Duration,
         board: Profiles,
+        outputs: Outputs,
     ) -> State {
         State {
             known: Known::default(),
@@ -85,6 +88,7 @@ impl State {
             namespaces: BTreeMap::new(),
             queue: Queue::new(longest_backoff),
             board,
+            outputs,
             announced: false,
             longest_backoff,
         }
@@ -330,8 +334,12 @@ impl Keeper for State {
             Input::Profile(Delta::Unserved) => {
                 tracing::warn!("ClusterProfiles are not published: the kind is not served");
                 self.board.switch(true);
+                self.outputs.off(Outputs::CLUSTER_PROFILES, UNSERVED);
             }
-            Input::Profile(Delta::Synced) => self.board.switch(false),
+            Input::Profile(Delta::Synced) => {
+                self.board.switch(false);
+                self.outputs.on(Outputs::CLUSTER_PROFILES);
+            }
             Input::Cluster(_)
             | Input::Set(_)
             | Input::Binding(_)

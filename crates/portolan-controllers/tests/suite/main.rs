@@ -7,6 +7,7 @@ mod churn;
 mod doubt;
 mod events;
 mod faults;
+mod fields;
 mod groups;
 mod metrics;
 mod output;

@@ -17,7 +17,7 @@ use portolan_api::cluster::{
 use portolan_api::multicluster::ClusterProfile;
 
 use crate::evaluate;
-use crate::fleet::{ClusterId, Fleet, Inventory};
+use crate::fleet::{ClusterId, Fleet, Inventory, Twins};
 use crate::outcome::Outcome;
 use crate::placement::PlacementKey;
 use affected::Watchers;
@@ -78,6 +78,14 @@ impl Engine {
     /// Whether the placement has decided anything before.
     pub fn has_prior(&self, key: &PlacementKey) -> bool {
         self.state(key).is_some_and(|state| !state.prior.is_empty())
+    }
+
+    /// ClusterProfiles that the placement may choose and that stand for the same member cluster.
+    pub fn twins(&self, key: &PlacementKey) -> Vec<Twins> {
+        let sets = self
+            .placement(key)
+            .map(|placement| placement.spec.cluster_sets.as_slice());
+        self.fleet.named_twins(&key.namespace, sets.unwrap_or_default())
     }
 
     pub(crate) fn state(&self, key: &PlacementKey) -> Option<&PlacementState> {

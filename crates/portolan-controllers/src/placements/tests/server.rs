@@ -13,6 +13,7 @@ use portolan_engine::plan::{Observed, Plan, Write};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::fields::Lacks;
 use crate::placements::desk::Desk;
 use crate::placements::input::Input;
 use crate::placements::job::{Acknowledged, Job, Report, Step, Teardown, phases};
@@ -91,6 +92,7 @@ impl Server {
         for slice in self.observed.slices.iter().cloned() {
             desk.handle(Input::Slice(Delta::Applied(Arc::new(slice))));
         }
+        desk.handle(Input::Lacks(Lacks::default()));
         desk.handle(Input::Set(Delta::Synced));
         desk.handle(Input::Placement(Delta::Synced));
         desk.handle(Input::Decision(Delta::Synced));

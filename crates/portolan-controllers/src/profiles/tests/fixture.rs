@@ -9,6 +9,7 @@ use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSet
 use portolan_api::multicluster::ClusterProfile;
 use serde_json::{Value, json};
 
+use crate::health::Outputs;
 use crate::profiles::board::Profiles;
 use crate::profiles::content::Content;
 use crate::profiles::message::{Input, Key, Outcome, Write};
@@ -46,7 +47,13 @@ impl Hub {
     /// A state that has seen all of an empty server.
     pub(super) fn empty(shared: Option<&'static str>) -> Hub {
         let board = Profiles::new();
-        let mut state = State::new(shared, Duration::from_secs(30), RESTORE_GRACE, board.clone());
+        let mut state = State::new(
+            shared,
+            Duration::from_secs(30),
+            RESTORE_GRACE,
+            board.clone(),
+            Outputs::default(),
+        );
         synced(&mut state);
         Hub {
             server: Server::default(),
@@ -69,6 +76,7 @@ impl Hub {
             Duration::from_secs(30),
             RESTORE_GRACE,
             Profiles::new(),
+            Outputs::default(),
         )
     }
 
