@@ -49,6 +49,7 @@ pub struct Source<K> {
     config: watcher::Config,
     feeds: Vec<Feed<K>>,
     guard: Option<Guard>,
+    on_failure: Option<Box<dyn Fn() + Send + Sync>>,
     /// Whether the kind was not served since the last complete list.
     lapsed: bool,
     /// Whether there was no complete list yet.
@@ -80,6 +81,7 @@ where
             config: watcher::Config::default().page_size(PAGE),
             feeds,
             guard: None,
+            on_failure: None,
             lapsed: false,
             first: true,
             known: HashMap::new(),
@@ -90,6 +92,12 @@ where
     /// `grace` after it came back.
     pub fn guarded(mut self, client: Client, grace: Duration) -> Source<K> {
         self.guard = Some(Guard::of::<K>(client, grace));
+        self
+    }
+
+    /// Says each time that the server did not answer, instead of logging it.
+    pub fn reporting(mut self, on_failure: impl Fn() + Send + Sync + 'static) -> Source<K> {
+        self.on_failure = Some(Box::new(on_failure));
         self
     }
 
@@ -160,7 +168,13 @@ where
                     stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
                 }
                 Err(error) => {
-                    tracing::warn!(kind = %K::kind(&()), error = %crate::request::describe(&error), ?pause, "the watch failed and is tried again");
+                    let said = crate::request::describe(&error);
+                    match &self.on_failure {
+                        Some(on_failure) => on_failure(),
+                        None => {
+                            tracing::warn!(kind = %K::kind(&()), error = %said, ?pause, "the watch failed and is tried again");
+                        }
+                    }
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
