@@ -9,6 +9,7 @@ mod contest;
 mod decision;
 mod desk;
 mod doubt;
+mod evidence;
 mod gate;
 mod input;
 mod job;

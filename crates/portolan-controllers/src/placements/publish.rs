@@ -5,10 +5,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::{join, join_all};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::{Api, Client, Resource};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::{Api, Client};
 use portolan_api::cluster::{self, Placement, PlacementStatus};
 use portolan_api::multicluster;
 use portolan_engine::placement::PlacementKey;
@@ -158,39 +157,6 @@ impl Publisher {
         }
     }
 
-    /// Whether it means anything that a placement is not found: while the definition of Placements is gone or going, none
-    /// is. Who may not read it goes by whether Placements are listed.
-    async fn is_evidence(&self) -> Result<(), Failure> {
-        let definitions = Api::<CustomResourceDefinition>::all(self.client.clone());
-        let name = format!("{}.{}", Placement::plural(&()), Placement::group(&()));
-        let found = self
-            .call("get", "customresourcedefinitions", || {
-                definitions.get_metadata_opt(&name)
-            })
-            .await;
-        let stands = match found {
-            Ok(found) => Ok(found.is_some_and(|found| found.metadata.deletion_timestamp.is_none())),
-            Err(Problem::Refused(_)) => {
-                let placements = Api::<Placement>::all(self.client.clone());
-                let one = ListParams::default().limit(1);
-                let listed = self
-                    .call("get", "placements", || placements.list_metadata(&one))
-                    .await;
-                match listed {
-                    Ok(_) => Ok(true),
-                    Err(Problem::NotFound(_)) => Ok(false),
-                    Err(problem) => Err(failure("list Placements".to_owned(), problem)),
-                }
-            }
-            Err(problem) => Err(failure(format!("get CustomResourceDefinition {name}"), problem)),
-        };
-        stands?.then_some(()).ok_or_else(|| Failure {
-            severity: Severity::Error,
-            operation: "tear down what a Placement left".to_owned(),
-            message: format!("{name} is gone or being deleted, so that no Placement can be found"),
-        })
-    }
-
     async fn carry_out(
         &self,
         key: &PlacementKey,
@@ -320,7 +286,8 @@ impl Publisher {
             .call("delete", kind, || api.delete(&object.name, &parameters))
             .await;
         match deleted {
-            Ok(_) | Err(Problem::NotFound(_)) => Ok(Key::of(&metadata)),
+            Ok(_) => Ok(Key::of(&metadata)),
+            Err(problem) if problem.failure == request::Failure::Missing => Ok(Key::of(&metadata)),
             Err(problem) => Err(failed("delete", kind, &metadata, problem)),
         }
     }
@@ -352,7 +319,7 @@ impl Publisher {
                 Ok(())
             }
             // Nobody is left to be told.
-            Err(Problem::NotFound(_)) => Ok(()),
+            Err(problem) if problem.failure == request::Failure::Missing => Ok(()),
             Err(problem) => {
                 let operation = format!(
                     "patch the status of Placement {}/{}",
@@ -364,7 +331,7 @@ impl Publisher {
     }
 
     /// One request, within the shared limit, counted.
-    async fn call<T, F>(
+    pub(super) async fn call<T, F>(
         &self,
         verb: &'static str,
         resource: &'static str,
@@ -406,10 +373,11 @@ fn failed(verb: &str, kind: &str, metadata: &ObjectMeta, problem: Problem) -> Fa
     failure(operation, problem)
 }
 
-fn failure(operation: String, problem: Problem) -> Failure {
-    let severity = match problem {
-        Problem::Conflict(_) | Problem::NotFound(_) => Severity::Conflict,
-        Problem::Transient(_) | Problem::Refused(_) => Severity::Error,
+pub(super) fn failure(operation: String, problem: Problem) -> Failure {
+    use request::Failure::{Conflict, Forbidden, Invalid, Missing, Transient};
+    let severity = match problem.failure {
+        Conflict | Missing => Severity::Conflict,
+        Transient | Forbidden | Invalid => Severity::Error,
     };
     Failure {
         severity,

@@ -1,10 +1,15 @@
 //! On definitions that lack fields, as OCM's own do: what is missing is reported, annotations stand in, and nothing is
 //! written again and again because the server drops it.
 
+use http::{Request, Response, StatusCode};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Patch, PatchParams};
-use portolan_api::cluster::PlacementDecision;
+use kube::Client;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::client::Body;
+use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
+use portolan_controllers::Controllers;
 use serde_json::{Value, json};
+use tower::BoxError;
 
 use crate::world::{World, eventually};
 
@@ -149,9 +154,73 @@ async fn fields_that_the_server_drops_are_reported_stood_in_for_and_not_written_
     .await;
     // A placement that the server has filled in since.
     let patch = Patch::Merge(json!({"spec": {"numberOfClusters": 3}}));
-    let api = world.api::<portolan_api::cluster::Placement>();
+    let api = world.api::<Placement>();
     api.patch("p", &PatchParams::default(), &patch).await.unwrap();
     world.until_idle().await;
     assert_eq!(entries(world).await, order([30, 20, 10]));
+    world.stop().await;
+}
+
+/// A client of somebody who may not read definitions.
+fn without_definitions(sound: Client) -> Client {
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let sound = sound.clone();
+        async move {
+            if !request.uri().path().contains("/customresourcedefinitions") {
+                return Ok::<_, BoxError>(sound.send(request).await?);
+            }
+            let status = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"Forbidden","code":403}"#;
+            let mut response = Response::new(Body::from(status.as_bytes().to_vec()));
+            *response.status_mut() = StatusCode::FORBIDDEN;
+            Ok(response)
+        }
+    });
+    Client::new(service, "default")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_not_read_definitions_is_told_so_and_learns_from_the_answers_that_scores_are_dropped() {
+    let mut world = World::new().await;
+    world.install(lacking()).await;
+    world.clusters(1..=2, &[]).await;
+    world.score("c001", "cost", &[("cheap", 20)]).await;
+    world
+        .placement("p", json!({"prioritizerPolicy": by_score()}))
+        .await;
+    let controllers = Controllers::start(without_definitions(world.client.clone()), World::settings());
+    let health = controllers.health();
+    world.controllers = Some(controllers);
+    eventually("the controllers are ready", async || health.is_ready()).await;
+    world.until_decided("p", &["c001", "c002"]).await;
+    let notes = health.notes();
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.contains("CustomResourceDefinitions may not be read")),
+        "{notes:?}"
+    );
+    world.until_idle().await;
+    let (before, evaluations) = (writes(&world), world.metric("portolan_evaluations_total"));
+    let patch = json!({"metadata": {"annotations": {"example.com/round": "1"}}});
+    world.patch_placement("p", patch).await;
+    eventually("it is evaluated", async || {
+        world.metric("portolan_evaluations_total") > evaluations
+    })
+    .await;
+    world.until_idle().await;
+    assert_eq!(writes(&world), before);
+    // A deletion is one all the same.
+    let clusters = world.scoped::<ManagedCluster>();
+    clusters.delete("c001", &DeleteParams::default()).await.unwrap();
+    world.until_decided("p", &["c002"]).await;
+    world
+        .api::<Placement>()
+        .delete("p", &DeleteParams::default())
+        .await
+        .unwrap();
+    eventually("nothing is left", async || {
+        world.decisions("p").await.is_empty() && world.slices("p").await.is_empty()
+    })
+    .await;
     world.stop().await;
 }
