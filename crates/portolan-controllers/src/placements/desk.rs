@@ -6,12 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::{SignedDuration, Timestamp};
-use portolan_api::cluster::{self, Placement};
+use portolan_api::cluster;
 use portolan_api::{multicluster, shorten};
 use portolan_engine::decide::Stored;
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet::Inventory;
-use portolan_engine::placement::{PlacementKey, is_handed_over, is_ours, with_stand_ins};
+use portolan_engine::placement::PlacementKey;
 
 use super::backoff::Backoff;
 use super::budget::Budget;
@@ -24,8 +24,7 @@ use super::shelf::{Shelf, Touched};
 use crate::fields::{Field, Lacks};
 use crate::sabotage::{Rule, broken};
 use crate::settings::{Output, Settings};
-use crate::version::is_newer;
-use crate::watch::{Delta, Key};
+use crate::watch::Delta;
 
 /// Everything that is known, and what is under way.
 #[derive(Debug)]
@@ -36,18 +35,18 @@ pub(crate) struct Desk {
     /// Every placement that exists, ours or not: version and UID.
     pub(super) placements: HashMap<PlacementKey, Known>,
     /// Placements by namespace and label value, which is cut for long names.
-    by_label: HashMap<(String, String), PlacementKey>,
+    pub(super) by_label: HashMap<(String, String), PlacementKey>,
     pub(super) decisions: Shelf<cluster::PlacementDecision>,
     pub(super) slices: Shelf<multicluster::PlacementDecision>,
     pub(super) in_flight: BTreeMap<PlacementKey, Flight>,
     /// Placements whose stored decisions changed, to be told to the engine before it evaluates.
-    dirty: BTreeSet<PlacementKey>,
+    pub(super) dirty: BTreeSet<PlacementKey>,
     /// Placements whose stored objects were changed by others since they were last written.
     pub(super) foreign: BTreeSet<PlacementKey>,
     /// Placements whose last writes failed: what changes now may be our own, done without an answer.
-    unsure: BTreeSet<PlacementKey>,
+    pub(super) unsure: BTreeSet<PlacementKey>,
     /// Placements that are not ours any more, for whoever keeps accounts of them.
-    departed: Vec<PlacementKey>,
+    pub(super) departed: Vec<PlacementKey>,
     /// Placements that were not evaluated since the start.
     pub(super) fresh: BTreeSet<PlacementKey>,
     /// Placements that went with their definition and may come back.
@@ -266,86 +265,6 @@ impl Desk {
     fn reconsider_all(&mut self) {
         let everyone: Vec<PlacementKey> = self.engine.placements().cloned().collect();
         everyone.iter().for_each(|key| self.engine.reconsider(key));
-    }
-
-    fn placement(&mut self, placement: &Placement) {
-        let key = PlacementKey::of(placement);
-        let metadata = &placement.metadata;
-        let version = metadata.resource_version.clone().unwrap_or_default();
-        let uid = metadata.uid.clone().unwrap_or_default();
-        if let Some(known) = self.placements.get(&key)
-            && known.uid == uid
-            && !is_newer(&version, &known.version)
-        {
-            return;
-        }
-        let label = (
-            key.namespace.to_string(),
-            shorten::label_value(&key.name).into_owned(),
-        );
-        self.by_label.insert(label, key.clone());
-        self.leavers.remove(&key);
-        self.absent.remove(&key);
-        let mut problems = Vec::new();
-        if is_ours(placement) && (!self.settings.only_handed_over || is_handed_over(placement)) {
-            let mut placement = placement.clone();
-            placement.metadata.managed_fields = None;
-            problems = with_stand_ins(&mut placement);
-            let is_new = self.engine.placement(&key).is_none();
-            self.engine.apply_placement(&placement);
-            if is_new {
-                self.fresh.insert(key.clone());
-                self.dirty.insert(key.clone());
-            }
-        } else {
-            self.remove(&key);
-        }
-        let known = Known {
-            version,
-            uid,
-            problems,
-        };
-        self.placements.insert(key, known);
-    }
-
-    fn placement_gone(&mut self, gone: &Key) {
-        let key = PlacementKey::new(&gone.namespace, &gone.name);
-        // One that was created anew under the name stays.
-        if self
-            .placements
-            .get(&key)
-            .is_some_and(|known| known.uid != gone.uid)
-        {
-            return;
-        }
-        self.lose(&key);
-        self.absent.remove(&key);
-        self.leavers.insert(key);
-    }
-
-    /// A placement went with its definition. Its objects stay, and are not written for it either: who looks after what has
-    /// no owner any more may delete them.
-    fn placement_held(&mut self, held: &Key) {
-        let key = PlacementKey::new(&held.namespace, &held.name);
-        self.lose(&key);
-        self.absent.insert(key);
-    }
-
-    fn lose(&mut self, key: &PlacementKey) {
-        self.placements.remove(key);
-        self.remove(key);
-        self.fresh.remove(key);
-        self.unsure.remove(key);
-        self.foreign.remove(key);
-    }
-
-    fn remove(&mut self, key: &PlacementKey) {
-        if self.is_known(key) {
-            self.departed.push(key.clone());
-        }
-        self.engine.remove_placement(key);
-        self.contests.forget(key);
-        self.restoring.forget(key);
     }
 
     /// A decision object changed on the server.

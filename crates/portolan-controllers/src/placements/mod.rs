@@ -17,6 +17,7 @@ mod notes;
 mod prior;
 mod publish;
 mod restoring;
+mod roster;
 mod shelf;
 mod status;
 mod teardown;

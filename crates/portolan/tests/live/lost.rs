@@ -1,5 +1,7 @@
 //! A hub that goes away and comes back while somebody watches.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::collections::BTreeMap;
 use std::io::copy;
 use std::net::{Shutdown, TcpListener, TcpStream};

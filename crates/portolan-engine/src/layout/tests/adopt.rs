@@ -109,7 +109,7 @@ fn slices_of_an_earlier_placement_of_that_name_are_taken_over_and_those_of_anoth
     world.settle(&all(1..=2));
     world.placement.metadata.uid = Some("new".to_owned());
     let owner = |world: &World| world.slice(0).metadata.owner_references.as_ref().unwrap()[0].clone();
-    world.run(&all(1..=3));
+    let _ = world.run(&all(1..=3));
     assert_eq!(owner(&world).uid, "new");
     assert_eq!(world.observed.slices.len(), 1);
     world.observed.slices[0]
