@@ -1,6 +1,7 @@
 //! Starts and stops the controllers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::Client;
 use portolan_api::cluster::{
@@ -13,7 +14,8 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::events::Events;
-use crate::health::Health;
+use crate::fields;
+use crate::health::{Health, Outputs};
 use crate::metrics::Metrics;
 use crate::placements::{Input, Placements, Publisher, Received};
 use crate::profiles::{self, Profiles};
@@ -45,11 +47,14 @@ pub struct Controllers {
 impl Controllers {
     /// Starts them on the current runtime.
     pub fn start(client: Client, settings: Settings) -> Controllers {
-        let (health, metrics) = (Health::default(), Metrics::new());
+        let outputs = Outputs::default();
+        let (health, metrics) = (outputs.health.clone(), outputs.metrics.clone());
         let (events, publish_events) = Events::new(client.clone(), metrics.clone());
         let slots = Arc::new(Semaphore::new(settings.parallel_writes.max(1)));
         let pace = Pace::new(&settings, slots.clone(), metrics.clone());
         let (sender, inputs) = mpsc::channel(WAITING);
+        let lacks = |lacks| Received::now(Input::Lacks(lacks));
+        let fields = fields::watch(client.clone(), outputs.clone(), sender.clone(), lacks);
         let mut feeds = Feeds::new(&settings, sender);
         let mut keepers = Vec::new();
         let sync_pace = pace.clone();
@@ -57,10 +62,12 @@ impl Controllers {
         if settings.inventory == Inventory::ManagedClusters {
             if settings.cluster_profiles == Output::Auto {
                 let (publisher, wanted, published) =
-                    profiles::Publisher::new(client.clone(), &settings, pace.clone());
+                    profiles::Publisher::new(client.clone(), &settings, pace.clone(), outputs.clone());
                 feeds.profiles_first(wanted);
                 profiles = published;
                 keepers.push(tokio::spawn(publisher.run()));
+            } else {
+                outputs.unwanted(Outputs::CLUSTER_PROFILES);
             }
             if settings.registration {
                 let (registration, wanted) = Registration::new(client.clone(), &settings, pace.clone());
@@ -87,8 +94,9 @@ impl Controllers {
             watches.push(tokio::spawn(works.run()));
             keepers.push(tokio::spawn(syncer.run()));
         }
+        watches.push(tokio::spawn(fields));
         let (stop, stopped) = oneshot::channel();
-        let placements = Placements::new(settings, publisher, events, metrics.clone(), health.clone());
+        let placements = Placements::new(settings, publisher, events, outputs);
         tokio::spawn(publish_events);
         Controllers {
             health,
@@ -139,6 +147,7 @@ struct Feeds {
     decisions: Vec<Feed<PlacementDecision>>,
     inventory: Inventory,
     slices: Output,
+    restore_grace: Duration,
 }
 
 impl Feeds {
@@ -153,6 +162,7 @@ impl Feeds {
             decisions: Vec::new(),
             inventory: settings.inventory,
             slices: settings.slices,
+            restore_grace: settings.restore_grace,
             sender: sender.clone(),
         };
         if settings.ocm_decisions == Output::Auto {
@@ -200,14 +210,14 @@ impl Feeds {
         self.placements.push(wanted.placements);
         self.decisions.push(wanted.decisions);
         self.clusters.extend(wanted.clusters);
-        let sets = Source::new(client.clone(), vec![wanted.sets]).guarded(client.clone());
+        let sets = Source::new(client.clone(), vec![wanted.sets]).guarded(client.clone(), self.restore_grace);
         let works = Source::new(client.clone(), vec![wanted.works])
             .labelled(ocm::REPLICA_SET)
-            .guarded(client.clone());
+            .guarded(client.clone(), self.restore_grace);
         [tokio::spawn(sets.run()), tokio::spawn(works.run())]
     }
 
-    /// Starts one watch per kind. Clusters, sets and bindings are not lost with their definitions.
+    /// Starts one watch per kind. What decisions are made of is not lost with its definitions.
     fn watch(self, client: &Client) -> Vec<JoinHandle<()>> {
         let (sender, mut watches) = (self.sender, Vec::new());
         macro_rules! watch {
@@ -215,12 +225,12 @@ impl Feeds {
                 watches.push(tokio::spawn(Source::new(client.clone(), $feeds).run()))
             };
             (guarded $feeds:expr) => {{
-                let source = Source::new(client.clone(), $feeds).guarded(client.clone());
+                let source = Source::new(client.clone(), $feeds).guarded(client.clone(), self.restore_grace);
                 watches.push(tokio::spawn(source.run()))
             }};
         }
-        watch!(self.placements);
-        watch!(vec![Feed::new(sender.clone(), Received::by(Input::Score))]);
+        watch!(guarded self.placements);
+        watch!(guarded vec![Feed::new(sender.clone(), Received::by(Input::Score))]);
         match self.inventory {
             Inventory::ManagedClusters => {
                 watch!(guarded self.clusters);

@@ -9,6 +9,7 @@
 //! `portolan up`; tests call it with a client on an embedded hub.
 //!
 //! ```text
+//! fields/        which fields the definitions on the server lack
 //! watch/         one watch per kind, shared by all controllers
 //! placements/    desk: state and decisions ─► job ─► publish: phases of writes
 //! profiles/      ClusterProfiles for ManagedClusters, written before the slices that refer to them
@@ -20,6 +21,7 @@
 
 mod controllers;
 mod events;
+mod fields;
 mod health;
 mod metrics;
 mod placements;

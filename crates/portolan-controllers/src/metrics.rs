@@ -37,6 +37,17 @@ struct Condition {
     status: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Output {
+    output: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Field {
+    definition: &'static str,
+    field: &'static str,
+}
+
 /// Counters, gauges and histograms of the controllers.
 #[derive(Clone, Debug)]
 pub struct Metrics {
@@ -51,6 +62,9 @@ pub struct Metrics {
     latency: Histogram,
     depth: Gauge,
     dropped_events: Counter,
+    outputs: Family<Output, Gauge>,
+    fields: Family<Field, Gauge>,
+    kept: Gauge,
     ready: Gauge<f64, AtomicU64>,
 }
 
@@ -84,6 +98,9 @@ impl Metrics {
             latency: seconds(),
             depth: Gauge::default(),
             dropped_events: Counter::default(),
+            outputs: Family::default(),
+            fields: Family::default(),
+            kept: Gauge::default(),
             ready: Gauge::default(),
         };
         metrics.register();
@@ -144,6 +161,21 @@ impl Metrics {
             self.dropped_events.clone(),
         );
         registry.register(
+            "output_enabled",
+            "1 when an output is written, 0 when it is off or its kind is not served",
+            self.outputs.clone(),
+        );
+        registry.register(
+            "field_served",
+            "0 when a CustomResourceDefinition on the server lacks a field, so that the server drops it",
+            self.fields.clone(),
+        );
+        registry.register(
+            "placements_restoring",
+            "Placements that keep their decision because what it names may be on its way",
+            self.kept.clone(),
+        );
+        registry.register(
             "ready",
             "1 when every cache is complete and the first decisions are written",
             self.ready.clone(),
@@ -196,6 +228,20 @@ impl Metrics {
 
     pub(crate) fn set_ready(&self, ready: bool) {
         self.ready.set(if ready { 1.0 } else { 0.0 });
+    }
+
+    pub(crate) fn output(&self, output: &'static str, enabled: bool) {
+        let gauge = self.outputs.get_or_create(&Output { output });
+        gauge.set(i64::from(enabled));
+    }
+
+    pub(crate) fn field(&self, definition: &'static str, field: &'static str, served: bool) {
+        let gauge = self.fields.get_or_create(&Field { definition, field });
+        gauge.set(i64::from(served));
+    }
+
+    pub(crate) fn restoring(&self, placements: usize) {
+        self.kept.set(placements as i64);
     }
 
     pub(crate) fn placement(&self, namespace: &str, name: &str, published: Published) {

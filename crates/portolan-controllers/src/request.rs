@@ -15,46 +15,64 @@ pub(crate) const FIELD_MANAGER: &str = "portolan";
 const ATTEMPTS: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
-/// Why a request failed.
+/// Why a request was not carried out, as far as it matters for what to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// The object is another version, or is there already: somebody else was faster.
+    Conflict,
+    /// The object, its namespace or its kind is not there.
+    Missing,
+    /// Not allowed, or the namespace is on its way out.
+    Forbidden,
+    /// The server does not accept the content.
+    Invalid,
+    /// It may work later: the network, an overloaded or a restarting server.
+    Transient,
+}
+
+impl Failure {
+    pub(crate) fn of(error: &kube::Error) -> Failure {
+        match error {
+            kube::Error::Api(status) => match status.code {
+                409 => Failure::Conflict,
+                404 => Failure::Missing,
+                401 | 403 => Failure::Forbidden,
+                408 | 429 => Failure::Transient,
+                400..500 => Failure::Invalid,
+                _ => Failure::Transient,
+            },
+            kube::Error::SerdeError(_) | kube::Error::BuildRequest(_) => Failure::Invalid,
+            _ => Failure::Transient,
+        }
+    }
+
+    /// In metrics and traces.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Failure::Conflict => "conflict",
+            Failure::Missing => "not_found",
+            Failure::Forbidden | Failure::Invalid => "refused",
+            Failure::Transient => "error",
+        }
+    }
+}
+
+/// A failure, and what the server said.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Problem {
-    /// The object is not there.
-    #[error("{0}")]
-    NotFound(String),
-    /// The object is another version, or is there already.
-    #[error("{0}")]
-    Conflict(String),
-    /// The server is busy, unreachable or broken.
-    #[error("{0}")]
-    Transient(String),
-    /// The server will not do it.
-    #[error("{0}")]
-    Refused(String),
+#[error("{message}")]
+pub(crate) struct Problem {
+    pub(crate) failure: Failure,
+    message: String,
 }
 
 impl Problem {
     fn of(error: &kube::Error) -> Problem {
-        match error {
-            kube::Error::Api(status) => {
-                let message = status.message.clone();
-                match status.code {
-                    404 => Problem::NotFound(message),
-                    409 => Problem::Conflict(message),
-                    408 | 429 | 500 | 502 | 503 | 504 => Problem::Transient(message),
-                    _ => Problem::Refused(message),
-                }
-            }
-            kube::Error::SerdeError(_) | kube::Error::BuildRequest(_) => Problem::Refused(describe(error)),
-            _ => Problem::Transient(describe(error)),
-        }
-    }
-
-    fn word(&self) -> &'static str {
-        match self {
-            Problem::NotFound(_) => "not_found",
-            Problem::Conflict(_) => "conflict",
-            Problem::Transient(_) => "error",
-            Problem::Refused(_) => "refused",
+        Problem {
+            failure: Failure::of(error),
+            message: match error {
+                kube::Error::Api(status) => status.message.clone(),
+                _ => describe(error),
+            },
         }
     }
 }
@@ -94,9 +112,9 @@ where
             }
             Err(error) => Problem::of(&error),
         };
-        trace::ended(&span, problem.word());
-        count(problem.word());
-        if attempt >= ATTEMPTS || !matches!(problem, Problem::Transient(_)) {
+        trace::ended(&span, problem.failure.word());
+        count(problem.failure.word());
+        if attempt >= ATTEMPTS || problem.failure != Failure::Transient {
             return Err(problem);
         }
         tokio::time::sleep(pause).await;

@@ -9,6 +9,8 @@ pub(crate) enum Rule {
     NoGap,
     /// Rule 2: decisions are made before everything is known.
     NeverDestroyOnDoubt,
+    /// Rule 2: what a kind that has only just come does not have counts as deleted.
+    MissingIsNotGone,
     /// Rule 3: a status is written though it is what is there.
     UnchangedUntouched,
 }

@@ -68,6 +68,8 @@ pub struct Settings {
     pub parallel_writes: usize,
     /// Longest wait between two attempts after errors.
     pub longest_backoff: Duration,
+    /// How long objects may be missing after their CustomResourceDefinition was created, before they count as deleted.
+    pub restore_grace: Duration,
     /// Whether Placements without the annotation that hands them to Portolan are scheduled too.
     pub only_handed_over: bool,
 }
@@ -89,6 +91,7 @@ impl Settings {
             score_writes_per_second: 5.0,
             parallel_writes: 32,
             longest_backoff: Duration::from_secs(30),
+            restore_grace: Duration::from_secs(300),
             only_handed_over: false,
         }
     }

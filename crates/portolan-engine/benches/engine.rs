@@ -157,6 +157,7 @@ fn slices(
     };
     let policy = ScorePolicy {
         publish: PublishScores::Never,
+        in_decisions: true,
         now: fleet.now(),
     };
     let (slices, scores_due) = layout_slices(desired, &observed.slices, policy);

@@ -46,10 +46,12 @@ fn number(metadata: &ObjectMeta, label_key: Option<&str>) -> (u64, String) {
 }
 
 /// How a decision is published.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Publication<'a> {
     /// When decisions carry scores.
     pub scores: PublishScores,
+    /// Whether the server has a field for them in OCM decisions.
+    pub scores_in_decisions: bool,
     /// The one namespace that slices refer to for ClusterProfiles, if it is not the placement's own.
     pub profile_namespace: Option<&'a str>,
 }
@@ -58,6 +60,7 @@ impl From<PublishScores> for Publication<'static> {
     fn from(scores: PublishScores) -> Self {
         Publication {
             scores,
+            scores_in_decisions: true,
             profile_namespace: None,
         }
     }
@@ -138,6 +141,7 @@ fn lay_out(
 ) -> Layout {
     let policy = ScorePolicy {
         publish: publication.scores,
+        in_decisions: publication.scores_in_decisions,
         now,
     };
     let own = placement.metadata.namespace.as_deref().unwrap_or_default();
@@ -168,6 +172,7 @@ fn keep(placement: &Placement, outcome: &Outcome, stored: &Stored) -> Layout {
         };
         let policy = ScorePolicy {
             publish: PublishScores::Never,
+            in_decisions: true,
             now: Timestamp::UNIX_EPOCH,
         };
         let empty = layout::layout(desired, &[], &[], policy);

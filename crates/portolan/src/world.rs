@@ -13,7 +13,7 @@ use portolan_api::{multicluster, shorten};
 use portolan_engine::decide::{Stored, detect_inventory};
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet;
-use portolan_engine::placement::{PlacementKey, has_key, is_ours, owns_decision};
+use portolan_engine::placement::{PlacementKey, has_key, is_ours, owns_decision, with_stand_ins};
 
 use crate::input::{Manifests, Notes, Problem};
 
@@ -66,7 +66,10 @@ impl World {
             .placements()
             .filter(|placement| is_ours(placement))
             .for_each(|placement| {
-                engine.apply_placement(placement);
+                // What the controllers would evaluate; they report a word that is not known.
+                let mut placement = placement.clone();
+                let _ = with_stand_ins(&mut placement);
+                engine.apply_placement(&placement);
             });
         let mut world = World {
             engine,

@@ -5,5 +5,7 @@ mod lexer;
 mod literal;
 mod parser;
 mod primary;
+mod words;
 
 pub(crate) use parser::parse;
+pub use words::is_reserved;

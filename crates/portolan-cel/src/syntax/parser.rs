@@ -205,7 +205,7 @@ impl<'s> Parser<'s> {
         let optional = self.take("?")?;
         let at = self.at;
         let field = match self.token {
-            Token::Ident(name) if !super::primary::KEYWORDS.contains(&name) => name.to_owned(),
+            Token::Ident(name) if !super::words::KEYWORDS.contains(&name) => name.to_owned(),
             _ => return Err(self.unexpected("a field name")),
         };
         self.advance()?;

@@ -3,29 +3,8 @@
 use super::ast::{Element, Entry, Expr, ExprKind};
 use super::lexer::{Flaw, Token};
 use super::parser::{Parsed, Parser};
+use super::words::{KEYWORDS, RESERVED};
 use crate::value::Val;
-
-/// Words that look like identifiers and are none.
-pub(super) const KEYWORDS: [&str; 4] = ["true", "false", "null", "in"];
-const RESERVED: [&str; 17] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 impl Parser<'_> {
     pub(super) fn primary(&mut self) -> Parsed {

@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{Placement, PlacementDecisionStatus, UpdateStrategyType};
-use portolan_api::labels::conditions as types;
+use portolan_api::labels::multicluster as multicluster_labels;
 use portolan_api::labels::ocm::MAX_DECISIONS;
 use portolan_api::multicluster;
-use portolan_engine::conditions::{self, Condition};
+use portolan_engine::conditions::Condition;
 use portolan_engine::decide::{self, Decision, Publication, Stored, update_strategy};
 use portolan_engine::fleet::Inventory;
 use portolan_engine::layout::{Layout, SlicesRefused};
@@ -18,18 +18,25 @@ use super::desk::{Desk, Flight};
 use super::gate::Watched;
 use super::job::{Job, Step, Summary};
 use super::notes;
-use super::status::{self, ANNOTATION_REFUSED, DECISION_CONTESTED};
+use super::status::{self, ANNOTATION_REFUSED, Conditions, DECISION_CONTESTED, DUPLICATE_MEMBER};
+use crate::fields::Field;
 use crate::sabotage::{Rule, broken};
 use crate::settings::Output;
+
+/// Member clusters with several profiles that are named in a condition; the rest is a number.
+const DUPLICATES_NAMED: usize = 5;
 
 impl Desk {
     /// Evaluates the first placement that is due and not busy.
     pub(super) fn next_decision(&mut self, now: Timestamp) -> Option<Step> {
         let (in_flight, backoff, fresh) = (&self.in_flight, &self.backoff, &self.fresh);
         let ready = |key: &PlacementKey| !in_flight.contains_key(key) && !backoff.rests(key, now);
-        let (key, outcome) = self
-            .engine
-            .evaluate_next_where(now, ready, |key| fresh.contains(key))?;
+        let (key, outcome) = self.engine.look_at_next(now, ready, |key| fresh.contains(key))?;
+        if let Some(step) = self.keep(&key, &outcome, now) {
+            self.engine.set_aside(&key, &outcome, now);
+            return Some(step);
+        }
+        self.engine.accept(&key, &outcome, now);
         let placement = self.engine.placement(&key)?.clone();
         Some(self.step(key, &placement, outcome, now))
     }
@@ -38,6 +45,7 @@ impl Desk {
         let stored = self.stored(&key);
         let publication = Publication {
             scores: self.settings.publish_scores,
+            scores_in_decisions: !self.lacks.has(Field::SCORE),
             profile_namespace: self.settings.profile_namespace.as_deref(),
         };
         let mut decision = decide::dress(&self.engine, placement, outcome, &stored, publication, now);
@@ -51,7 +59,14 @@ impl Desk {
             let groups = decision.layout.decision_groups.iter_mut();
             groups.for_each(|group| group.decisions.clear());
         }
-        let summary = summary(&key, &decision, &stored, writes_decisions, writes_slices);
+        let mut summary = summary(
+            &key,
+            placement,
+            &decision,
+            &stored,
+            writes_decisions,
+            writes_slices,
+        );
         let mut plans = plans(
             placement,
             &mut decision.layout,
@@ -87,8 +102,12 @@ impl Desk {
                 plans = Plans::default();
                 status::with(placement, contested(until), now)
             }
-            None => status::of(placement, &decision, &more, plans.writes_scores, now),
+            None => {
+                let status = status::of(placement, &decision, &more, plans.writes_scores, now);
+                status::served(status, &self.lacks)
+            }
         };
+        summary.conditions = Conditions::of(Some(&status));
         let differs = placement.status.as_ref() != Some(&status) || broken(Rule::UnchangedUntouched);
         let status = differs.then_some(status);
         if plans.is_empty() && status.is_none() {
@@ -126,10 +145,40 @@ impl Desk {
     fn remarks(&self, key: &PlacementKey) -> Vec<Condition> {
         let problems = self.placements.get(key).map(|known| known.problems.as_slice());
         let problems = problems.filter(|problems| !problems.is_empty());
-        problems
-            .map(|problems| Condition::new(ANNOTATION_REFUSED, true, "UnknownValue", problems.join("; ")))
-            .into_iter()
-            .collect()
+        let refused = problems
+            .map(|problems| Condition::new(ANNOTATION_REFUSED, true, "UnknownValue", problems.join("; ")));
+        refused.into_iter().chain(self.duplicates(key)).collect()
+    }
+
+    /// Profiles that stand for the same member cluster: only the oldest counts, and people should know which.
+    fn duplicates(&self, key: &PlacementKey) -> Option<Condition> {
+        let twins = self.engine.twins(key);
+        let said: Vec<String> = twins
+            .iter()
+            .take(DUPLICATES_NAMED)
+            .map(|twins| match &twins.counts {
+                Some(oldest) => format!(
+                    "{} ({}; {oldest}, the oldest, counts)",
+                    twins.profiles.join(", "),
+                    twins.member
+                ),
+                None => format!(
+                    "{} ({}; none counts, since the oldest are of the same age)",
+                    twins.profiles.join(", "),
+                    twins.member
+                ),
+            })
+            .collect();
+        let more = match twins.len().saturating_sub(DUPLICATES_NAMED) {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        let message = format!(
+            "ClusterProfiles have the same {}: {}{more}",
+            multicluster_labels::INVENTORY_MEMBER_ID,
+            said.join("; ")
+        );
+        (!twins.is_empty()).then(|| Condition::new(DUPLICATE_MEMBER, true, "SameMemberId", message))
     }
 
     /// The profiles that slices refer to, where we are the one who publishes them.
@@ -310,16 +359,12 @@ fn log_surge(placement: &Placement, decisions: &Plan) {
 
 fn summary(
     key: &PlacementKey,
+    placement: &Placement,
     decision: &Decision,
     stored: &Stored,
     writes_decisions: bool,
     writes_slices: bool,
 ) -> Summary {
-    let is = |type_: &str| {
-        let mut conditions = decision.conditions.iter();
-        conditions
-            .any(|condition: &conditions::Condition| condition.type_ == type_ && condition.status == "True")
-    };
     let slices = match &decision.layout.slices {
         Ok(slices) => slices.len(),
         Err(_) => stored
@@ -337,7 +382,6 @@ fn summary(
             0
         },
         slices: if writes_slices { slices } else { 0 },
-        satisfied: is(types::PLACEMENT_SATISFIED),
-        misconfigured: is(types::PLACEMENT_MISCONFIGURED),
+        conditions: Conditions::of(placement.status.as_ref()),
     }
 }

@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use portolan_api::cluster::{self, Placement, PlacementDecisionStatus, PlacementStatus};
+use portolan_api::cluster::{self, PlacementDecisionStatus};
 use portolan_api::{multicluster, shorten};
 use portolan_engine::decide::Stored;
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet::Inventory;
-use portolan_engine::placement::{PlacementKey, is_handed_over, is_ours, with_stand_ins};
+use portolan_engine::placement::PlacementKey;
 
 use super::backoff::Backoff;
 use super::budget::Budget;
@@ -20,10 +20,11 @@ use super::contest::Contests;
 use super::gate::{Gate, Knowledge, Watched};
 use super::input::Input;
 use super::job::{Acknowledged, Report, Step};
+use super::restoring::Restoring;
 use super::shelf::{Shelf, Touched};
+use crate::fields::{Field, Lacks};
 use crate::sabotage::{Rule, broken};
 use crate::settings::{Output, Settings};
-use crate::version::is_newer;
 use crate::watch::{Delta, Key};
 
 /// Everything that is known, and what is under way.
@@ -35,20 +36,22 @@ pub(crate) struct Desk {
     /// Every placement that exists, ours or not: version and UID.
     pub(super) placements: HashMap<PlacementKey, Known>,
     /// Placements by namespace and label value, which is cut for long names.
-    by_label: HashMap<(String, String), PlacementKey>,
+    pub(super) by_label: HashMap<(String, String), PlacementKey>,
     pub(super) decisions: Shelf<cluster::PlacementDecision>,
     pub(super) slices: Shelf<multicluster::PlacementDecision>,
     pub(super) in_flight: BTreeMap<PlacementKey, Flight>,
     /// Placements whose stored decisions changed, to be told to the engine before it evaluates.
-    dirty: BTreeSet<PlacementKey>,
+    pub(super) dirty: BTreeSet<PlacementKey>,
     /// Placements whose stored objects were changed by others since they were last written.
     pub(super) foreign: BTreeSet<PlacementKey>,
     /// Placements whose last writes failed: what changes now may be our own, done without an answer.
-    unsure: BTreeSet<PlacementKey>,
+    pub(super) unsure: BTreeSet<PlacementKey>,
     /// Placements that are not ours any more, for whoever keeps accounts of them.
-    departed: Vec<PlacementKey>,
+    pub(super) departed: Vec<PlacementKey>,
     /// Placements that were not evaluated since the start.
     pub(super) fresh: BTreeSet<PlacementKey>,
+    /// Placements that went with their definition and may come back.
+    pub(super) absent: BTreeSet<PlacementKey>,
     /// Placements that are gone and may have left objects behind.
     pub(super) leavers: BTreeSet<PlacementKey>,
     pub(super) backoff: Backoff,
@@ -57,7 +60,12 @@ pub(crate) struct Desk {
     /// When to look at placements again though nothing changed.
     pub(super) timers: BTreeSet<(Timestamp, PlacementKey)>,
     pub(super) doubt: Doubt,
-    swept: bool,
+    pub(super) restoring: Restoring,
+    /// Fields that the server would drop.
+    pub(super) lacks: Lacks,
+    pub(super) swept: bool,
+    /// When to look again for placements that are missing.
+    pub(super) sweep_at: Option<Timestamp>,
 }
 
 #[derive(Debug)]
@@ -88,7 +96,7 @@ const KEP: &str = "kep";
 impl Desk {
     pub(crate) fn new(settings: Settings) -> Desk {
         let now = settings.clock.now();
-        let mut kinds = vec![Watched::Placements, Watched::Scores];
+        let mut kinds = vec![Watched::Placements, Watched::Scores, Watched::Fields];
         match settings.inventory {
             Inventory::ManagedClusters => {
                 kinds.extend([Watched::Clusters, Watched::Sets, Watched::Bindings]);
@@ -111,13 +119,17 @@ impl Desk {
             fresh: BTreeSet::new(),
             unsure: BTreeSet::new(),
             departed: Vec::new(),
+            absent: BTreeSet::new(),
             leavers: BTreeSet::new(),
             backoff: Backoff::new(longest),
             contests: Contests::default(),
             budget: Budget::new(settings.score_writes_per_second, now),
             timers: BTreeSet::new(),
             doubt: Doubt::default(),
+            restoring: Restoring::default(),
+            lacks: Lacks::default(),
             swept: false,
+            sweep_at: None,
             settings,
         }
     }
@@ -125,6 +137,16 @@ impl Desk {
     /// Whether an output is written.
     pub(super) fn writes(&self, kind: Watched) -> bool {
         self.gate.is_served(kind)
+    }
+
+    /// What is known of a kind that decisions are written as, if they are.
+    pub(crate) fn output(&self, kind: Watched) -> Option<Knowledge> {
+        self.gate.knowledge(kind)
+    }
+
+    /// How many placements keep their decision because what it names may be on its way.
+    pub(crate) fn restoring(&self) -> usize {
+        self.restoring.kept()
     }
 
     /// What decisions wait for; empty when they are made.
@@ -162,9 +184,10 @@ impl Desk {
                 self.engine.next_timer(),
                 self.timers.first().map(|(at, _)| *at),
                 resting,
+                self.sweep_at,
             ],
             // Nothing is evaluated before it opens.
-            false => [self.next_doubt(now), resting, None],
+            false => [self.next_doubt(now), resting, None, None],
         };
         timers.into_iter().flatten().min()
     }
@@ -175,14 +198,19 @@ impl Desk {
     /// Takes in what a watch said.
     pub(crate) fn handle(&mut self, input: Input) {
         let kind = input.kind();
+        self.restoring.hear(&input);
         if let Some(knowledge) = input.knowledge() {
             let before = self.gate.learn(kind, knowledge);
             self.learned(kind, before, knowledge);
+            if let Input::Lacks(lacks) = input {
+                self.lacks(lacks);
+            }
             return;
         }
         match input {
             Input::Placement(Delta::Applied(placement)) => self.placement(&placement),
             Input::Placement(Delta::Deleted(key)) => self.placement_gone(&key),
+            Input::Placement(Delta::Held(key)) => self.placement_held(&key),
             Input::Cluster(Delta::Applied(cluster)) => self.engine.apply_cluster(&cluster),
             Input::Cluster(Delta::Deleted(key)) => self.engine.remove_cluster(&key.name),
             Input::Profile(Delta::Applied(profile)) => self.engine.apply_profile(&profile),
@@ -195,6 +223,7 @@ impl Desk {
             Input::Score(Delta::Deleted(key)) => self.engine.remove_score(&key.namespace, &key.name),
             Input::Decision(Delta::Applied(object)) => {
                 let touched = self.decisions.put(&object);
+                self.learn_of_scores();
                 self.touched(OCM, touched);
             }
             Input::Decision(Delta::Deleted(key)) => {
@@ -225,74 +254,19 @@ impl Desk {
         }
         // An output that comes on has to be written by everyone.
         if output && after == Knowledge::Complete && before != Knowledge::Complete {
-            let everyone: Vec<PlacementKey> = self.engine.placements().cloned().collect();
-            everyone.iter().for_each(|key| self.engine.reconsider(key));
+            self.reconsider_all();
         }
     }
 
-    fn placement(&mut self, placement: &Placement) {
-        let key = PlacementKey::of(placement);
-        let metadata = &placement.metadata;
-        let version = metadata.resource_version.clone().unwrap_or_default();
-        let uid = metadata.uid.clone().unwrap_or_default();
-        if let Some(known) = self.placements.get(&key)
-            && known.uid == uid
-            && !is_newer(&version, &known.version)
-        {
-            return;
-        }
-        let label = (
-            key.namespace.to_string(),
-            shorten::label_value(&key.name).into_owned(),
-        );
-        self.by_label.insert(label, key.clone());
-        self.leavers.remove(&key);
-        let mut problems = Vec::new();
-        if is_ours(placement) && (!self.settings.only_handed_over || is_handed_over(placement)) {
-            let mut placement = placement.clone();
-            placement.metadata.managed_fields = None;
-            problems = with_stand_ins(&mut placement);
-            let is_new = self.engine.placement(&key).is_none();
-            self.engine.apply_placement(&placement);
-            if is_new {
-                self.fresh.insert(key.clone());
-                self.dirty.insert(key.clone());
-            }
-        } else {
-            self.remove(&key);
-        }
-        let known = Known {
-            version,
-            uid,
-            problems,
-        };
-        self.placements.insert(key, known);
+    /// Another definition is served: what was left out for the one before may be written, or the other way round.
+    fn lacks(&mut self, lacks: Lacks) {
+        self.lacks = lacks;
+        self.reconsider_all();
     }
 
-    fn placement_gone(&mut self, gone: &Key) {
-        let key = PlacementKey::new(&gone.namespace, &gone.name);
-        // One that was created anew under the name stays.
-        if self
-            .placements
-            .get(&key)
-            .is_some_and(|known| known.uid != gone.uid)
-        {
-            return;
-        }
-        self.placements.remove(&key);
-        self.remove(&key);
-        self.fresh.remove(&key);
-        self.unsure.remove(&key);
-        self.foreign.remove(&key);
-        self.leavers.insert(key);
-    }
-
-    fn remove(&mut self, key: &PlacementKey) {
-        if self.is_known(key) {
-            self.departed.push(key.clone());
-        }
-        self.engine.remove_placement(key);
-        self.contests.forget(key);
+    fn reconsider_all(&mut self) {
+        let everyone: Vec<PlacementKey> = self.engine.placements().cloned().collect();
+        everyone.iter().for_each(|key| self.engine.reconsider(key));
     }
 
     /// A decision object changed on the server.
@@ -360,19 +334,6 @@ impl Desk {
             self.engine.reconsider(&key);
         }
     }
-
-    /// Finds objects of placements that were deleted while nobody watched.
-    pub(super) fn sweep(&mut self) {
-        if std::mem::replace(&mut self.swept, true) {
-            return;
-        }
-        let owners = self.decisions.owners().chain(self.slices.owners());
-        let keys: BTreeSet<PlacementKey> = owners
-            .map(|(namespace, owner)| self.key_of(namespace, owner))
-            .filter(|key| !self.placements.contains_key(key))
-            .collect();
-        self.leavers.extend(keys);
-    }
 }
 
 /// Results.
@@ -427,6 +388,7 @@ impl Desk {
                 Acknowledged::PlacementExists => exists = true,
             }
         }
+        self.learn_of_scores();
         let foreign = flight.touched.iter().any(|change| !ours.contains(change));
         match report.result {
             Ok(()) => {
@@ -445,11 +407,19 @@ impl Desk {
                 tracing::warn!(placement = %key, %failure, %again, "the decision was not written and is tried again");
                 self.engine.reconsider(&key);
                 self.doubt.told.remove(&key);
+                self.restoring.forget_told(&key);
                 self.unsure.insert(key.clone());
             }
         }
         if foreign {
             self.dirty.insert(key);
+        }
+    }
+
+    /// Where definitions may not be read, what the server makes of a decision tells that scores are not served.
+    fn learn_of_scores(&mut self) {
+        if self.decisions.lost_scores() {
+            self.lacks.add(Field::SCORE);
         }
     }
 
@@ -468,26 +438,6 @@ impl Desk {
             .wrote(&cluster::PlacementDecision { metadata, status });
     }
 
-    /// The status of a placement was written.
-    fn reported(&mut self, key: &PlacementKey, metadata: ObjectMeta, status: PlacementStatus) {
-        let version = metadata.resource_version.as_deref().unwrap_or_default();
-        let Some(known) = self.placements.get_mut(key) else {
-            return;
-        };
-        if Some(&known.uid) != metadata.uid.as_ref() || !is_newer(version, &known.version) {
-            return;
-        }
-        known.version = version.to_owned();
-        if let Some(placement) = self.engine.placement(key) {
-            let placement = Placement {
-                metadata,
-                spec: placement.spec.clone(),
-                status: Some(status),
-            };
-            self.engine.apply_placement(&placement);
-        }
-    }
-
     fn has_objects(&self, key: &PlacementKey) -> bool {
         let owner = (
             key.namespace.to_string(),
@@ -502,7 +452,8 @@ impl Desk {
             return self.next_in_doubt(now);
         }
         self.doubt_is_over();
-        self.sweep();
+        self.restoring.look(now, self.settings.restore_grace);
+        self.sweep(now);
         self.settle();
         self.engine.wake(now);
         while let Some((at, key)) = self.timers.first().cloned().filter(|(at, _)| *at <= now) {

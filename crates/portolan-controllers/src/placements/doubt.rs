@@ -1,7 +1,6 @@
 //! While what decisions depend on cannot be read, they are kept, and each placement says so.
 
 use jiff::{SignedDuration, Timestamp};
-use portolan_api::labels::conditions as types;
 use portolan_api::shorten;
 use portolan_engine::conditions::Condition;
 use portolan_engine::placement::PlacementKey;
@@ -9,10 +8,11 @@ use portolan_engine::plan::{Plan, Reference};
 
 use super::desk::{Desk, Doubt, Flight};
 use super::job::{Job, Step, Summary};
-use super::status::{self, INPUT_UNREADABLE};
+use super::notes;
+use super::status::{self, Conditions, INPUT_UNREADABLE};
 
-/// A list that takes less than this is nothing to speak of.
-const PATIENCE: SignedDuration = SignedDuration::from_secs(10);
+/// What is over in less than this is nothing to speak of.
+pub(super) const PATIENCE: SignedDuration = SignedDuration::from_secs(10);
 
 impl Desk {
     /// When placements are to be told, if that is still to come.
@@ -38,26 +38,19 @@ impl Desk {
                 && !self.backoff.rests(key, now)
         };
         let key = self.engine.placements().find(waiting)?.clone();
-        let placement = self.engine.placement(&key)?;
-        let status = status::with(placement, condition, now);
-        let is = |type_: &str| {
-            let mut conditions = status.conditions.iter();
-            conditions.any(|condition| condition.type_ == type_ && condition.status == "True")
-        };
-        let owner = (
-            key.namespace.to_string(),
-            shorten::label_value(&key.name).into_owned(),
-        );
         self.doubt.told.insert(key.clone());
-        let known = self.placements.get(&key);
+        self.tell(&key, condition, now)
+    }
+
+    /// Says something in the status of a placement and leaves everything else as it is.
+    pub(super) fn tell(&mut self, key: &PlacementKey, condition: Condition, now: Timestamp) -> Option<Step> {
+        let placement = self.engine.placement(key)?;
+        let status = status::with(placement, condition, now);
+        let known = self.placements.get(key);
         let job = Job {
             summary: Summary {
-                key: key.clone(),
-                clusters: status.number_of_selected_clusters.max(0) as usize,
-                decisions: self.decisions.count(&owner),
-                slices: self.slices.count(&owner),
-                satisfied: is(types::PLACEMENT_SATISFIED),
-                misconfigured: is(types::PLACEMENT_MISCONFIGURED),
+                conditions: Conditions::of(Some(&status)),
+                ..self.as_it_is(key)
             },
             placement: Reference {
                 namespace: key.namespace.to_string(),
@@ -69,11 +62,27 @@ impl Desk {
             decisions: Plan::default(),
             slices: Plan::default(),
             profiles: None,
+            notes: notes::transitions(placement, &status),
             status: Some(status),
-            notes: Vec::new(),
         };
-        self.in_flight.insert(key, Flight::default());
+        self.in_flight.insert(key.clone(), Flight::default());
         Some(Step::Publish(Box::new(job)))
+    }
+
+    /// What a placement has published, as its status and its objects tell.
+    pub(super) fn as_it_is(&self, key: &PlacementKey) -> Summary {
+        let status = self.engine.placement(key).and_then(|known| known.status.as_ref());
+        let owner = (
+            key.namespace.to_string(),
+            shorten::label_value(&key.name).into_owned(),
+        );
+        Summary {
+            key: key.clone(),
+            clusters: status.map_or(0, |status| status.number_of_selected_clusters.max(0) as usize),
+            decisions: self.decisions.count(&owner),
+            slices: self.slices.count(&owner),
+            conditions: Conditions::of(status),
+        }
     }
 
     /// Everything can be read: who was told otherwise is looked at again.

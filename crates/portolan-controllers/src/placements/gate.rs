@@ -14,6 +14,8 @@ pub(crate) enum Watched {
     Scores,
     Decisions,
     Slices,
+    /// Not a kind of objects: the fields that the definitions of the others have.
+    Fields,
 }
 
 impl fmt::Display for Watched {
@@ -27,6 +29,7 @@ impl fmt::Display for Watched {
             Watched::Scores => "AddOnPlacementScore (cluster.open-cluster-management.io/v1alpha1)",
             Watched::Decisions => "PlacementDecision (cluster.open-cluster-management.io/v1beta1)",
             Watched::Slices => "PlacementDecision (multicluster.x-k8s.io/v1alpha1)",
+            Watched::Fields => "CustomResourceDefinition (apiextensions.k8s.io/v1)",
         })
     }
 }
@@ -63,10 +66,16 @@ impl Gate {
         }
     }
 
+    /// What is known of a kind that is looked at.
+    pub(crate) fn knowledge(&self, kind: Watched) -> Option<Knowledge> {
+        let mut kinds = self.kinds.iter();
+        let (_, knowledge) = kinds.find(|(known, _)| *known == kind)?;
+        Some(*knowledge)
+    }
+
     pub(crate) fn is_served(&self, kind: Watched) -> bool {
-        self.kinds
-            .iter()
-            .any(|(known, knowledge)| *known == kind && *knowledge != Knowledge::Unserved)
+        self.knowledge(kind)
+            .is_some_and(|knowledge| knowledge != Knowledge::Unserved)
     }
 
     /// Whether decisions may be made.

@@ -9,6 +9,7 @@ use portolan_api::multicluster::{self, ClusterProfile};
 use tokio::time::Instant;
 
 use super::gate::{Knowledge, Watched};
+use crate::fields::Lacks;
 use crate::watch::Delta;
 
 /// A message, and when it came from the server.
@@ -19,12 +20,17 @@ pub(crate) struct Received {
 }
 
 impl Received {
+    /// A message that is received now.
+    pub(crate) fn now(input: Input) -> Received {
+        Received {
+            at: Instant::now(),
+            input,
+        }
+    }
+
     /// Turns what a watch says into a message that was received at that moment.
     pub(crate) fn by<K>(wrap: fn(Delta<K>) -> Input) -> impl Fn(Delta<K>) -> Received {
-        move |delta| Received {
-            at: Instant::now(),
-            input: wrap(delta),
-        }
+        move |delta| Received::now(wrap(delta))
     }
 }
 
@@ -39,6 +45,8 @@ pub(crate) enum Input {
     Score(Delta<AddOnPlacementScore>),
     Decision(Delta<PlacementDecision>),
     Slice(Delta<multicluster::PlacementDecision>),
+    /// The fields that the definitions on the server lack.
+    Lacks(Lacks),
 }
 
 impl Input {
@@ -53,6 +61,7 @@ impl Input {
             Input::Score(_) => Watched::Scores,
             Input::Decision(_) => Watched::Decisions,
             Input::Slice(_) => Watched::Slices,
+            Input::Lacks(_) => Watched::Fields,
         }
     }
 
@@ -67,6 +76,7 @@ impl Input {
             Input::Score(delta) => knowledge(delta),
             Input::Decision(delta) => knowledge(delta),
             Input::Slice(delta) => knowledge(delta),
+            Input::Lacks(_) => Some(Knowledge::Complete),
         }
     }
 }
@@ -76,6 +86,6 @@ fn knowledge<K>(delta: &Delta<K>) -> Option<Knowledge> {
         Delta::Listing => Some(Knowledge::Partial),
         Delta::Synced => Some(Knowledge::Complete),
         Delta::Unserved => Some(Knowledge::Unserved),
-        Delta::Applied(_) | Delta::Deleted(_) => None,
+        Delta::Applied(_) | Delta::Deleted(_) | Delta::Held(_) | Delta::Founded(_) => None,
     }
 }

@@ -7,6 +7,7 @@ use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{Phase, Plan, Reference};
 
 use super::backoff::Severity;
+use super::status::Conditions;
 use crate::sabotage::{Rule, broken};
 use crate::trace;
 use crate::watch::Key;
@@ -29,8 +30,7 @@ pub(crate) struct Summary {
     pub(crate) clusters: usize,
     pub(crate) decisions: usize,
     pub(crate) slices: usize,
-    pub(crate) satisfied: bool,
-    pub(crate) misconfigured: bool,
+    pub(crate) conditions: Conditions,
 }
 
 /// The writes of one placement.

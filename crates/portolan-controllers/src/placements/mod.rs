@@ -10,12 +10,15 @@ mod contest;
 mod decision;
 mod desk;
 mod doubt;
+mod evidence;
 mod gate;
 mod input;
 mod job;
 mod notes;
 mod prior;
 mod publish;
+mod restoring;
+mod roster;
 mod shelf;
 mod status;
 mod teardown;
@@ -38,12 +41,14 @@ pub(crate) use job::{Note, Spoken};
 pub(crate) use publish::Publisher;
 
 use crate::events::Events;
-use crate::health::Health;
+use crate::health::{Outputs, UNSERVED};
 use crate::metrics::Metrics;
-use crate::settings::Settings;
+use crate::settings::{Output, Settings};
 use crate::trace;
 use desk::Desk;
+use gate::{Knowledge, Watched};
 use job::{Job, Report, Step, Summary, Teardown};
+use status::Conditions;
 
 /// Messages taken in before the next look at what is due: a burst of changes is one evaluation.
 const BATCH: usize = 1024;
@@ -57,14 +62,16 @@ pub(crate) struct Placements {
     publisher: Publisher,
     events: Events,
     metrics: Metrics,
-    health: Health,
+    outputs: Outputs,
     /// When the oldest message came that was taken in since the last look at what is due.
     oldest: Option<Instant>,
     /// When the message came that made each placement due.
     due_since: HashMap<PlacementKey, Instant>,
-    conditions: HashMap<PlacementKey, (bool, bool)>,
+    conditions: HashMap<PlacementKey, Conditions>,
     running: JoinSet<Done>,
     first_round_done: bool,
+    /// What was last said of the outputs, and of how many placements keep their decision.
+    reported: ([Option<Knowledge>; 2], usize),
 }
 
 /// What became of a job, and since when its placement had been due.
@@ -78,21 +85,29 @@ impl Placements {
         settings: Settings,
         publisher: Publisher,
         events: Events,
-        metrics: Metrics,
-        health: Health,
+        outputs: Outputs,
     ) -> Placements {
+        for (output, wanted) in [
+            (Outputs::OCM_DECISIONS, settings.ocm_decisions),
+            (Outputs::SLICES, settings.slices),
+        ] {
+            if wanted == Output::Off {
+                outputs.unwanted(output);
+            }
+        }
         Placements {
             desk: Desk::new(settings.clone()),
             settings,
             publisher,
             events,
-            metrics,
-            health,
+            metrics: outputs.metrics.clone(),
+            outputs,
             oldest: None,
             due_since: HashMap::new(),
             conditions: HashMap::new(),
             running: JoinSet::new(),
             first_round_done: false,
+            reported: Default::default(),
         }
     }
 
@@ -250,18 +265,15 @@ impl Placements {
             slices: summary.slices,
         };
         self.metrics.placement(&key.namespace, &key.name, published);
-        self.conditions
-            .insert(key.clone(), (summary.satisfied, summary.misconfigured));
+        self.conditions.insert(key.clone(), summary.conditions);
     }
 
     fn account_conditions(&self) {
-        let count = |is: &dyn Fn(&(bool, bool)) -> bool| self.conditions.values().filter(|c| is(c)).count();
-        for status in [true, false] {
-            let satisfied = count(&|(satisfied, _)| *satisfied == status);
-            let misconfigured = count(&|(_, misconfigured)| *misconfigured == status);
-            self.metrics.condition("PlacementSatisfied", status, satisfied);
-            self.metrics
-                .condition("PlacementMisconfigured", status, misconfigured);
+        for (place, type_) in status::types().enumerate() {
+            for status in [true, false] {
+                let have = self.conditions.values().filter(|all| all.has(place, status));
+                self.metrics.condition(type_, status, have.count());
+            }
         }
     }
 
@@ -274,7 +286,31 @@ impl Placements {
             }
         }
         self.metrics.set_ready(reasons.is_empty());
-        self.health.set(reasons);
+        self.outputs.health.set(reasons);
+        let outputs = [Watched::Decisions, Watched::Slices].map(|kind| self.desk.output(kind));
+        let report = (outputs, self.desk.restoring());
+        if self.reported != report {
+            self.reported = report;
+            self.report_notes();
+        }
+    }
+
+    fn report_notes(&self) {
+        let (outputs, kept) = self.reported;
+        for (output, knowledge) in [Outputs::OCM_DECISIONS, Outputs::SLICES].into_iter().zip(outputs) {
+            match knowledge {
+                Some(Knowledge::Complete) => self.outputs.on(output),
+                Some(Knowledge::Unserved) => self.outputs.off(output, UNSERVED),
+                // Not known yet, or not wanted.
+                Some(Knowledge::Partial) | None => {}
+            }
+        }
+        self.metrics.restoring(kept);
+        let note = || {
+            format!("{kept} placements keep their decision: what it names may be on its way (DecisionKept)")
+        };
+        let notes = (kept > 0).then(note).into_iter().collect();
+        self.outputs.health.note("restoring", notes);
     }
 }
 

@@ -10,7 +10,7 @@ use portolan_engine::plan::{Plan, Write};
 use portolan_engine::status::Code;
 
 use super::job::{Note, Spoken};
-use super::status::DECISION_CONTESTED;
+use super::status::{DECISION_CONTESTED, DUPLICATE_MEMBER};
 
 /// Longest note that the API accepts.
 const LONGEST: usize = 1000;
@@ -90,12 +90,13 @@ fn updated(key: &PlacementKey, decision: &Decision, object: Spoken) -> Note {
 }
 
 /// Conditions that became true and that someone has to do something about.
-fn transitions(placement: &Placement, status: &PlacementStatus) -> Vec<Note> {
+pub(super) fn transitions(placement: &Placement, status: &PlacementStatus) -> Vec<Note> {
     let told = [
         (types::PLACEMENT_MISCONFIGURED, "PlacementMisconfigured"),
         (types::DECISION_KEY_CONFLICT, "DecisionKeyConflict"),
         (DECISION_KEPT, "DecisionHeldBack"),
         (DECISION_CONTESTED, "DecisionContested"),
+        (DUPLICATE_MEMBER, "DuplicateMember"),
     ];
     let is_true = |conditions: &[Condition], type_: &str| {
         let mut conditions = conditions.iter();

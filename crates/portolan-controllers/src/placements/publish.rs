@@ -143,7 +143,10 @@ impl Publisher {
             .call("get", "placements", || placements.get_metadata_opt(&key.name))
             .await;
         let result = match found {
-            Ok(None) => self.carry_out(&key, "all", teardown.plan, &ledger).await,
+            Ok(None) => match self.is_evidence().await {
+                Ok(()) => self.carry_out(&key, "all", teardown.plan, &ledger).await,
+                Err(failure) => Err(failure),
+            },
             Ok(Some(_)) => {
                 ledger.acknowledge(Acknowledged::PlacementExists);
                 Ok(())
@@ -280,7 +283,8 @@ impl Publisher {
             .call("delete", kind, || api.delete(&object.name, &parameters))
             .await;
         match deleted {
-            Ok(_) | Err(Problem::NotFound(_)) => Ok(Key::of(&metadata)),
+            Ok(_) => Ok(Key::of(&metadata)),
+            Err(problem) if problem.failure == request::Failure::Missing => Ok(Key::of(&metadata)),
             Err(problem) => Err(failed("delete", kind, &metadata, problem)),
         }
     }
@@ -310,7 +314,7 @@ impl Publisher {
                 Ok(())
             }
             // Nobody is left to be told.
-            Err(Problem::NotFound(_)) => Ok(()),
+            Err(problem) if problem.failure == request::Failure::Missing => Ok(()),
             Err(problem) => {
                 let operation = format!(
                     "patch the status of Placement {}/{}",
@@ -322,7 +326,7 @@ impl Publisher {
     }
 
     /// One request, within the shared limit, counted.
-    async fn call<T, F>(
+    pub(super) async fn call<T, F>(
         &self,
         verb: &'static str,
         resource: &'static str,
@@ -359,10 +363,11 @@ fn failed(verb: &str, kind: &str, metadata: &ObjectMeta, problem: Problem) -> Fa
     failure(operation, problem)
 }
 
-fn failure(operation: String, problem: Problem) -> Failure {
-    let severity = match problem {
-        Problem::Conflict(_) | Problem::NotFound(_) => Severity::Conflict,
-        Problem::Transient(_) | Problem::Refused(_) => Severity::Error,
+pub(super) fn failure(operation: String, problem: Problem) -> Failure {
+    use request::Failure::{Conflict, Forbidden, Invalid, Missing, Transient};
+    let severity = match problem.failure {
+        Conflict | Missing => Severity::Conflict,
+        Transient | Forbidden | Invalid => Severity::Error,
     };
     Failure {
         severity,

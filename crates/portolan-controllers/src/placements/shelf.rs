@@ -15,10 +15,20 @@ use crate::watch::Key;
 pub(crate) trait Published: Resource<DynamicType = ()> + Serialize + DeserializeOwned + Clone {
     /// The label that says which placement an object belongs to.
     const OWNER_LABEL: &'static str;
+
+    /// Whether an entry has a score of its own field.
+    fn has_scores(&self) -> bool {
+        false
+    }
 }
 
 impl Published for portolan_api::cluster::PlacementDecision {
     const OWNER_LABEL: &'static str = portolan_api::labels::ocm::PLACEMENT;
+
+    fn has_scores(&self) -> bool {
+        let mut entries = self.status.iter().flat_map(|status| &status.decisions);
+        entries.any(|entry| entry.score != 0)
+    }
 }
 
 impl Published for portolan_api::multicluster::PlacementDecision {
@@ -35,6 +45,8 @@ pub(crate) struct Shelf<K> {
     by_owner: BTreeMap<Owner, BTreeSet<String>>,
     /// UIDs of objects that we deleted and whose last events are still on their way.
     deleted: HashSet<String>,
+    /// Whether the server dropped scores that it was sent.
+    lost_scores: bool,
     kind: std::marker::PhantomData<fn() -> K>,
 }
 
@@ -46,6 +58,7 @@ struct Held {
     packed: Box<[u8]>,
     /// Whether it is what we sent, and not yet what the server says it has.
     assumed: bool,
+    has_scores: bool,
 }
 
 /// What a change of the shelf concerns: the owners before and after, and the name, which may be one that a placement
@@ -64,6 +77,7 @@ impl<K> Default for Shelf<K> {
             objects: BTreeMap::new(),
             by_owner: BTreeMap::new(),
             deleted: HashSet::new(),
+            lost_scores: false,
             kind: std::marker::PhantomData,
         }
     }
@@ -93,8 +107,17 @@ impl<K: Published> Shelf<K> {
             && !is_newer(&version, &held.version)
         {
             // A server may leave out fields that its definition lacks, or change what an admission webhook tells it to.
+            let has_scores = object.has_scores();
+            if *held.version == *version && held.assumed != assumed {
+                let (sent, stored) = match assumed {
+                    true => (has_scores, held.has_scores),
+                    false => (held.has_scores, has_scores),
+                };
+                self.lost_scores |= sent && !stored;
+            }
             if held.assumed && !assumed && *held.version == *version {
                 held.packed = pack(object);
+                held.has_scores = has_scores;
                 held.assumed = false;
             }
             return None;
@@ -106,6 +129,7 @@ impl<K: Published> Shelf<K> {
             owner: owner.clone(),
             packed: pack(object),
             assumed,
+            has_scores: object.has_scores(),
         };
         let before = self
             .objects
@@ -146,6 +170,11 @@ impl<K: Published> Shelf<K> {
             owners: held.owner.into_iter().map(String::from).collect(),
             version: String::new(),
         })
+    }
+
+    /// Whether the server took an object without its scores since the last call.
+    pub(crate) fn lost_scores(&mut self) -> bool {
+        std::mem::take(&mut self.lost_scores)
     }
 
     /// We deleted the object. Events of its life that arrive late do not bring it back.

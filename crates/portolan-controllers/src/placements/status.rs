@@ -6,6 +6,8 @@ use portolan_api::cluster::{Placement, PlacementStatus};
 use portolan_engine::conditions;
 use portolan_engine::decide::Decision;
 
+use crate::fields::{Field, Lacks};
+
 /// Condition: another writer keeps changing the decision, and we stopped.
 pub(crate) const DECISION_CONTESTED: &str = "DecisionContested";
 
@@ -14,6 +16,52 @@ pub(crate) const INPUT_UNREADABLE: &str = "InputUnreadable";
 
 /// Condition: an annotation that stands in for a missing field has a value that is not known.
 pub(crate) const ANNOTATION_REFUSED: &str = "AnnotationRefused";
+
+/// Condition: ClusterProfiles that the placement may choose stand for the same member cluster.
+pub(crate) const DUPLICATE_MEMBER: &str = "DuplicateMember";
+
+/// The condition types that are not the engine's.
+const OWN_TYPES: [&str; 4] = [
+    DECISION_CONTESTED,
+    INPUT_UNREADABLE,
+    ANNOTATION_REFUSED,
+    DUPLICATE_MEMBER,
+];
+
+/// Every condition type that is written to placements.
+pub(crate) fn types() -> impl Iterator<Item = &'static str> {
+    conditions::TYPES.into_iter().chain(OWN_TYPES)
+}
+
+/// Which conditions of a placement are true and which are false, of [`types`] in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Conditions {
+    is_true: u16,
+    is_false: u16,
+}
+
+impl Conditions {
+    pub(crate) fn of(status: Option<&PlacementStatus>) -> Conditions {
+        let mut conditions = Conditions::default();
+        for condition in status.iter().flat_map(|status| &status.conditions) {
+            let Some(place) = types().position(|type_| type_ == condition.type_) else {
+                continue;
+            };
+            match condition.status.as_str() {
+                "True" => conditions.is_true |= 1 << place,
+                "False" => conditions.is_false |= 1 << place,
+                _ => {}
+            }
+        }
+        conditions
+    }
+
+    /// Whether the condition at a place of [`types`] has this status.
+    pub(crate) fn has(self, place: usize, status: bool) -> bool {
+        let bits = if status { self.is_true } else { self.is_false };
+        bits & (1 << place) != 0
+    }
+}
 
 /// The status to write for a decision. Conditions of other writers stay; ours that have nothing to say go.
 pub(crate) fn of(
@@ -38,6 +86,17 @@ pub(crate) fn of(
     }
 }
 
+/// The status without what the server would drop: it would be written again at every turn.
+pub(crate) fn served(mut status: PlacementStatus, lacks: &Lacks) -> PlacementStatus {
+    if lacks.has(Field::DECISION_GROUPS) {
+        status.decision_groups.clear();
+    }
+    if lacks.has(Field::LAST_SCORE_UPDATE) {
+        status.last_score_update_time = None;
+    }
+    status
+}
+
 /// The status as it is, with one more condition.
 pub(crate) fn with(placement: &Placement, said: conditions::Condition, now: Timestamp) -> PlacementStatus {
     let mut status = placement.status.clone().unwrap_or_default();
@@ -59,10 +118,7 @@ fn merge(
     generation: Option<i64>,
     now: Timestamp,
 ) -> Vec<Condition> {
-    let ours = |type_: &str| {
-        conditions::TYPES.contains(&type_)
-            || [DECISION_CONTESTED, INPUT_UNREADABLE, ANNOTATION_REFUSED].contains(&type_)
-    };
+    let ours = |type_: &str| types().any(|ours| ours == type_);
     let find = |type_: &str| before.iter().find(|condition| condition.type_ == type_);
     let mut merged: Vec<Condition> = before
         .iter()

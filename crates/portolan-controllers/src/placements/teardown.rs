@@ -1,5 +1,7 @@
 //! What a deleted placement leaves behind.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::labels::SCHEDULER_NAME;
@@ -10,6 +12,25 @@ use super::desk::{Desk, Flight};
 use super::job::{Step, Teardown};
 
 impl Desk {
+    /// Finds objects of placements that were deleted while nobody watched.
+    pub(super) fn sweep(&mut self, now: Timestamp) {
+        if std::mem::replace(&mut self.swept, true) && self.sweep_at.is_none_or(|at| now < at) {
+            return;
+        }
+        self.sweep_at = None;
+        let owners = self.decisions.owners().chain(self.slices.owners());
+        let keys: BTreeSet<PlacementKey> = owners
+            .map(|(namespace, owner)| self.key_of(namespace, owner))
+            .filter(|key| !self.placements.contains_key(key) && !self.absent.contains(key))
+            .collect();
+        for key in keys {
+            match self.kept_without_placement(&key) {
+                Some(until) => self.sweep_at = self.sweep_at.max(Some(until)),
+                None => drop(self.leavers.insert(key)),
+            }
+        }
+    }
+
     /// The next placement that is gone and has objects that say that it owned them. Objects without an owner were
     /// written by hand and stay.
     pub(super) fn next_teardown(&mut self, now: Timestamp) -> Option<Step> {

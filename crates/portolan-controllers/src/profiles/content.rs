@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::labels::{SCHEDULER_NAME, conditions, multicluster, ocm, portolan};
@@ -39,6 +40,7 @@ pub(crate) struct Content {
 pub(super) struct Observed {
     pub(super) version: Version,
     pub(super) owner: Owner,
+    pub(super) created: Option<Timestamp>,
     pub(super) deleting: bool,
     pub(super) metadata: u64,
     pub(super) status: u64,
@@ -177,6 +179,7 @@ impl Observed {
             } else {
                 Owner::SomebodyElse
             },
+            created: metadata.creation_timestamp.as_ref().map(|created| created.0),
             deleting: metadata.deletion_timestamp.is_some(),
             metadata: metadata_digest(
                 label(multicluster::CLUSTER_MANAGER),

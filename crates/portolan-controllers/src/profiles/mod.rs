@@ -13,7 +13,8 @@
 //! **When one goes.** Its cluster is gone, is being deleted, or is in no bound set any more, and complete lists say so.
 //! It then stays for [`GRACE`], so that decisions can follow first, and while a decision slice refers to it, but no
 //! longer than [`LONGEST_HOLD`]: a slice of a scheduler that never lets go must not keep a dead cluster in the inventory.
-//! With a set that cannot be evaluated in its bindings, a namespace loses no profile.
+//! One that was never wanted since the process started stays while its cluster, or what makes it eligible, may be on its
+//! way from a backup ([`crate::watch::Youth`]). With a set that cannot be evaluated in its bindings, a namespace loses no profile.
 //!
 //! **What is compared.** Of each profile a hash of what we would write, and its version; of each cluster the same
 //! and the status to publish, packed. A heartbeat that changes neither costs no write. Who edits our profile is corrected;
@@ -35,6 +36,7 @@ use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSet
 use portolan_api::multicluster::ClusterProfile;
 use tokio::sync::mpsc;
 
+use crate::health::Outputs;
 use crate::settings::Settings;
 use crate::upkeep::{self, Pace};
 use crate::watch::Feed;
@@ -75,7 +77,12 @@ pub(crate) struct Feeds {
 
 impl Publisher {
     /// A publisher that writes through `client`. Whoever refers to profiles waits for them with [`Profiles`].
-    pub(crate) fn new(client: Client, settings: &Settings, pace: Pace) -> (Publisher, Feeds, Profiles) {
+    pub(crate) fn new(
+        client: Client,
+        settings: &Settings,
+        pace: Pace,
+        outputs: Outputs,
+    ) -> (Publisher, Feeds, Profiles) {
         let (sender, inputs) = mpsc::channel(CHANNEL);
         let feeds = Feeds {
             clusters: Feed::new(sender.clone(), Input::Cluster),
@@ -88,7 +95,9 @@ impl Publisher {
         let state = State::new(
             settings.profile_namespace.as_deref(),
             settings.longest_backoff,
+            settings.restore_grace,
             profiles.clone(),
+            outputs,
         );
         let publisher = Publisher {
             client,

@@ -13,6 +13,7 @@ use super::spaces::{Bound, Spaces};
 use super::state::Cluster;
 use super::{GRACE, LONGEST_HOLD};
 use crate::upkeep::{Decision, backoff};
+use crate::watch::Grace;
 
 #[derive(Debug, Default)]
 pub(super) struct Namespace {
@@ -34,6 +35,8 @@ pub(super) struct HeldBack {
 #[derive(Debug, Default)]
 pub(super) struct Entry {
     pub(super) wanted: bool,
+    /// Whether it was wanted since the process started: what ended that was heard.
+    seen: bool,
     pub(super) observed: Option<Observed>,
     /// The server does not accept what we would write.
     pub(super) refused: bool,
@@ -57,6 +60,7 @@ impl Namespace {
                     name.clone(),
                     Entry {
                         wanted,
+                        seen: wanted,
                         ..Entry::default()
                     },
                 );
@@ -64,6 +68,7 @@ impl Namespace {
             }
             Some(entry) => {
                 entry.wanted = wanted;
+                entry.seen |= wanted;
                 if wanted {
                     entry.unwanted_since = None;
                 } else if entry.observed.is_none() {
@@ -125,6 +130,7 @@ impl Namespace {
         &mut self,
         key: &Key,
         cluster: Option<&Cluster>,
+        graces: &[Grace],
         now: Timestamp,
         longest_backoff: Duration,
     ) -> Decision<Write> {
@@ -167,6 +173,12 @@ impl Namespace {
             (Some(_), Some(_)) => Decision::Nothing,
             (Some(_), None) if self.doubtful => Decision::Nothing,
             (Some(observed), None) => {
+                let graces = graces
+                    .iter()
+                    .filter(|grace| !entry.seen && grace.covers(observed.created));
+                if let Some(until) = graces.map(|grace| grace.until).max() {
+                    return Decision::Later(until);
+                }
                 let since = *entry.unwanted_since.get_or_insert(now);
                 if now < since + GRACE {
                     return Decision::Later(since + GRACE);

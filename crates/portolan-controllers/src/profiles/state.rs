@@ -14,8 +14,9 @@ use super::content::{Content, Observed};
 use super::message::{Input, Key, Outcome, Removal, Write};
 use super::namespace::Namespace;
 use super::spaces::Spaces;
+use crate::health::{Outputs, UNSERVED};
 use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Labels, Membership, Queue};
-use crate::watch::Delta;
+use crate::watch::{Delta, Grace, Youth};
 
 #[derive(Debug)]
 pub(super) struct Cluster {
@@ -28,6 +29,9 @@ pub(super) struct Cluster {
 #[derive(Debug)]
 pub(crate) struct State {
     known: Known,
+    /// Of clusters, sets, bindings and placements: whether some may still be on their way.
+    youth: [Youth; 4],
+    restore_grace: Duration,
     spaces: Spaces,
     /// Bindings, placements or sets changed since the namespaces were last worked out.
     spaces_changed: bool,
@@ -36,6 +40,7 @@ pub(crate) struct State {
     namespaces: BTreeMap<Arc<str>, Namespace>,
     queue: Queue<Key>,
     board: Profiles,
+    outputs: Outputs,
     /// Whether the board knows that everything was heard of.
     announced: bool,
     longest_backoff: Duration,
@@ -65,9 +70,17 @@ impl Known {
 }
 
 impl State {
-    pub(crate) fn new(shared: Option<&str>, longest_backoff: Duration, board: Profiles) -> State {
+    pub(crate) fn new(
+        shared: Option<&str>,
+        longest_backoff: Duration,
+        restore_grace: Duration,
+        board: Profiles,
+        outputs: Outputs,
+    ) -> State {
         State {
             known: Known::default(),
+            youth: Default::default(),
+            restore_grace,
             spaces: Spaces::new(shared),
             spaces_changed: true,
             sets_changed: BTreeSet::new(),
@@ -75,6 +88,7 @@ impl State {
             namespaces: BTreeMap::new(),
             queue: Queue::new(longest_backoff),
             board,
+            outputs,
             announced: false,
             longest_backoff,
         }
@@ -274,6 +288,14 @@ impl Keeper for State {
     type Write = Write;
 
     fn handle(&mut self, input: Input) {
+        let [clusters, sets, bindings, placements] = &mut self.youth;
+        match &input {
+            Input::Cluster(delta) => clusters.hear(delta),
+            Input::Set(delta) => sets.hear(delta),
+            Input::Binding(delta) => bindings.hear(delta),
+            Input::Placement(delta) => placements.hear(delta),
+            Input::Profile(_) | Input::Ended { .. } => {}
+        }
         match &input {
             Input::Cluster(delta) => self.known.clusters.after(delta),
             Input::Set(delta) => self.known.sets.after(delta),
@@ -312,8 +334,12 @@ impl Keeper for State {
             Input::Profile(Delta::Unserved) => {
                 tracing::warn!("ClusterProfiles are not published: the kind is not served");
                 self.board.switch(true);
+                self.outputs.off(Outputs::CLUSTER_PROFILES, UNSERVED);
             }
-            Input::Profile(Delta::Synced) => self.board.switch(false),
+            Input::Profile(Delta::Synced) => {
+                self.board.switch(false);
+                self.outputs.on(Outputs::CLUSTER_PROFILES);
+            }
             Input::Cluster(_)
             | Input::Set(_)
             | Input::Binding(_)
@@ -336,11 +362,15 @@ impl Keeper for State {
             self.board.ready();
             self.announced = true;
         }
+        let youth = self.youth.iter_mut();
+        let graces: Vec<Grace> = youth
+            .filter_map(|kind| kind.grace(now, self.restore_grace))
+            .collect();
         let (namespaces, clusters, longest) = (&mut self.namespaces, &self.clusters, self.longest_backoff);
         let steps = self
             .queue
             .look(now, room, |key| match namespaces.get_mut(&key.0) {
-                Some(space) => space.decide(key, clusters.get(&key.1), now, longest),
+                Some(space) => space.decide(key, clusters.get(&key.1), &graces, now, longest),
                 None => Decision::Nothing,
             });
         gathered(steps)

@@ -260,7 +260,9 @@ impl Keeper for State {
             Input::Cluster(Delta::Unserved) => off("ManagedCluster", "taints and the default set"),
             Input::Set(Delta::Unserved) => off("ManagedClusterSet", "built-in sets and conditions"),
             Input::Binding(Delta::Unserved) => off("ManagedClusterSetBinding", "the conditions of bindings"),
-            Input::Cluster(Delta::Listing) | Input::Set(Delta::Listing) | Input::Binding(Delta::Listing) => {}
+            Input::Cluster(Delta::Listing | Delta::Held(_) | Delta::Founded(_))
+            | Input::Set(Delta::Listing | Delta::Held(_) | Delta::Founded(_))
+            | Input::Binding(Delta::Listing | Delta::Held(_) | Delta::Founded(_)) => {}
             Input::Ended { target, at, result } => self.ended(target, at, result),
         }
     }

@@ -25,6 +25,8 @@ mod template;
 mod tests;
 mod write;
 
+use std::time::Duration;
+
 use kube::Client;
 use portolan_api::labels::multicluster as labels;
 use portolan_api::multicluster::Work;
@@ -45,6 +47,7 @@ const CHANNEL: usize = 256;
 /// Makes works from templates.
 pub(crate) struct Syncer {
     client: Client,
+    restore_grace: Duration,
     state: State,
     works: mpsc::Receiver<Input>,
     pace: Pace,
@@ -62,9 +65,10 @@ impl Syncer {
         let (sender, works) = mpsc::channel(CHANNEL);
         let source = Source::new(client.clone(), vec![Feed::new(sender, Input::Work)])
             .labelled(labels::PLACEMENT_KEY)
-            .guarded(client.clone());
+            .guarded(client.clone(), settings.restore_grace);
         let syncer = Syncer {
             client,
+            restore_grace: settings.restore_grace,
             state: State::new(settings.longest_backoff),
             works,
             pace,
@@ -78,6 +82,7 @@ impl Syncer {
         let (sender, inputs) = mpsc::channel(CHANNEL);
         let hand = Hand {
             client: self.client,
+            restore_grace: self.restore_grace,
             pace: self.pace.clone(),
             events: self.events,
             inputs: sender.downgrade(),

@@ -71,6 +71,7 @@ impl Space {
             }
             Delta::Listing => self.decisions.doubt(),
             Delta::Synced => self.decisions.trust(),
+            Delta::Held(_) | Delta::Founded(_) => {}
             Delta::Unserved => {
                 self.lapsed = true;
                 self.decisions.doubt();

@@ -385,7 +385,7 @@ impl Keeper for State {
                     Delta::Applied(work) => self.work_applied(&work),
                     Delta::Deleted(key) => self.work_gone(&key.namespace, &key.name),
                     Delta::Synced => self.touch_everything(),
-                    Delta::Listing | Delta::Unserved => {}
+                    Delta::Listing | Delta::Unserved | Delta::Held(_) | Delta::Founded(_) => {}
                 }
             }
             Input::Profile(delta) => {
@@ -401,7 +401,7 @@ impl Keeper for State {
                         self.profile_changed(&key.name);
                     }
                     Delta::Synced => self.touch_everything(),
-                    Delta::Listing | Delta::Unserved => {}
+                    Delta::Listing | Delta::Unserved | Delta::Held(_) | Delta::Founded(_) => {}
                 }
             }
             Input::Slice {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use kube::Client;
 use kube::api::{Api, DeleteParams, Patch, Preconditions};
@@ -22,6 +23,7 @@ const WORKS: &str = "works";
 #[derive(Clone)]
 pub(super) struct Hand {
     pub(super) client: Client,
+    pub(super) restore_grace: Duration,
     pub(super) pace: Pace,
     pub(super) events: Events,
     /// Where watches report; closed when the syncer ends.
@@ -94,7 +96,7 @@ impl Hand {
                 delta,
             });
             let source = Source::<PlacementDecision>::namespaced(self.client.clone(), &namespace, vec![feed])
-                .guarded(self.client.clone());
+                .guarded(self.client.clone(), self.restore_grace);
             self.watches
                 .put(Some(namespace), Some(tokio::spawn(source.run())));
         }

@@ -5,7 +5,6 @@
 //! is kept.
 
 mod conditions;
-mod failure;
 #[cfg(test)]
 pub(crate) mod fake;
 mod membership;
@@ -21,12 +20,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 pub(crate) use conditions::{Wanted, with_condition};
-pub(crate) use failure::Failure;
 pub(crate) use membership::{Labels, Membership};
 pub(crate) use pace::{Pace, creating, patching};
 pub(crate) use queue::{Decision, Queue, backoff};
 pub(crate) use version::Version;
 
+pub(crate) use crate::request::Failure;
 use crate::watch::Delta;
 
 /// How many messages are handled before it is asked again what is due: enough to take a whole list in a few rounds,
@@ -125,7 +124,7 @@ impl Knowledge {
     /// What is known after a delta of the kind.
     pub(crate) fn after<T>(&mut self, delta: &Delta<T>) {
         *self = match delta {
-            Delta::Applied(_) | Delta::Deleted(_) => return,
+            Delta::Applied(_) | Delta::Deleted(_) | Delta::Held(_) | Delta::Founded(_) => return,
             Delta::Listing => Knowledge::Partial,
             Delta::Synced => Knowledge::Complete,
             Delta::Unserved => Knowledge::Unserved,

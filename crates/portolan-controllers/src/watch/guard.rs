@@ -7,23 +7,29 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Api, Client, Resource};
 use tokio::time::Instant;
 
 use super::Key;
 
-/// How long objects have to come back after their definition did.
-pub(super) const GRACE: Duration = Duration::from_secs(300);
-/// How long an answer about the definition holds: a whole fleet may be deleted at once.
-const FRESH: Duration = Duration::from_millis(500);
+/// Shortest time between two questions about the definition: a whole fleet may be deleted at once, and one answer then
+/// serves all deletions before it.
+const PACE: Duration = Duration::from_millis(100);
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// What is known about the definition of a kind, and the deletions that are held back.
 pub(super) struct Guard {
     definitions: Api<CustomResourceDefinition>,
     name: String,
-    checked: Option<(Instant, bool)>,
+    /// How long objects have to come back after their definition did.
+    grace: Duration,
+    asked: Option<Instant>,
+    /// Deletions that wait for an answer.
+    pending: Vec<Key>,
+    /// When the definition was created, as last read.
+    founded: Option<Timestamp>,
     held: HashMap<(String, String), Key>,
     /// When to look again whether the definition has gone or come back.
     look_at: Option<Instant>,
@@ -32,38 +38,68 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    pub(super) fn of<K: Resource<DynamicType = ()>>(client: Client) -> Guard {
+    pub(super) fn of<K: Resource<DynamicType = ()>>(client: Client, grace: Duration) -> Guard {
         Guard {
             definitions: Api::all(client),
             name: format!("{}.{}", K::plural(&()), K::group(&())),
-            checked: None,
+            grace,
+            asked: None,
+            pending: Vec::new(),
+            founded: None,
             held: HashMap::new(),
             look_at: None,
             release_at: None,
         }
     }
 
-    /// Whether a deletion is one of the object alone. Asks until the server answers.
+    /// Whether deletions that came before were of the objects alone. An answer says nothing about what comes after it.
+    /// Asks until the server answers.
     pub(super) async fn is_sound(&mut self) -> bool {
-        if let Some((at, sound)) = self.checked
-            && at.elapsed() < FRESH
-        {
-            return sound;
-        }
         let sound = loop {
             match self.definitions.get_metadata_opt(&self.name).await {
-                Ok(found) => break found.is_some_and(|found| found.metadata.deletion_timestamp.is_none()),
+                Ok(found) => {
+                    let created = found
+                        .as_ref()
+                        .and_then(|found| found.metadata.creation_timestamp.as_ref());
+                    self.founded = created.map(|created| created.0);
+                    break found.is_some_and(|found| found.metadata.deletion_timestamp.is_none());
+                }
                 // Who may not read definitions has to take the server's word.
                 Err(kube::Error::Api(status)) if status.code == 403 => break true,
                 Err(error) => {
                     let error = crate::request::describe(&error);
-                    tracing::warn!(definition = %self.name, error, "an object was deleted; its definition cannot be read");
+                    tracing::warn!(definition = %self.name, error, "the definition cannot be read, so that it is not known what missing objects mean");
                     tokio::time::sleep(PAUSE).await;
                 }
             }
         };
-        self.checked = Some((Instant::now(), sound));
+        self.asked = Some(Instant::now());
         sound
+    }
+
+    /// Lets a deletion wait for the next answer, unless it is time to ask now.
+    pub(super) fn waits(&mut self, key: &Key) -> bool {
+        let waits = self.asked.is_some_and(|at| at.elapsed() < PACE);
+        if waits {
+            self.pending.push(key.clone());
+        }
+        waits
+    }
+
+    /// When to ask because deletions wait.
+    pub(super) fn ask_at(&self) -> Option<Instant> {
+        let asked = self.asked.filter(|_| !self.pending.is_empty())?;
+        Some(asked + PACE)
+    }
+
+    /// The deletions that waited.
+    pub(super) fn waiting(&mut self) -> Vec<Key> {
+        std::mem::take(&mut self.pending)
+    }
+
+    /// When the definition was created, once [`Guard::is_sound`] has said that it is. Who may not read it cannot tell.
+    pub(super) fn founded(&self) -> Option<Timestamp> {
+        self.founded
     }
 
     /// Holds a deletion back; true for the first one.
@@ -82,6 +118,8 @@ impl Guard {
 
     /// The object is there (again).
     pub(super) fn is_back(&mut self, key: &Key) {
+        self.pending
+            .retain(|gone| (&gone.namespace, &gone.name) != (&key.namespace, &key.name));
         self.held.remove(&(key.namespace.clone(), key.name.clone()));
     }
 
@@ -90,9 +128,9 @@ impl Guard {
         if !self.held.is_empty() && self.release_at.is_none() {
             tracing::warn!(
                 definition = %self.name, missing = self.held.len(),
-                "the definition is back; objects that do not come back within {GRACE:?} count as deleted"
+                "the definition is back; objects that do not come back within {:?} count as deleted", self.grace
             );
-            self.release_at = Some(Instant::now() + GRACE);
+            self.release_at = Some(Instant::now() + self.grace);
         }
     }
 

@@ -6,13 +6,16 @@
 mod guard;
 mod lean;
 mod source;
+mod youth;
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 pub(crate) use lean::Lean;
 pub use source::{Feed, Source};
+pub(crate) use youth::{Grace, Youth};
 
 /// What a watch says.
 #[derive(Debug)]
@@ -21,8 +24,14 @@ pub enum Delta<K> {
     Applied(Arc<K>),
     /// The object is known to be gone.
     Deleted(Key),
+    /// The object went with its CustomResourceDefinition. What it was used for is kept: it may come back, and if it does
+    /// not, [`Delta::Deleted`] follows. Said by a watch that is guarded.
+    Held(Key),
     /// A list began; until [`Delta::Synced`] what is known may be out of date.
     Listing,
+    /// When the CustomResourceDefinition of the kind was created, if that can be told. Said before the first
+    /// [`Delta::Synced`] by a watch that is guarded.
+    Founded(Option<Timestamp>),
     /// What was reported is all there is.
     Synced,
     /// The server does not know the kind. What was reported before stays as it is.
@@ -34,7 +43,9 @@ impl<K> Clone for Delta<K> {
         match self {
             Delta::Applied(object) => Delta::Applied(object.clone()),
             Delta::Deleted(key) => Delta::Deleted(key.clone()),
+            Delta::Held(key) => Delta::Held(key.clone()),
             Delta::Listing => Delta::Listing,
+            Delta::Founded(at) => Delta::Founded(*at),
             Delta::Synced => Delta::Synced,
             Delta::Unserved => Delta::Unserved,
         }

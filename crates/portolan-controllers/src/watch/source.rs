@@ -49,8 +49,11 @@ pub struct Source<K> {
     config: watcher::Config,
     feeds: Vec<Feed<K>>,
     guard: Option<Guard>,
+    on_failure: Option<Box<dyn Fn() + Send + Sync>>,
     /// Whether the kind was not served since the last complete list.
     lapsed: bool,
+    /// Whether there was no complete list yet.
+    first: bool,
     /// What was reported to be there, to find out what a new list no longer has.
     known: HashMap<(String, String), String>,
 }
@@ -78,7 +81,9 @@ where
             config: watcher::Config::default().page_size(PAGE),
             feeds,
             guard: None,
+            on_failure: None,
             lapsed: false,
+            first: true,
             known: HashMap::new(),
         }
     }
@@ -89,9 +94,16 @@ where
         self
     }
 
-    /// Does not take objects for deleted that go with their CustomResourceDefinition.
-    pub fn guarded(mut self, client: Client) -> Source<K> {
-        self.guard = Some(Guard::of::<K>(client));
+    /// Does not take objects for deleted that go with their CustomResourceDefinition, until they have been missing for
+    /// `grace` after it came back.
+    pub fn guarded(mut self, client: Client, grace: Duration) -> Source<K> {
+        self.guard = Some(Guard::of::<K>(client, grace));
+        self
+    }
+
+    /// Says each time that the server did not answer, instead of logging it.
+    pub fn reporting(mut self, on_failure: impl Fn() + Send + Sync + 'static) -> Source<K> {
+        self.on_failure = Some(Box::new(on_failure));
         self
     }
 
@@ -110,10 +122,16 @@ where
         loop {
             let release = self.guard.as_ref().and_then(Guard::release_at);
             let look = self.guard.as_ref().and_then(Guard::look_at);
+            let ask = self.guard.as_ref().and_then(Guard::ask_at);
             let event = tokio::select! {
                 event = stream.next() => event,
                 () = until(release) => {
                     self.release().await?;
+                    continue;
+                }
+                () = until(ask) => {
+                    let waiting = self.guard.as_mut().map(Guard::waiting).unwrap_or_default();
+                    self.judge(waiting).await?;
                     continue;
                 }
                 () = until(look) => {
@@ -156,7 +174,13 @@ where
                     stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
                 }
                 Err(error) => {
-                    tracing::warn!(kind = %K::kind(&()), error = %crate::request::describe(&error), ?pause, "the watch failed and is tried again");
+                    let said = crate::request::describe(&error);
+                    match &self.on_failure {
+                        Some(on_failure) => on_failure(),
+                        None => {
+                            tracing::warn!(kind = %K::kind(&()), error = %said, ?pause, "the watch failed and is tried again");
+                        }
+                    }
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
@@ -193,30 +217,34 @@ where
                         uid: uid.clone(),
                     })
                     .collect();
+                // At the start there is nothing to compare with: half a fleet may be gone already.
                 if let Some(guard) = &mut self.guard
-                    && (listed.is_empty() || !gone.is_empty())
+                    && (self.first || listed.is_empty() || !gone.is_empty())
                     && !guard.is_sound().await
                 {
                     // A server may answer for a kind whose definition has just gone, and all objects with it.
+                    guard.look_again();
                     for key in gone {
                         self.known.remove(&(key.namespace.clone(), key.name.clone()));
-                        guard.hold(key);
+                        self.hold(key).await?;
                     }
-                    guard.look_again();
                     return self.tell(Delta::Unserved).await;
                 }
                 let lapsed = std::mem::take(&mut self.lapsed);
                 for key in gone {
-                    match &mut self.guard {
-                        // It went while the kind was not served, and so with its definition.
-                        Some(guard) if lapsed => {
-                            self.known.remove(&(key.namespace.clone(), key.name.clone()));
-                            guard.hold(key);
-                        }
-                        _ => self.deleted(key).await?,
+                    self.known.remove(&(key.namespace.clone(), key.name.clone()));
+                    // What went while the kind was not served went with its definition.
+                    match lapsed {
+                        true => self.hold(key).await?,
+                        false => self.tell(Delta::Deleted(key)).await?,
                     }
                 }
                 self.guard.iter_mut().for_each(Guard::listed);
+                if std::mem::take(&mut self.first)
+                    && let Some(guard) = &self.guard
+                {
+                    self.tell(Delta::Founded(guard.founded())).await?;
+                }
                 self.tell(Delta::Synced).await
             }
             Event::Apply(Lean(object)) => {
@@ -235,17 +263,36 @@ where
 
     async fn deleted(&mut self, key: Key) -> Result<(), Closed> {
         self.known.remove(&(key.namespace.clone(), key.name.clone()));
-        if let Some(guard) = &mut self.guard
-            && !guard.is_sound().await
-        {
-            let first = guard.hold(key);
-            return if first {
-                self.tell(Delta::Unserved).await
-            } else {
-                Ok(())
-            };
+        if self.guard.as_mut().is_some_and(|guard| guard.waits(&key)) {
+            return Ok(());
         }
-        self.tell(Delta::Deleted(key)).await
+        self.judge(vec![key]).await
+    }
+
+    /// Reports deletions, or holds them back.
+    async fn judge(&mut self, gone: Vec<Key>) -> Result<(), Closed> {
+        let sound = match &mut self.guard {
+            Some(guard) => guard.is_sound().await,
+            None => true,
+        };
+        for key in gone {
+            match sound {
+                true => self.tell(Delta::Deleted(key)).await?,
+                false => self.hold(key).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds a deletion back. Without a guard there is nobody to do so.
+    async fn hold(&mut self, key: Key) -> Result<(), Closed> {
+        let Some(guard) = &mut self.guard else {
+            return self.tell(Delta::Deleted(key)).await;
+        };
+        if guard.hold(key.clone()) {
+            self.tell(Delta::Unserved).await?;
+        }
+        self.tell(Delta::Held(key)).await
     }
 
     async fn release(&mut self) -> Result<(), Closed> {

@@ -59,3 +59,39 @@ async fn without_slices_the_ocm_decisions_alone_follow_the_fleet_and_slices_that
     assert_eq!(world.sliced("p").await, ["c001", "c002", "c003"]);
     world.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_output_that_is_off_says_so_whether_it_is_not_wanted_or_not_served() {
+    const KEP: &str = "placementdecisions.multicluster.x-k8s.io";
+    let mut world = World::new().await;
+    let enabled = |world: &World| {
+        let outputs = ["ocm-decisions", "slices", "cluster-profiles"];
+        outputs.map(|output| world.metric(&format!("portolan_output_enabled{{output=\"{output}\"}}")))
+    };
+    let notes = |world: &World| world.controllers.as_ref().unwrap().health().notes();
+    world.remove_crd(KEP).await;
+    world.start().await;
+    eventually("slices alone are off", async || {
+        enabled(&world) == [1.0, 0.0, 1.0]
+            && notes(&world)
+                .iter()
+                .any(|note| note.contains("slices is off") && note.contains("not served"))
+    })
+    .await;
+    world.install_crd(KEP).await;
+    eventually("slices are on again", async || {
+        enabled(&world) == [1.0, 1.0, 1.0] && notes(&world).is_empty()
+    })
+    .await;
+    world.stop().await;
+    let mut settings = World::settings();
+    settings.ocm_decisions = Output::Off;
+    settings.cluster_profiles = Output::Off;
+    world.start_with(settings).await;
+    assert_eq!(enabled(&world), [0.0, 1.0, 0.0]);
+    let notes = notes(&world);
+    for flag in ["--ocm-decisions=off", "--cluster-profiles=off"] {
+        assert!(notes.iter().any(|note| note.contains(flag)), "{notes:?}");
+    }
+    world.stop().await;
+}

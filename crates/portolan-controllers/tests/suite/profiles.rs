@@ -84,3 +84,42 @@ async fn of_profiles_with_the_same_member_id_the_oldest_counts_and_the_next_take
     world.until_decided("p", &["new", "other"]).await;
     world.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn profiles_that_stand_for_the_same_cluster_are_reported_by_name_on_the_placements_that_may_choose_them()
+ {
+    let mut world = World::new().await;
+    profile(&world, "first", "one").await;
+    profile(&world, "other", "two").await;
+    world.placement("p", json!({})).await;
+    world
+        .placement("elsewhere", json!({"clusterSets": ["green"]}))
+        .await;
+    world.start_with(settings()).await;
+    world.until_decided("p", &["first", "other"]).await;
+    assert_eq!(world.condition("p", "DuplicateMember").await, None);
+    // Which of them is the older is told by whole seconds.
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    profile(&world, "second", "one").await;
+    let message = world
+        .until_condition("p", "DuplicateMember", ("True", "SameMemberId"))
+        .await;
+    for word in ["first, second", "one", "first, the oldest, counts"] {
+        assert!(message.contains(word), "{message}");
+    }
+    world.until_decided("p", &["first", "other"]).await;
+    crate::world::eventually("people are told", async || {
+        world.reasons("p").await.contains(&"DuplicateMember".to_owned())
+    })
+    .await;
+    assert_eq!(world.condition("elsewhere", "DuplicateMember").await, None);
+    let true_now = "portolan_placements{condition=\"DuplicateMember\",status=\"true\"}";
+    assert_eq!(world.metric(true_now), 1.0);
+    let profiles = world.api::<ClusterProfile>();
+    profiles.delete("first", &DeleteParams::default()).await.unwrap();
+    world.until_decided("p", &["other", "second"]).await;
+    world.until_no_condition("p", "DuplicateMember").await;
+    world.until_idle().await;
+    assert_eq!(world.metric(true_now), 0.0);
+    world.stop().await;
+}

@@ -56,14 +56,19 @@ impl World {
         };
         world.install(portolan_api::crds()).await;
         world.clean().await;
-        let all = json!({
+        world.all().await;
+        world.bind("all").await;
+        world
+    }
+
+    /// The set of all clusters.
+    pub(crate) async fn all(&self) {
+        self.create::<ManagedClusterSet>(json!({
             "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet",
             "metadata": {"name": "all"},
             "spec": {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}},
-        });
-        world.create::<ManagedClusterSet>(all).await;
-        world.bind("all").await;
-        world
+        }))
+        .await;
     }
 
     pub(crate) async fn install(&self, crds: Vec<CustomResourceDefinition>) {

@@ -17,7 +17,7 @@ use portolan_api::cluster::{
 use portolan_api::multicluster::ClusterProfile;
 
 use crate::evaluate;
-use crate::fleet::{Fleet, Inventory};
+use crate::fleet::{ClusterId, Fleet, Inventory, Twins};
 use crate::outcome::Outcome;
 use crate::placement::PlacementKey;
 use affected::Watchers;
@@ -78,6 +78,14 @@ impl Engine {
     /// Whether the placement has decided anything before.
     pub fn has_prior(&self, key: &PlacementKey) -> bool {
         self.state(key).is_some_and(|state| !state.prior.is_empty())
+    }
+
+    /// ClusterProfiles that the placement may choose and that stand for the same member cluster.
+    pub fn twins(&self, key: &PlacementKey) -> Vec<Twins> {
+        let sets = self
+            .placement(key)
+            .map(|placement| placement.spec.cluster_sets.as_slice());
+        self.fleet.named_twins(&key.namespace, sets.unwrap_or_default())
     }
 
     pub(crate) fn state(&self, key: &PlacementKey) -> Option<&PlacementState> {
@@ -310,13 +318,16 @@ impl Engine {
     /// Evaluates the first placement that is due and folds its outcome into the counts; timers aside. For callers
     /// that must not hold the outcomes of a whole hub at once, as after a start.
     pub fn evaluate_next(&mut self, now: Timestamp) -> Option<(PlacementKey, Outcome)> {
-        self.evaluate_next_where(now, |_| true, |_| false)
+        let (key, outcome) = self.look_at_next(now, |_| true, |_| false)?;
+        self.accept(&key, &outcome, now);
+        Some((key, outcome))
     }
 
-    /// As [`Engine::evaluate_next`], for the first placement that is due and `ready`. The others stay due: a placement
-    /// whose last outcome is still being written waits. A decision that is `resumed` after a start is not moved by
-    /// Balance alone: how the others decided is known all at once then, as it was not when the decision was made.
-    pub fn evaluate_next_where(
+    /// Evaluates the first placement that is due and `ready`; the others stay due: a placement whose last outcome is
+    /// still being written waits. What becomes of the outcome is up to the caller: [`Engine::accept`] or
+    /// [`Engine::set_aside`]. A decision that is `resumed` after a start is not moved by Balance alone: how the others
+    /// decided is known all at once then, as it was not when the decision was made.
+    pub fn look_at_next(
         &mut self,
         now: Timestamp,
         ready: impl Fn(&PlacementKey) -> bool,
@@ -325,15 +336,24 @@ impl Engine {
         while let Some(key) = self.due.iter().find(|key| ready(key)).cloned() {
             self.due.remove(&key);
             if let Some(outcome) = self.answer(&key, now, resumed(&key)) {
-                self.fold(&key, &outcome, now);
                 return Some((key, outcome));
             }
         }
         None
     }
 
-    /// Makes an outcome part of the counts and remembers what later changes are compared with.
-    fn fold(&mut self, key: &PlacementKey, outcome: &Outcome, now: Timestamp) {
+    /// Makes an outcome part of the counts and remembers what later changes are compared with. It is in flight until
+    /// [`Engine::complete`].
+    pub fn accept(&mut self, key: &PlacementKey, outcome: &Outcome, now: Timestamp) {
+        self.set_aside(key, outcome, now);
+        let state = self.ids.get(key).and_then(|&id| self.placements[id].as_mut());
+        if let Some(state) = state {
+            state.decide(&mut self.fleet, outcome);
+        }
+    }
+
+    /// Remembers what later changes are compared with, and nothing else: what the placement decided last stands.
+    pub fn set_aside(&mut self, key: &PlacementKey, outcome: &Outcome, now: Timestamp) {
         let Some(&id) = self.ids.get(key) else { return };
         let Some(state) = self.placements[id].as_mut() else {
             return;
@@ -344,11 +364,21 @@ impl Engine {
         // A score still counts at the very moment its validity ends: the timer must lie after `now`, or it would
         // fire again and again.
         let after_now = now.checked_add(SignedDuration::from_nanos(1)).unwrap_or(now);
-        state.remember(&mut self.fleet, outcome);
+        state.notice(outcome);
         state.requeue_at = state.requeue_at.map(|at| at.max(after_now));
         if let Some(at) = state.requeue_at {
             self.timers.insert((at, key.clone()));
         }
+    }
+
+    /// Whether an outcome may have left a cluster out because a score that the placement asks for is not known.
+    pub fn lacks_scores(&self, key: &PlacementKey, outcome: &Outcome, cluster: ClusterId) -> bool {
+        let Some(state) = self.state(key) else {
+            return false;
+        };
+        let mut asked = state.dependencies.score_resources.iter();
+        asked.any(|resource| self.fleet.score_column(resource).get(cluster).is_none())
+            || state.dependencies.cel_scores && !outcome.matched.contains(cluster)
     }
 
     /// The writes of the placement's last outcome are done: it is what the placement decided last.

@@ -111,14 +111,18 @@ impl PlacementState {
         }
     }
 
-    /// Folds an outcome into the counts. An outcome that keeps the last decision leaves everything as it is.
-    pub(crate) fn remember(&mut self, fleet: &mut Fleet, outcome: &Outcome) {
+    /// Keeps of an outcome what later changes are compared with.
+    pub(crate) fn notice(&mut self, outcome: &Outcome) {
         self.matched = Packed::from(&outcome.matched);
         if self.compiled.is_err() {
             self.matched = Packed::from(&outcome.candidates);
         }
         self.had_candidates = !outcome.candidates.is_empty();
         self.requeue_at = outcome.requeue_at;
+    }
+
+    /// Folds an outcome into the counts. An outcome that keeps the last decision leaves everything as it is.
+    pub(crate) fn decide(&mut self, fleet: &mut Fleet, outcome: &Outcome) {
         if outcome.status.keeps_last_decision() {
             return;
         }

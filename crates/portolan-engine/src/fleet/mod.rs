@@ -49,6 +49,17 @@ pub enum Inventory {
     ClusterProfiles,
 }
 
+/// ClusterProfiles that stand for the same member cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Twins {
+    /// Which member cluster.
+    pub member: String,
+    /// Their names, from oldest to newest.
+    pub profiles: Vec<String>,
+    /// The one that counts, if one does.
+    pub counts: Option<String>,
+}
+
 /// All clusters and what is known about them.
 #[derive(Debug, Default)]
 pub struct Fleet {

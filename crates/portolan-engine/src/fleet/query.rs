@@ -8,7 +8,7 @@ use portolan_api::labels;
 use super::bits::{ClusterId, Clusters};
 use super::cel::Expressions;
 use super::scores::ScoreObject;
-use super::{Eligibility, Fleet, Inventory};
+use super::{Eligibility, Fleet, Inventory, Twins};
 use crate::placement::Predicate;
 use crate::selector::Selector;
 
@@ -96,17 +96,7 @@ impl Fleet {
 
     /// One namespace is one inventory; no binding is needed, and set names are values of the clusterset label.
     fn profile_candidates(&self, namespace: &str, wanted: &[String]) -> (Eligibility, Clusters) {
-        let mut candidates = self.by_namespace.get(namespace).cloned().unwrap_or_default();
-        candidates.intersect_with(&self.available);
-        if !wanted.is_empty() {
-            let requirement = crate::selector::Requirement::one_of(labels::multicluster::CLUSTER_SET, wanted);
-            self.labels.narrow(
-                &Selector {
-                    requirements: vec![requirement],
-                },
-                &mut candidates,
-            );
-        }
+        let mut candidates = self.profiles(namespace, wanted);
         for twin in self.twins(&candidates) {
             candidates.remove(twin);
         }
@@ -124,9 +114,56 @@ impl Fleet {
         )
     }
 
+    /// Profiles of a namespace in one of the sets, twins included.
+    fn profiles(&self, namespace: &str, wanted: &[String]) -> Clusters {
+        let mut profiles = self.by_namespace.get(namespace).cloned().unwrap_or_default();
+        profiles.intersect_with(&self.available);
+        if !wanted.is_empty() {
+            let requirement = crate::selector::Requirement::one_of(labels::multicluster::CLUSTER_SET, wanted);
+            self.labels.narrow(
+                &Selector {
+                    requirements: vec![requirement],
+                },
+                &mut profiles,
+            );
+        }
+        profiles
+    }
+
     /// Profiles that stand for a member cluster which another profile of `candidates` stands for as well. Only the
     /// oldest of them counts, and none when the oldest is not one but two.
     fn twins(&self, candidates: &Clusters) -> Vec<ClusterId> {
+        let mut twins = Vec::new();
+        for (_, profiles) in self.by_member(candidates) {
+            twins.extend(
+                profiles
+                    .iter()
+                    .skip(usize::from(!tied(&profiles)))
+                    .map(|(_, id)| *id),
+            );
+        }
+        twins
+    }
+
+    /// The same by member cluster, in words.
+    pub(crate) fn named_twins(&self, namespace: &str, wanted: &[String]) -> Vec<Twins> {
+        if self.inventory != Inventory::ClusterProfiles {
+            return Vec::new();
+        }
+        let name = |id: ClusterId| self.name(id).to_string();
+        let candidates = self.profiles(namespace, wanted);
+        let by_member = self.by_member(&candidates).into_iter();
+        by_member
+            .map(|(member, profiles)| Twins {
+                member: member.to_owned(),
+                counts: (!tied(&profiles)).then(|| name(profiles[0].1)),
+                profiles: profiles.iter().map(|(_, id)| name(*id)).collect(),
+            })
+            .collect()
+    }
+
+    /// Member clusters with more than one profile, and these from oldest to newest.
+    fn by_member(&self, candidates: &Clusters) -> BTreeMap<&str, Vec<(Option<Timestamp>, ClusterId)>> {
         let mut by_member: BTreeMap<&str, Vec<(Option<Timestamp>, ClusterId)>> = BTreeMap::new();
         for id in candidates.iter() {
             let Some(cluster) = self.cluster(id) else { continue };
@@ -134,13 +171,11 @@ impl Fleet {
                 by_member.entry(member).or_default().push((cluster.created, id));
             }
         }
-        let mut twins = Vec::new();
-        for mut profiles in by_member.into_values().filter(|profiles| profiles.len() > 1) {
-            profiles.sort_unstable();
-            let tied = profiles[0].0 == profiles[1].0;
-            twins.extend(profiles.iter().skip(usize::from(!tied)).map(|(_, id)| *id));
-        }
-        twins
+        by_member.retain(|_, profiles| profiles.len() > 1);
+        by_member
+            .values_mut()
+            .for_each(|profiles| profiles.sort_unstable());
+        by_member
     }
 
     pub(crate) fn narrow_labels(&self, selector: &Selector, set: &mut Clusters) {
@@ -209,4 +244,9 @@ impl portolan_cel::Scores for ClusterScores<'_> {
                 .collect(),
         )
     }
+}
+
+/// Whether the oldest of several profiles is not one but two.
+fn tied(profiles: &[(Option<Timestamp>, ClusterId)]) -> bool {
+    profiles[0].0 == profiles[1].0
 }

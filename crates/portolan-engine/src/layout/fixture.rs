@@ -102,6 +102,7 @@ impl World {
         };
         let policy = ScorePolicy {
             publish: self.publish,
+            in_decisions: true,
             now: self.now,
         };
         layout(desired, &self.observed.decisions, &self.observed.slices, policy)

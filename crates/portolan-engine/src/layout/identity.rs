@@ -77,15 +77,16 @@ impl Identity {
         metadata.namespace.as_deref().unwrap_or_default() == self.namespace
     }
 
-    /// Whether the owner of an object rules out that it is ours: it belongs to a placement with another uid.
+    /// Whether the owner of an object rules out that it is ours: it belongs to a placement with another name. One that was
+    /// made anew, or restored, has another uid and takes over what it had.
     pub(crate) fn has_other_owner(&self, metadata: &ObjectMeta) -> bool {
         let mut known = metadata
             .owner_references
             .iter()
             .flatten()
-            .filter(|owner| is_placement(owner) && !owner.uid.is_empty())
+            .filter(|owner| is_placement(owner))
             .peekable();
-        !self.uid.is_empty() && known.peek().is_some() && known.all(|owner| owner.uid != self.uid)
+        known.peek().is_some() && known.all(|owner| owner.name != self.placement)
     }
 
     /// Metadata for the object `name`: everything observed stays except for `managed`, which is set or removed.

@@ -107,7 +107,7 @@ pub fn layout(
     policy: ScorePolicy,
 ) -> Layout {
     let identity = Identity::of_placement(desired.placement);
-    let publish = policy.publishes(desired.ordered);
+    let publish = policy.in_decisions && policy.publishes(desired.ordered);
     let limit = policy.limited_until(desired.placement);
     let mut scores_due = None;
 

@@ -39,6 +39,8 @@ pub enum PublishScores {
 pub struct ScorePolicy {
     /// When decisions carry scores.
     pub publish: PublishScores,
+    /// Whether the server has a field for them in OCM decisions.
+    pub in_decisions: bool,
     /// The time of the evaluation.
     pub now: Timestamp,
 }

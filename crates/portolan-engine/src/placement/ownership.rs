@@ -10,6 +10,9 @@ use portolan_api::{multicluster, shorten};
 use super::PlacementKey;
 use crate::layout::label;
 
+/// What the CRD fills in.
+const DEFAULT_SCORE_RATE_LIMIT: &str = "1m";
+
 /// Whether a placement is handed to Portolan by name. OCM's own controllers keep away from one that also has the
 /// annotation that disables them.
 pub fn is_handed_over(placement: &Placement) -> bool {
@@ -40,7 +43,9 @@ pub fn has_key(key: &PlacementKey, slice: &multicluster::PlacementDecision) -> b
 }
 
 /// The placement with the settings that it carries as annotations, for a hub whose CRD lacks the fields and would drop
-/// them silently. A field that is set wins over its annotation; a value that is not known is returned as a problem.
+/// them silently. A field that says something else than its default wins over its annotation. One that has its default
+/// does not: a server with the field fills it in, and a placement must not change its mind because the hub got a newer
+/// CRD. A value that is not known is returned as a problem.
 pub fn with_stand_ins(placement: &mut Placement) -> Vec<String> {
     let mut problems = Vec::new();
     let value = |placement: &Placement, key: &str| annotation(placement, key).map(str::to_owned);
@@ -49,7 +54,7 @@ pub fn with_stand_ins(placement: &mut Placement) -> Vec<String> {
         .decision_strategy
         .as_ref()
         .and_then(|strategy| strategy.update_strategy.as_ref());
-    if update.and_then(|update| update.r#type).is_none()
+    if is_default(update.and_then(|update| update.r#type))
         && let Some(text) = value(placement, portolan::UPDATE_STRATEGY)
         && let Some(known) = word(
             portolan::UPDATE_STRATEGY,
@@ -67,7 +72,7 @@ pub fn with_stand_ins(placement: &mut Placement) -> Vec<String> {
         placement.spec.decision_strategy.as_ref()?.group_strategy.clone()
     };
     if let Some(group) = group(placement)
-        && group.assignment.is_none()
+        && is_default(group.assignment)
         && let Some(text) = value(placement, portolan::GROUP_ASSIGNMENT)
         && let Some(known) = word(
             portolan::GROUP_ASSIGNMENT,
@@ -84,7 +89,7 @@ pub fn with_stand_ins(placement: &mut Placement) -> Vec<String> {
             ..group
         });
     }
-    if placement.spec.sort_by.is_none()
+    if is_default(placement.spec.sort_by)
         && let Some(text) = value(placement, portolan::SORT_BY)
     {
         let words = [
@@ -92,12 +97,20 @@ pub fn with_stand_ins(placement: &mut Placement) -> Vec<String> {
             ("Name", SortBy::ClusterName),
             ("Score", SortBy::Score),
         ];
-        placement.spec.sort_by = word(portolan::SORT_BY, &text, &words, &mut problems);
+        let known = word(portolan::SORT_BY, &text, &words, &mut problems);
+        placement.spec.sort_by = known.or(placement.spec.sort_by);
     }
-    if placement.spec.score_rate_limit.is_none() {
-        placement.spec.score_rate_limit = value(placement, portolan::SCORE_RATE_LIMIT);
+    let limit = placement.spec.score_rate_limit.as_deref();
+    if limit.is_none_or(|limit| limit == DEFAULT_SCORE_RATE_LIMIT)
+        && let Some(text) = value(placement, portolan::SCORE_RATE_LIMIT)
+    {
+        placement.spec.score_rate_limit = Some(text);
     }
     problems
+}
+
+fn is_default<T: Default + PartialEq>(field: Option<T>) -> bool {
+    field.is_none_or(|field| field == T::default())
 }
 
 fn strategy(placement: &mut Placement) -> &mut DecisionStrategy {
@@ -126,4 +139,55 @@ fn annotation<'a>(placement: &'a Placement, key: &str) -> Option<&'a str> {
         .as_ref()?
         .get(key)
         .map(String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn stood_in(spec: serde_json::Value, annotations: serde_json::Value) -> (Placement, Vec<String>) {
+        let mut placement: Placement = serde_json::from_value(json!({
+            "metadata": {"name": "p", "namespace": "n", "annotations": annotations}, "spec": spec,
+        }))
+        .unwrap();
+        let problems = with_stand_ins(&mut placement);
+        (placement, problems)
+    }
+
+    #[test]
+    fn an_annotation_counts_where_the_field_is_missing_or_was_filled_in_and_not_where_it_was_set() {
+        let annotations = json!({
+            portolan::SORT_BY: "Score", portolan::UPDATE_STRATEGY: "RollingUpdate", portolan::SCORE_RATE_LIMIT: "5m",
+            portolan::GROUP_ASSIGNMENT: "Sticky",
+        });
+        let (missing, _) = stood_in(
+            json!({"decisionStrategy": {"groupStrategy": {}}}),
+            annotations.clone(),
+        );
+        let defaults = json!({
+            "sortBy": "ClusterName", "scoreRateLimit": "1m",
+            "decisionStrategy": {"updateStrategy": {"type": "All"}, "groupStrategy": {"assignment": "ByName"}},
+        });
+        let (filled_in, problems) = stood_in(defaults, annotations);
+        assert!(problems.is_empty());
+        assert_eq!(missing.spec, filled_in.spec);
+        assert_eq!(filled_in.spec.sort_by, Some(SortBy::Score));
+        assert_eq!(filled_in.spec.score_rate_limit.as_deref(), Some("5m"));
+        let annotations = json!({portolan::SORT_BY: "ClusterName", portolan::SCORE_RATE_LIMIT: "5m"});
+        let (set, _) = stood_in(json!({"sortBy": "Score", "scoreRateLimit": "2h"}), annotations);
+        assert_eq!(set.spec.sort_by, Some(SortBy::Score));
+        assert_eq!(set.spec.score_rate_limit.as_deref(), Some("2h"));
+    }
+
+    #[test]
+    fn a_word_that_is_not_known_is_a_problem_and_the_field_stays() {
+        let (placement, problems) = stood_in(
+            json!({"sortBy": "ClusterName"}),
+            json!({portolan::SORT_BY: "Size"}),
+        );
+        assert_eq!(placement.spec.sort_by, Some(SortBy::ClusterName));
+        assert!(problems[0].contains("ClusterName, Name, Score"), "{problems:?}");
+    }
 }

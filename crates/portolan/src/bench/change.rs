@@ -204,6 +204,7 @@ fn plan_for(
 fn policy(fleet: &Generator) -> ScorePolicy {
     ScorePolicy {
         publish: PublishScores::Never,
+        in_decisions: true,
         now: fleet.now(),
     }
 }

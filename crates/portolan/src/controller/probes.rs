@@ -10,7 +10,7 @@ use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ALLOW, CONTENT_TYPE};
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -26,6 +26,8 @@ pub(crate) trait Probed: Send + Sync + 'static {
     fn metrics(&self) -> String;
     /// What is still missing; nothing when it is ready.
     fn why_not_ready(&self) -> Vec<String>;
+    /// What else is worth knowing.
+    fn notes(&self) -> Vec<String>;
 }
 
 /// A listener for probes, and where it listens.
@@ -54,7 +56,7 @@ impl Probes {
                     Ok((stream, _)) => {
                         let probed = probed.clone();
                         let service = service_fn(move |request: Request<Incoming>| {
-                            let answer = answer(request.method(), request.uri().path(), &*probed);
+                            let answer = answer(request.method(), request.uri(), &*probed);
                             async move { Ok::<_, Infallible>(answer) }
                         });
                         let mut http = hyper::server::conn::http1::Builder::new();
@@ -75,16 +77,26 @@ impl Probes {
     }
 }
 
-fn answer(method: &Method, path: &str, probed: &impl Probed) -> Response<Full<Bytes>> {
-    let mut response = match path {
+fn answer(method: &Method, uri: &Uri, probed: &impl Probed) -> Response<Full<Bytes>> {
+    let mut response = match uri.path() {
         "/healthz" | "/livez" => plain(StatusCode::OK, "ok\n".to_owned()),
-        "/readyz" => match probed.why_not_ready().as_slice() {
-            [] => plain(StatusCode::OK, "ok\n".to_owned()),
-            missing => plain(
-                StatusCode::SERVICE_UNAVAILABLE,
-                format!("not ready:\n{}\n", missing.join("\n")),
-            ),
-        },
+        "/readyz" => {
+            let mut query = uri.query().unwrap_or_default().split('&');
+            let notes = match query.any(|part| part.split('=').next() == Some("verbose")) {
+                true => probed.notes(),
+                false => Vec::new(),
+            };
+            let lines = |head: &str, lines: &[String]| {
+                let all = std::iter::once(head).chain(lines.iter().map(String::as_str));
+                all.chain(notes.iter().map(String::as_str))
+                    .map(|line| format!("{line}\n"))
+                    .collect()
+            };
+            match probed.why_not_ready().as_slice() {
+                [] => plain(StatusCode::OK, lines("ok", &[])),
+                missing => plain(StatusCode::SERVICE_UNAVAILABLE, lines("not ready:", missing)),
+            }
+        }
         "/metrics" => {
             let text = probed.metrics();
             // Only OpenMetrics has an end mark.
@@ -124,6 +136,8 @@ fn respond(status: StatusCode, kind: &'static str, text: String) -> Response<Ful
 
 #[cfg(test)]
 mod tests {
+    use http_body_util::BodyExt;
+
     use super::*;
 
     struct Fake(Vec<String>);
@@ -136,11 +150,32 @@ mod tests {
         fn why_not_ready(&self) -> Vec<String> {
             self.0.clone()
         }
+
+        fn notes(&self) -> Vec<String> {
+            vec!["the output slices is off".to_owned()]
+        }
     }
 
     fn status(method: Method, path: &str, missing: &[&str]) -> u16 {
         let fake = Fake(missing.iter().map(|word| (*word).to_owned()).collect());
-        answer(&method, path, &fake).status().as_u16()
+        answer(&method, &path.parse().unwrap(), &fake).status().as_u16()
+    }
+
+    #[tokio::test]
+    async fn what_is_off_is_told_to_those_who_ask_for_more_and_is_no_reason_not_to_be_ready() {
+        for (path, missing, expected) in [
+            ("/readyz", vec![], "ok\n"),
+            ("/readyz?verbose", vec![], "ok\nthe output slices is off\n"),
+            (
+                "/readyz?verbose=true",
+                vec!["placements".to_owned()],
+                "not ready:\nplacements\nthe output slices is off\n",
+            ),
+        ] {
+            let response = answer(&Method::GET, &path.parse().unwrap(), &Fake(missing));
+            let body = response.into_body().collect().await.unwrap().to_bytes();
+            assert_eq!(body, expected, "{path}");
+        }
     }
 
     #[test]
@@ -152,7 +187,7 @@ mod tests {
 
     #[test]
     fn metrics_say_which_format_they_are_in() {
-        let response = answer(&Method::GET, "/metrics", &Fake(Vec::new()));
+        let response = answer(&Method::GET, &Uri::from_static("/metrics"), &Fake(Vec::new()));
         assert_eq!(response.headers()[CONTENT_TYPE], OPEN_METRICS);
     }
 

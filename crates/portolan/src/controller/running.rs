@@ -27,6 +27,10 @@ impl Probed for Answers {
     fn why_not_ready(&self) -> Vec<String> {
         self.health.why_not_ready()
     }
+
+    fn notes(&self) -> Vec<String> {
+        self.health.notes()
+    }
 }
 
 impl Running {

@@ -133,6 +133,17 @@ pub(crate) struct SettingsArgs {
     )]
     longest_backoff: Duration,
 
+    /// How long objects may be missing after their CustomResourceDefinition was created before they count as deleted
+    #[arg(
+        long,
+        env = "PORTOLAN_RESTORE_GRACE",
+        hide_env_values = true,
+        value_name = "DURATION",
+        default_value = "5m",
+        value_parser = crate::clock::parse_duration
+    )]
+    restore_grace: Duration,
+
     /// Schedule only Placements with the annotation portolan.dev/scheduler: portolan
     #[arg(
         long,
@@ -212,6 +223,7 @@ impl SettingsArgs {
             score_writes_per_second: self.score_writes_per_second,
             parallel_writes: self.parallel_writes.into(),
             longest_backoff: self.longest_backoff,
+            restore_grace: self.restore_grace,
             only_handed_over: self.only_handed_over,
         }
     }
@@ -294,6 +306,7 @@ mod tests {
             "--profile-namespace=fleet",
             "--registration",
             "--longest-backoff=5s",
+            "--restore-grace=1m",
             "--only-handed-over=false",
             "--parallel-writes=4",
         ])
@@ -309,6 +322,7 @@ mod tests {
             (settings.longest_backoff, settings.parallel_writes),
             (Duration::from_secs(5), 4)
         );
+        assert_eq!(settings.restore_grace, Duration::from_secs(60));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use kube::Client;
+use portolan_controllers::{Output, Settings};
 use portolan_hub::{Hub, StartError};
 
 use crate::controller::{InstallCrds, Probes, Running, SettingsArgs, install};
@@ -213,6 +214,7 @@ impl Args {
         progress("starting the controllers");
         // Nobody else is there to do what OCM's registration controllers would do.
         let settings = self.settings.settings(true);
+        let off = off(&settings);
         let running = Running::start(server.client.clone(), settings, probes);
         let kept = match data {
             Some(folder) => format!("kept in {}", folder.display()),
@@ -223,6 +225,7 @@ impl Args {
             kubeconfig: &kubeconfig,
             metrics,
             kept,
+            off,
             fleet: fleet.as_ref(),
         };
         output::print(&text.to_string())?;
@@ -245,6 +248,17 @@ impl Args {
             },
         }
     }
+}
+
+/// The flags of outputs that are switched off. Definitions of all of them are installed.
+fn off(settings: &Settings) -> Vec<&'static str> {
+    let outputs = [
+        (settings.ocm_decisions, "--ocm-decisions"),
+        (settings.slices, "--slices"),
+        (settings.cluster_profiles, "--cluster-profiles"),
+    ];
+    let off = outputs.into_iter().filter(|(output, _)| *output == Output::Off);
+    off.map(|(_, flag)| flag).collect()
 }
 
 fn local(port: u16) -> SocketAddr {
@@ -277,6 +291,8 @@ struct Greeting<'a> {
     kubeconfig: &'a Path,
     metrics: SocketAddr,
     kept: String,
+    /// Outputs that are not written.
+    off: Vec<&'static str>,
     fleet: Option<&'a Fleet>,
 }
 
@@ -288,6 +304,9 @@ impl std::fmt::Display for Greeting<'_> {
         writeln!(f, "  kubeconfig   {config}")?;
         writeln!(f, "  metrics      http://{}/metrics", self.metrics)?;
         writeln!(f, "  data         {}", self.kept)?;
+        if !self.off.is_empty() {
+            writeln!(f, "  off          {}", self.off.join(", "))?;
+        }
         if let Some(fleet) = self.fleet {
             writeln!(f, "  demo         {fleet}")?;
         }

@@ -1,22 +1,26 @@
 //! Two watches, one for each decision kind, feeding the board until there is a reason to stop.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::api::ListParams;
 use kube::{Api, Client};
 use portolan_api::{cluster, multicluster};
 use portolan_controllers::watch::{Delta, Feed, Key, Source};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::board::{Board, Object, Turn};
 use crate::decided::Said;
 use crate::live::{self, Server};
+use crate::{clock, output};
 
 /// The objects of one decision change one after the other; this long they are waited for.
 const SETTLE: Duration = Duration::from_millis(100);
+/// How often a hub that is lost is asked whether it is back.
+const RETRY: Duration = Duration::from_secs(1);
 const FAR: Duration = Duration::from_secs(1 << 30);
 
 /// When to stop by oneself.
@@ -73,9 +77,13 @@ pub(crate) async fn follow(
     let (sender, mut messages) = mpsc::channel(1024);
     // Ends with this function.
     let mut watches = JoinSet::new();
+    let failed = Arc::new(Notify::new());
     let decisions = vec![Feed::new(sender.clone(), Message::Decision)];
-    watches.spawn(source(client, namespace, decisions).run());
-    watches.spawn(source(client, namespace, vec![Feed::new(sender, Message::Slice)]).run());
+    watches.spawn(source(client, namespace, decisions, &failed).run());
+    let slices = vec![Feed::new(sender, Message::Slice)];
+    watches.spawn(source(client, namespace, slices, &failed).run());
+    // So does this.
+    watches.spawn(connection(client.clone(), failed));
     let mut board = Board::default();
     let mut known = [false; 2];
     let mut at_start = true;
@@ -115,7 +123,26 @@ where
     }
 }
 
-fn source<K>(client: &Client, namespace: Option<&str>, feeds: Vec<Feed<K>>) -> Source<K>
+/// Says once when the hub is lost and once when it is back. A watch that failed may have failed by itself.
+async fn connection(client: Client, failed: Arc<Notify>) {
+    loop {
+        failed.notified().await;
+        if client.apiserver_version().await.is_ok() {
+            continue;
+        }
+        remark("the connection to the hub is lost; waiting for it to come back");
+        while client.apiserver_version().await.is_err() {
+            sleep(RETRY).await;
+        }
+        remark("the hub is back");
+    }
+}
+
+fn remark(text: &str) {
+    output::remark(&format!("{}  {text}\n", clock::of_day(clock::now())));
+}
+
+fn source<K>(client: &Client, namespace: Option<&str>, feeds: Vec<Feed<K>>, failed: &Arc<Notify>) -> Source<K>
 where
     K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
         + Clone
@@ -125,10 +152,12 @@ where
         + Sync
         + 'static,
 {
-    match namespace {
+    let failed = failed.clone();
+    let source = match namespace {
         Some(namespace) => Source::namespaced(client.clone(), namespace, feeds),
         None => Source::new(client.clone(), feeds),
-    }
+    };
+    source.reporting(move || failed.notify_one())
 }
 
 fn take(board: &mut Board, known: &mut [bool; 2], message: Message) {
@@ -153,6 +182,6 @@ fn take_delta<K: kube::Resource>(
         Delta::Deleted(key) => board.remove(&named(key)),
         Delta::Synced | Delta::Unserved => *known = true,
         // Nothing that was shown is taken back while a list is under way.
-        Delta::Listing => {}
+        Delta::Listing | Delta::Held(_) | Delta::Founded(_) => {}
     }
 }

@@ -62,6 +62,25 @@ fn a_bare_server_gets_the_definitions_and_then_decisions_and_it_stops_when_told_
 }
 
 #[test]
+fn an_output_that_is_off_is_in_the_log_and_told_to_who_asks_for_more() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    let (mut process, address) = start(&scratch, &live, &["--slices=off"]);
+    process.log_with(&["the output is off", "--slices=off"]);
+    wait_until_ready(&address);
+    assert_eq!(get(&address, "/readyz"), (200, "ok\n".to_owned()));
+    let verbose = "ok\nthe output slices is off: --slices=off\n".to_owned();
+    assert_eq!(get(&address, "/readyz?verbose"), (200, verbose));
+    assert!(
+        get(&address, "/metrics")
+            .1
+            .contains("portolan_output_enabled{output=\"slices\"} 0")
+    );
+    assert_eq!(process.stop().0, Some(0));
+    live.stop();
+}
+
+#[test]
 fn definitions_that_someone_else_installed_are_left_alone_unless_forced() {
     let scratch = Scratch::new();
     let live = Live::new(scratch.path());

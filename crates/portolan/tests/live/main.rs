@@ -2,6 +2,7 @@
 
 mod controller;
 mod hub;
+mod lost;
 mod process;
 mod reading;
 mod rollout;

@@ -182,3 +182,11 @@ fn an_address_that_was_asked_for_and_is_in_use_is_an_error() {
         );
     }
 }
+
+#[test]
+fn an_output_that_is_off_is_in_the_greeting() {
+    let scratch = Scratch::new();
+    let mut up = Up::start(&scratch, &["--in-memory", "--slices=off"]);
+    up.process.line_with(&["off ", "--slices"]);
+    up.stop();
+}

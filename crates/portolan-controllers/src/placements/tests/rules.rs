@@ -13,13 +13,13 @@ use crate::placements::input::Input;
 use crate::sabotage::{Rule, with_broken};
 use crate::watch::{Delta, Key};
 
-fn cluster(desk: &mut Desk, name: &str) {
+pub(super) fn cluster(desk: &mut Desk, name: &str) {
     let cluster: ManagedCluster =
         object(json!({"metadata": {"name": name}, "spec": {"hubAcceptsClient": true}}));
     desk.handle(Input::Cluster(Delta::Applied(Arc::new(cluster))));
 }
 
-fn remove(desk: &mut Desk, name: &str) {
+pub(super) fn remove(desk: &mut Desk, name: &str) {
     let key = Key {
         namespace: String::new(),
         name: name.to_owned(),
@@ -29,7 +29,7 @@ fn remove(desk: &mut Desk, name: &str) {
 }
 
 /// A server and a desk at rest, with clusters `c001` and so on.
-fn at_rest(clusters: usize) -> (Server, Desk) {
+pub(super) fn at_rest(clusters: usize) -> (Server, Desk) {
     let mut server = Server::with(json!({"decisionStrategy": {"updateStrategy": {"type": "RollingUpdate"}}}));
     let mut desk = desk();
     server.introduce(&mut desk);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use portolan_api::cluster::{self, Placement};
 use portolan_api::multicluster;
 use portolan_check::stream::{Event, Recording};
@@ -13,9 +13,10 @@ use portolan_engine::plan::{Observed, Plan, Write};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::fields::Lacks;
 use crate::placements::desk::Desk;
 use crate::placements::input::Input;
-use crate::placements::job::{Acknowledged, Job, Report, Step, phases};
+use crate::placements::job::{Acknowledged, Job, Report, Step, Teardown, phases};
 use crate::settings::{Clock, Settings};
 use crate::watch::{Delta, Key};
 
@@ -29,12 +30,20 @@ pub(super) fn now() -> Timestamp {
     Timestamp::from_second(1_000_000).unwrap()
 }
 
+/// `all` is bound to the namespace.
+pub(super) fn binding() -> Input {
+    let binding = object(json!({
+        "metadata": {"name": "all", "namespace": NAMESPACE}, "spec": {"clusterSet": "all"},
+    }));
+    Input::Binding(Delta::Applied(Arc::new(binding)))
+}
+
 /// A desk that has seen nothing yet.
 pub(super) fn desk() -> Desk {
     Desk::new(Settings::new(Clock::new(now)))
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Server {
     observed: Observed,
     placement: Option<Placement>,
@@ -61,15 +70,19 @@ impl Server {
 
     /// Everything but clusters, which are the test's: `all` is bound and every kind that is not a cluster is complete.
     pub(super) fn introduce(&self, desk: &mut Desk) {
+        desk.handle(binding());
+        desk.handle(Input::Binding(Delta::Synced));
+        desk.handle(Input::Score(Delta::Synced));
+        self.introduce_some(desk);
+    }
+
+    /// The same, but that nothing is said about bindings and scores.
+    pub(super) fn introduce_some(&self, desk: &mut Desk) {
         let set = object(json!({
             "metadata": {"name": "all"},
             "spec": {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}},
         }));
-        let binding = object(json!({
-            "metadata": {"name": "all", "namespace": NAMESPACE}, "spec": {"clusterSet": "all"},
-        }));
         desk.handle(Input::Set(Delta::Applied(Arc::new(set))));
-        desk.handle(Input::Binding(Delta::Applied(Arc::new(binding))));
         for placement in self.placement.iter().cloned() {
             desk.handle(Input::Placement(Delta::Applied(Arc::new(placement))));
         }
@@ -79,24 +92,79 @@ impl Server {
         for slice in self.observed.slices.iter().cloned() {
             desk.handle(Input::Slice(Delta::Applied(Arc::new(slice))));
         }
+        desk.handle(Input::Lacks(Lacks::default()));
         desk.handle(Input::Set(Delta::Synced));
-        desk.handle(Input::Binding(Delta::Synced));
         desk.handle(Input::Placement(Delta::Synced));
-        desk.handle(Input::Score(Delta::Synced));
         desk.handle(Input::Decision(Delta::Synced));
         desk.handle(Input::Slice(Delta::Synced));
     }
 
+    /// When the decision objects were created.
+    pub(super) fn created_at(&mut self, at: Timestamp) {
+        let Observed {
+            decisions, slices, ..
+        } = &mut self.observed;
+        let decisions = decisions.iter_mut().map(|object| &mut object.metadata);
+        let slices = slices.iter_mut().map(|slice| &mut slice.metadata);
+        decisions
+            .chain(slices)
+            .for_each(|metadata| metadata.creation_timestamp = Some(Time(at)));
+    }
+
+    pub(super) fn restore_placement(&mut self, placement: Placement) {
+        self.placement = Some(placement);
+    }
+
     /// Lets the desk do all that it wants to do, and marks the end.
     pub(super) fn run(&mut self, desk: &mut Desk) {
+        self.run_at(desk, now());
+    }
+
+    /// The same at another time.
+    pub(super) fn run_at(&mut self, desk: &mut Desk, now: Timestamp) {
         for _ in 0..20 {
-            let Some(step) = desk.next(now()) else { break };
-            if let Step::Publish(job) = step {
-                let report = self.publish(*job);
-                desk.done(report, now());
-            }
+            let Some(step) = desk.next(now) else { break };
+            let report = match step {
+                Step::Publish(job) => self.publish(*job),
+                Step::Teardown(teardown) => self.tear_down(*teardown),
+                Step::Settled(_) => continue,
+            };
+            desk.done(report, now);
         }
         self.recording.events.push(Event::Settled);
+    }
+
+    /// The clusters in the OCM decisions.
+    pub(super) fn decided(&self) -> Vec<String> {
+        let status = self.observed.decisions.iter().flat_map(|object| &object.status);
+        let entries = status.flat_map(|status| &status.decisions);
+        entries.map(|entry| entry.cluster_name.clone()).collect()
+    }
+
+    /// The reason of a condition of the placement that is true.
+    pub(super) fn reason(&self, type_: &str) -> Option<String> {
+        let status = self.placement.as_ref()?.status.as_ref()?;
+        let mut conditions = status.conditions.iter();
+        let condition = conditions.find(|condition| condition.type_ == type_)?;
+        (condition.status == "True").then(|| condition.reason.clone())
+    }
+
+    /// Loses the placement, as a server does that is restored without it.
+    pub(super) fn lose_placement(&mut self) -> Option<Placement> {
+        self.placement.take()
+    }
+
+    fn tear_down(&mut self, teardown: Teardown) -> Report {
+        let mut acknowledged = Vec::new();
+        match &self.placement {
+            Some(_) => acknowledged.push(Acknowledged::PlacementExists),
+            None => self.carry_out(&teardown.plan, &mut acknowledged),
+        }
+        Report {
+            key: teardown.key,
+            acknowledged,
+            result: Ok(()),
+        }
     }
 
     fn publish(&mut self, job: Job) -> Report {

@@ -9,6 +9,7 @@ use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSet
 use portolan_api::multicluster::ClusterProfile;
 use serde_json::{Value, json};
 
+use crate::health::Outputs;
 use crate::profiles::board::Profiles;
 use crate::profiles::content::Content;
 use crate::profiles::message::{Input, Key, Outcome, Write};
@@ -16,6 +17,8 @@ use crate::profiles::state::State;
 use crate::upkeep::fake::{Event, Part, Server, object};
 use crate::upkeep::{Failure, Keeper, Version};
 use crate::watch::Delta;
+
+pub(super) const RESTORE_GRACE: Duration = Duration::from_secs(300);
 
 pub(super) struct Hub {
     pub(super) server: Server,
@@ -44,7 +47,13 @@ impl Hub {
     /// A state that has seen all of an empty server.
     pub(super) fn empty(shared: Option<&'static str>) -> Hub {
         let board = Profiles::new();
-        let mut state = State::new(shared, Duration::from_secs(30), board.clone());
+        let mut state = State::new(
+            shared,
+            Duration::from_secs(30),
+            RESTORE_GRACE,
+            board.clone(),
+            Outputs::default(),
+        );
         synced(&mut state);
         Hub {
             server: Server::default(),
@@ -57,7 +66,22 @@ impl Hub {
 
     /// A state that starts with what the server has.
     pub(super) fn restarted(&self) -> State {
-        let mut state = State::new(self.shared, Duration::from_secs(30), Profiles::new());
+        self.continued(self.fresh())
+    }
+
+    /// A state that has heard nothing.
+    pub(super) fn fresh(&self) -> State {
+        State::new(
+            self.shared,
+            Duration::from_secs(30),
+            RESTORE_GRACE,
+            Profiles::new(),
+            Outputs::default(),
+        )
+    }
+
+    /// A state that hears what the server has.
+    pub(super) fn continued(&self, mut state: State) -> State {
         for profile in self.server.list::<ClusterProfile>() {
             state.handle(Input::Profile(Delta::Applied(profile.into())));
         }

@@ -10,6 +10,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::fixture::{binding, cluster, placement, set};
+use crate::health::Outputs;
 use crate::profiles::{Profiles, Publisher};
 use crate::settings::Settings;
 use crate::upkeep::fake::live::{clock, eventually, hub, install, pace, rest};
@@ -19,7 +20,8 @@ use crate::watch::Source;
 /// A publisher with its watches; it ends when this is dropped.
 fn start(client: &Client) -> (JoinSet<()>, Profiles) {
     let settings = Settings::new(clock());
-    let (publisher, feeds, profiles) = Publisher::new(client.clone(), &settings, pace(&settings));
+    let (publisher, feeds, profiles) =
+        Publisher::new(client.clone(), &settings, pace(&settings), Outputs::default());
     let mut tasks = JoinSet::new();
     tasks.spawn(Source::new(client.clone(), vec![feeds.clusters]).run());
     tasks.spawn(Source::new(client.clone(), vec![feeds.sets]).run());

@@ -178,3 +178,42 @@ fn a_set_that_cannot_be_evaluated_costs_no_profile() {
     hub.settle(second(2_010));
     assert!(hub.profiles().is_empty());
 }
+
+/// What becomes of the profiles of `a` and `b` when a process starts after the definition of clusters was made anew, and
+/// only `a` was restored so far.
+fn restored() -> (Hub, Vec<String>) {
+    let mut hub = Hub::new();
+    hub.server.put(&cluster("a", "prod"));
+    hub.server.put(&cluster("b", "prod"));
+    hub.settle(second(0));
+    hub.server.delete::<ManagedCluster>("", "b");
+    hub.server.events.clear();
+    let mut state = hub.fresh();
+    state.handle(Input::Cluster(Delta::Unserved));
+    hub.state = hub.continued(state);
+    for at in [10, 20, 100] {
+        hub.settle(second(at));
+    }
+    let profiles = hub.profiles();
+    (hub, profiles)
+}
+
+#[test]
+fn profiles_of_clusters_that_may_be_on_their_way_stay_until_these_had_their_time() {
+    let (mut hub, profiles) = restored();
+    assert_eq!(profiles, ["team/a", "team/b"]);
+    hub.settle(second(311));
+    hub.settle(second(320));
+    assert_eq!(hub.profiles(), ["team/a"]);
+}
+
+#[test]
+fn a_cluster_that_came_back_and_is_then_deleted_takes_its_profile_with_it() {
+    let (mut hub, _) = restored();
+    hub.server.put(&cluster("b", "prod"));
+    hub.settle(second(101));
+    hub.server.delete::<ManagedCluster>("", "b");
+    hub.settle(second(102));
+    hub.settle(second(110));
+    assert_eq!(hub.profiles(), ["team/a"]);
+}

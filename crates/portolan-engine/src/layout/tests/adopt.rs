@@ -103,15 +103,23 @@ fn a_slice_of_another_scheduler_under_our_key_or_name_stops_all_writes() {
 }
 
 #[test]
-fn a_slice_of_an_earlier_placement_of_that_name_is_foreign_when_uids_are_known() {
+fn slices_of_an_earlier_placement_of_that_name_are_taken_over_and_those_of_another_name_are_not() {
     let mut world = World::new();
     world.placement.metadata.uid = Some("old".to_owned());
     world.settle(&all(1..=2));
-    world.placement.metadata.uid = None;
-    assert!(world.layout(&all(1..=2)).slices.is_ok(), "one side lacks a uid");
     world.placement.metadata.uid = Some("new".to_owned());
+    let owner = |world: &World| world.slice(0).metadata.owner_references.as_ref().unwrap()[0].clone();
+    let _ = world.run(&all(1..=3));
+    assert_eq!(owner(&world).uid, "new");
+    assert_eq!(world.observed.slices.len(), 1);
+    world.observed.slices[0]
+        .metadata
+        .owner_references
+        .as_mut()
+        .unwrap()[0]
+        .name = "another".to_owned();
     assert!(matches!(
-        world.layout(&all(1..=2)).slices,
+        world.layout(&all(1..=3)).slices,
         Err(SlicesRefused::DecisionKeyConflict { .. })
     ));
 }

@@ -1,0 +1,12 @@
+//! Which fields the served CustomResourceDefinitions lack. A server drops a field that its definition does not have and
+//! says nothing, so somebody else has to.
+//!
+//! [`Lacks`] is pure: what a definition lacks of what we read and write. [`watch`] looks at the definitions at the start
+//! and again when they change, says what is missing where people look for it, and tells the desk, which does not write
+//! what would be dropped: it would write it again at every turn.
+
+mod lacks;
+mod watch;
+
+pub(crate) use lacks::{Field, Lacks};
+pub(crate) use watch::watch;

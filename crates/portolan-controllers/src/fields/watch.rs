@@ -1,0 +1,116 @@
+//! Looks at the definitions, again and again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{Api, Client};
+use tokio::sync::mpsc;
+
+use super::{Field, Lacks};
+use crate::health::Outputs;
+use crate::request::describe;
+
+/// How long a change of a definition may go unnoticed.
+const PAUSE: Duration = Duration::from_secs(10);
+/// How soon to ask again when the server did not answer.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Tells what is missing, first of all that nothing is or what, and then whenever that changes. Ends when nobody listens.
+pub(crate) async fn watch<M: Send + 'static>(
+    client: Client,
+    outputs: Outputs,
+    sender: mpsc::Sender<M>,
+    wrap: impl Fn(Lacks) -> M,
+) {
+    let definitions = Api::<CustomResourceDefinition>::all(client);
+    let names: BTreeSet<&'static str> = Field::ALL.iter().map(|field| field.definition).collect();
+    let mut known: BTreeMap<&'static str, (String, Lacks)> = BTreeMap::new();
+    let mut told: Option<Lacks> = None;
+    loop {
+        let mut pause = PAUSE;
+        for name in &names {
+            match look(
+                &definitions,
+                name,
+                known.get(name).map(|(version, _)| version.as_str()),
+            )
+            .await
+            {
+                Ok(Some(news)) => drop(known.insert(name, news)),
+                Ok(None) => {}
+                // Who may not read definitions has to do without the comparison.
+                Err(kube::Error::Api(status)) if status.code == 403 => {
+                    let note = "CustomResourceDefinitions may not be read, so that it is not known whether the server drops \
+                                fields; allow get on customresourcedefinitions";
+                    tracing::warn!("{note}");
+                    outputs.health.note("fields", vec![note.to_owned()]);
+                    let _ = sender.send(wrap(Lacks::default())).await;
+                    return;
+                }
+                Err(error) => {
+                    pause = RETRY;
+                    tracing::debug!(definition = name, error = %describe(&error), "the definition cannot be read");
+                }
+            }
+        }
+        let complete = pause == PAUSE || known.len() == names.len();
+        let mut lacks = Lacks::default();
+        known
+            .values()
+            .for_each(|(_, lacking)| lacks.extend(lacking.clone()));
+        if complete && told.as_ref() != Some(&lacks) {
+            say(&outputs, &known, &lacks);
+            if sender.send(wrap(lacks.clone())).await.is_err() {
+                return;
+            }
+            told = Some(lacks);
+        }
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = sender.closed() => return,
+        }
+    }
+}
+
+/// What a definition lacks, unless it is the one that is known. A definition that is not there lacks nothing: its kind is
+/// off as a whole.
+async fn look(
+    definitions: &Api<CustomResourceDefinition>,
+    name: &str,
+    known: Option<&str>,
+) -> kube::Result<Option<(String, Lacks)>> {
+    let metadata = definitions.get_metadata_opt(name).await?;
+    let version = metadata.map(|found| {
+        let text = |value: Option<String>| value.unwrap_or_default();
+        let generation = found.metadata.generation.unwrap_or_default();
+        format!("{} {generation}", text(found.metadata.uid))
+    });
+    let version = version.unwrap_or_default();
+    if known == Some(version.as_str()) {
+        return Ok(None);
+    }
+    let lacks = match definitions.get_opt(name).await? {
+        Some(definition) => Lacks::of(&definition),
+        None => Lacks::default(),
+    };
+    Ok(Some((version, lacks)))
+}
+
+fn say(outputs: &Outputs, known: &BTreeMap<&'static str, (String, Lacks)>, lacks: &Lacks) {
+    for field in Field::ALL {
+        let is_known = known
+            .get(field.definition)
+            .is_some_and(|(version, _)| !version.is_empty());
+        if is_known {
+            outputs
+                .metrics
+                .field(field.definition, field.path, !lacks.has(field));
+        }
+    }
+    let notes: Vec<String> = lacks.iter().map(Field::complaint).collect();
+    for note in &notes {
+        tracing::warn!("{note}");
+    }
+    outputs.health.note("fields", notes);
+}

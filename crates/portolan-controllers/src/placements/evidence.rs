@@ -1,0 +1,46 @@
+//! Whether a placement that is not found was deleted.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::ListParams;
+use kube::{Api, Resource};
+use portolan_api::cluster::Placement;
+
+use super::backoff::Severity;
+use super::job::Failure;
+use super::publish::{Publisher, failure};
+use crate::request;
+
+impl Publisher {
+    /// Whether it means anything that a placement is not found: while the definition of Placements is gone or going, none
+    /// is. Who may not read it goes by whether Placements are listed.
+    pub(super) async fn is_evidence(&self) -> Result<(), Failure> {
+        let definitions = Api::<CustomResourceDefinition>::all(self.client.clone());
+        let name = format!("{}.{}", Placement::plural(&()), Placement::group(&()));
+        let found = self
+            .call("get", "customresourcedefinitions", || {
+                definitions.get_metadata_opt(&name)
+            })
+            .await;
+        let stands = match found {
+            Ok(found) => Ok(found.is_some_and(|found| found.metadata.deletion_timestamp.is_none())),
+            Err(problem) if problem.failure == request::Failure::Forbidden => {
+                let placements = Api::<Placement>::all(self.client.clone());
+                let one = ListParams::default().limit(1);
+                let listed = self
+                    .call("get", "placements", || placements.list_metadata(&one))
+                    .await;
+                match listed {
+                    Ok(_) => Ok(true),
+                    Err(problem) if problem.failure == request::Failure::Missing => Ok(false),
+                    Err(problem) => Err(failure("list Placements".to_owned(), problem)),
+                }
+            }
+            Err(problem) => Err(failure(format!("get CustomResourceDefinition {name}"), problem)),
+        };
+        stands?.then_some(()).ok_or_else(|| Failure {
+            severity: Severity::Error,
+            operation: "tear down what a Placement left".to_owned(),
+            message: format!("{name} is gone or being deleted, so that no Placement can be found"),
+        })
+    }
+}

@@ -1,0 +1,230 @@
+//! A process that starts while a hub is being restored: what is not there yet is not gone.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use portolan_api::cluster::{AddOnPlacementScore, Placement};
+use portolan_check::{Cluster, DecisionId, Report, stream};
+use serde_json::json;
+
+use super::rules::{at_rest, cluster, remove};
+use super::server::{NAMESPACE, Server, binding, desk, now, object};
+use crate::placements::desk::Desk;
+use crate::placements::input::Input;
+use crate::sabotage::{Rule, with_broken};
+use crate::watch::{Delta, Key};
+
+fn after(seconds: i64) -> Timestamp {
+    now() + SignedDuration::from_secs(seconds)
+}
+
+/// A process that finds no definition of clusters, and then one without a cluster.
+fn restarted(server: &Server) -> Desk {
+    let mut desk = desk();
+    server.introduce(&mut desk);
+    desk.handle(Input::Cluster(Delta::Unserved));
+    desk.handle(Input::Cluster(Delta::Listing));
+    desk.handle(Input::Cluster(Delta::Founded(Some(now()))));
+    desk.handle(Input::Cluster(Delta::Synced));
+    desk
+}
+
+/// The definition is made anew and the clusters come back one by one; the last of them never does.
+fn restore() -> (Server, Report) {
+    let (mut server, _) = at_rest(3);
+    server.recording = stream::Recording::starting_at(server.recording.last());
+    let mut desk = restarted(&server);
+    server.run(&mut desk);
+    cluster(&mut desk, "c002");
+    server.run_at(&mut desk, after(20));
+    cluster(&mut desk, "c001");
+    server.run_at(&mut desk, after(40));
+    let everyone = ["c001", "c002", "c003"].map(String::from);
+    let mut report = stream::stays_present(
+        &server.recording,
+        &DecisionId::ocm(NAMESPACE, "p"),
+        &everyone.iter().map(Cluster::managed).collect(),
+    );
+    report.extend(stream::stays_present(
+        &server.recording,
+        &DecisionId::kep(NAMESPACE, "p"),
+        &everyone
+            .iter()
+            .map(|name| Cluster::profile(NAMESPACE, name))
+            .collect(),
+    ));
+    assert!(report.is_clean() == (server.reason("DecisionKept").as_deref() == Some("Restoring")));
+    server.run_at(&mut desk, after(299));
+    server.run_at(&mut desk, after(300));
+    (server, report)
+}
+
+#[test]
+fn clusters_that_may_be_on_their_way_stay_decided_until_they_had_their_time_and_dropping_them_is_noticed() {
+    let (server, report) = restore();
+    assert!(report.is_clean(), "{report}");
+    assert_eq!(server.decided(), ["c001", "c002"]);
+    assert_eq!(server.reason("DecisionKept"), None);
+    let (_, report) = with_broken(Rule::MissingIsNotGone, restore);
+    assert!(!report.is_clean());
+}
+
+#[test]
+fn when_every_cluster_of_a_decision_is_back_it_is_not_in_doubt_any_more() {
+    let (mut server, _) = at_rest(2);
+    let mut desk = restarted(&server);
+    cluster(&mut desk, "c001");
+    cluster(&mut desk, "c003");
+    server.run_at(&mut desk, after(20));
+    assert_eq!(server.decided(), ["c001", "c002"], "all of it is kept");
+    cluster(&mut desk, "c002");
+    server.run_at(&mut desk, after(21));
+    assert_eq!(server.decided(), ["c001", "c002", "c003"]);
+    assert_eq!(server.reason("DecisionKept"), None);
+    // What happens to them from now on was heard.
+    remove(&mut desk, "c001");
+    server.run_at(&mut desk, after(22));
+    assert_eq!(server.decided(), ["c002", "c003"]);
+}
+
+#[test]
+fn a_cluster_that_is_heard_to_be_deleted_leaves_though_others_may_be_on_their_way() {
+    let (mut server, _) = at_rest(2);
+    let mut desk = restarted(&server);
+    server.run(&mut desk);
+    cluster(&mut desk, "c002");
+    server.run(&mut desk);
+    remove(&mut desk, "c001");
+    desk.handle(Input::Set(Delta::Synced));
+    cluster(&mut desk, "c003");
+    server.run(&mut desk);
+    assert_eq!(server.decided(), ["c002", "c003"]);
+}
+
+#[test]
+fn a_definition_as_old_as_the_decision_is_taken_at_its_word() {
+    let (mut server, _) = at_rest(2);
+    server.created_at(after(-10));
+    for (founded, decided) in [(-1000, vec!["c001"]), (-5, vec!["c001", "c002"])] {
+        let mut server = server.clone();
+        let mut desk = desk();
+        server.introduce(&mut desk);
+        cluster(&mut desk, "c001");
+        desk.handle(Input::Cluster(Delta::Founded(Some(after(founded)))));
+        desk.handle(Input::Cluster(Delta::Synced));
+        server.run(&mut desk);
+        assert_eq!(server.decided(), decided, "{founded}");
+    }
+}
+
+/// Sets and bindings, when they come back late, are part of what makes a cluster eligible.
+#[test]
+fn a_decision_outlives_bindings_that_are_not_there_yet() {
+    let (mut server, _) = at_rest(2);
+    let mut desk = desk();
+    desk.handle(Input::Binding(Delta::Unserved));
+    desk.handle(Input::Binding(Delta::Synced));
+    desk.handle(Input::Score(Delta::Synced));
+    server.introduce_some(&mut desk);
+    cluster(&mut desk, "c001");
+    cluster(&mut desk, "c002");
+    desk.handle(Input::Cluster(Delta::Synced));
+    server.run(&mut desk);
+    assert_eq!(
+        server.reason("DecisionKept"),
+        None,
+        "a moment is nothing to speak of"
+    );
+    server.run_at(&mut desk, after(20));
+    assert_eq!(server.decided(), ["c001", "c002"]);
+    assert_eq!(server.reason("DecisionKept").as_deref(), Some("Restoring"));
+    desk.handle(binding());
+    server.run_at(&mut desk, after(21));
+    assert_eq!(server.reason("DecisionKept"), None);
+    // Taken away now, it is taken away.
+    let key = Key {
+        namespace: NAMESPACE.to_owned(),
+        name: "all".to_owned(),
+        uid: String::new(),
+    };
+    desk.handle(Input::Binding(Delta::Deleted(key)));
+    server.run_at(&mut desk, after(22));
+    assert!(server.decided().is_empty());
+}
+
+fn score(cluster: &str, value: i32) -> Input {
+    let score: AddOnPlacementScore = object(json!({
+        "metadata": {"name": "cost", "namespace": cluster},
+        "status": {"scores": [{"name": "cheap", "value": value}]},
+    }));
+    Input::Score(Delta::Applied(Arc::new(score)))
+}
+
+#[test]
+fn a_decision_by_scores_outlives_scores_that_are_not_there_yet() {
+    let coordinate = json!({"type": "AddOn", "addOn": {"resourceName": "cost", "scoreName": "cheap"}});
+    let policy = json!({"mode": "Exact", "configurations": [{"scoreCoordinate": coordinate}]});
+    let mut server = Server::with(json!({"numberOfClusters": 1, "prioritizerPolicy": policy}));
+    let clusters = |desk: &mut Desk| {
+        ["c001", "c002", "c003"]
+            .iter()
+            .for_each(|name| cluster(desk, name));
+        desk.handle(Input::Cluster(Delta::Synced));
+    };
+    let mut first = desk();
+    server.introduce(&mut first);
+    clusters(&mut first);
+    first.handle(score("c003", 100));
+    server.run(&mut first);
+    assert_eq!(server.decided(), ["c003"]);
+    // The kind is not there, then it is there and empty, then another score is back first.
+    let mut desk = desk();
+    desk.handle(Input::Score(Delta::Unserved));
+    desk.handle(binding());
+    desk.handle(Input::Binding(Delta::Synced));
+    server.introduce_some(&mut desk);
+    clusters(&mut desk);
+    server.run_at(&mut desk, after(1));
+    assert_eq!(server.decided(), ["c003"]);
+    desk.handle(Input::Score(Delta::Synced));
+    desk.handle(score("c002", 50));
+    server.run_at(&mut desk, after(2));
+    assert_eq!(server.decided(), ["c003"]);
+    desk.handle(score("c003", 40));
+    server.run_at(&mut desk, after(3));
+    assert_eq!(server.decided(), ["c002"], "now it is known to be worse");
+}
+
+/// A placement that is restored after the process started, or never.
+fn restore_placement(comes_back: bool) -> Vec<String> {
+    let (mut server, _) = at_rest(2);
+    let placement: Option<Placement> = server.lose_placement();
+    let mut desk = desk();
+    desk.handle(Input::Placement(Delta::Unserved));
+    server.introduce(&mut desk);
+    desk.handle(Input::Placement(Delta::Founded(Some(now()))));
+    cluster(&mut desk, "c001");
+    cluster(&mut desk, "c002");
+    desk.handle(Input::Cluster(Delta::Synced));
+    server.run(&mut desk);
+    let kept = server.decided();
+    if comes_back {
+        let mut placement = placement.unwrap();
+        placement.metadata.uid = Some("another".to_owned());
+        server.restore_placement(placement.clone());
+        desk.handle(Input::Placement(Delta::Applied(Arc::new(placement))));
+    }
+    server.run_at(&mut desk, after(301));
+    let after = server.decided();
+    assert_eq!(after.is_empty(), !comes_back);
+    kept
+}
+
+#[test]
+fn what_belongs_to_a_placement_that_may_be_on_its_way_is_torn_down_only_after_its_time_and_sooner_is_noticed()
+{
+    assert_eq!(restore_placement(true), ["c001", "c002"]);
+    assert_eq!(restore_placement(false), ["c001", "c002"]);
+    let kept = with_broken(Rule::MissingIsNotGone, || restore_placement(false));
+    assert!(kept.is_empty());
+}

@@ -1,0 +1,165 @@
+//! How much it means that an object is missing.
+//!
+//! A complete list that lacks an object says that it is gone, unless the kind itself has only just come (back): then the
+//! objects may still be on their way, one by one, from a backup. A process that saw them before knows
+//! ([`super::guard`]); one that has just started does not, and goes by the definition:
+//!
+//! * A kind that was not served when the process started, and is now, may lack anything.
+//! * A definition that was created after an object that speaks of others (a decision, a profile) is not the one that
+//!   those were of.
+//! * Where the definition may not be read, a kind of which nothing at all is there may lack anything.
+//!
+//! After a while that is set, counted from when the kind was served or created, what is missing is gone.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::Delta;
+
+/// What is known of the age of one kind. Only what comes before the first complete list counts.
+#[derive(Debug, Default)]
+pub(crate) struct Youth {
+    founding: Founding,
+    late: bool,
+    inhabited: bool,
+    complete: bool,
+    /// Since when it is complete, or known not to be served.
+    since: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Founding {
+    /// Nobody looked.
+    #[default]
+    Unasked,
+    /// It may not be read.
+    Untold,
+    At(Timestamp),
+}
+
+/// The time in which something that is missing may still be on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grace {
+    pub(crate) since: Timestamp,
+    pub(crate) until: Timestamp,
+    /// It holds for what objects that are older than this speak of; for everything when there is no such time.
+    older_than: Option<Timestamp>,
+}
+
+impl Grace {
+    /// Whether what an object speaks of may be on its way.
+    pub(crate) fn covers(&self, created: Option<Timestamp>) -> bool {
+        match (self.older_than, created) {
+            (Some(founded), Some(created)) => created < founded,
+            _ => true,
+        }
+    }
+}
+
+impl Youth {
+    /// Takes note of what the watch says.
+    pub(crate) fn hear<K>(&mut self, delta: &Delta<K>) {
+        if self.complete {
+            return;
+        }
+        match delta {
+            Delta::Founded(Some(at)) => self.founding = Founding::At(*at),
+            Delta::Founded(None) => self.founding = Founding::Untold,
+            Delta::Applied(_) => self.inhabited = true,
+            Delta::Unserved => self.late = true,
+            Delta::Synced => {
+                self.complete = true;
+                self.since = None;
+            }
+            Delta::Deleted(_) | Delta::Held(_) | Delta::Listing => {}
+        }
+    }
+
+    /// Whether something that is missing may be on its way, and until when. To be asked as soon as the kind is complete:
+    /// a process knows no earlier time.
+    pub(crate) fn grace(&mut self, now: Timestamp, length: Duration) -> Option<Grace> {
+        if !self.complete && !self.late {
+            return None;
+        }
+        let seen = *self.since.get_or_insert(now);
+        let untold = matches!(self.founding, Founding::Untold) && !self.inhabited;
+        let (since, older_than) = match self.founding {
+            _ if self.late || untold => (seen, None),
+            Founding::At(founded) => (founded, Some(founded)),
+            _ => return None,
+        };
+        let length = SignedDuration::try_from(length).unwrap_or(SignedDuration::MAX);
+        let until = since.checked_add(length).unwrap_or(Timestamp::MAX);
+        (now < until).then_some(Grace {
+            since,
+            until,
+            older_than,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    const LENGTH: Duration = Duration::from_secs(100);
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn after(deltas: &[Delta<()>]) -> Youth {
+        let mut youth = Youth::default();
+        deltas.iter().for_each(|delta| youth.hear(delta));
+        youth
+    }
+
+    #[test]
+    fn a_kind_that_was_not_served_at_first_may_lack_anything_for_a_while() {
+        let mut youth = after(&[
+            Delta::Unserved,
+            Delta::Listing,
+            Delta::Founded(None),
+            Delta::Synced,
+        ]);
+        let grace = youth.grace(at(1000), LENGTH).unwrap();
+        assert_eq!(grace.until, at(1100));
+        assert!(grace.covers(Some(at(1050))) && grace.covers(None));
+        assert!(youth.grace(at(1099), LENGTH).is_some());
+        assert!(youth.grace(at(1100), LENGTH).is_none());
+    }
+
+    #[test]
+    fn a_definition_is_not_the_one_that_older_objects_spoke_of() {
+        let mut youth = after(&[Delta::Listing, Delta::Founded(Some(at(1000))), Delta::Synced]);
+        let grace = youth.grace(at(1050), LENGTH).unwrap();
+        assert_eq!((grace.since, grace.until), (at(1000), at(1100)));
+        assert!(grace.covers(Some(at(999))) && grace.covers(None));
+        assert!(!grace.covers(Some(at(1000))), "it may have been written since");
+        assert!(youth.grace(at(1100), LENGTH).is_none());
+    }
+
+    #[test]
+    fn where_definitions_may_not_be_read_a_kind_without_objects_may_lack_anything() {
+        let mut empty = after(&[Delta::Listing, Delta::Founded(None), Delta::Synced]);
+        assert!(empty.grace(at(1000), LENGTH).unwrap().covers(Some(at(1000))));
+        let mut some = after(&[
+            Delta::Listing,
+            Delta::Applied(Arc::new(())),
+            Delta::Founded(None),
+            Delta::Synced,
+        ]);
+        assert!(some.grace(at(1000), LENGTH).is_none());
+    }
+
+    #[test]
+    fn what_happens_after_the_first_complete_list_is_for_others_to_judge() {
+        let mut youth = after(&[Delta::Listing, Delta::Founded(Some(at(1))), Delta::Synced]);
+        youth.hear(&Delta::<()>::Unserved);
+        youth.hear(&Delta::<()>::Synced);
+        assert!(youth.grace(at(1000), LENGTH).is_none());
+    }
+}
