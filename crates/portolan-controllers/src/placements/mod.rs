@@ -269,11 +269,17 @@ impl Placements {
     }
 
     fn account_conditions(&self) {
-        for (place, type_) in status::types().enumerate() {
-            for status in [true, false] {
-                let have = self.conditions.values().filter(|all| all.has(place, status));
-                self.metrics.condition(type_, status, have.count());
+        let types: Vec<&'static str> = status::types().collect();
+        let mut counts = vec![[0; 2]; types.len()];
+        for conditions in self.conditions.values() {
+            for (place, count) in counts.iter_mut().enumerate() {
+                count[0] += usize::from(conditions.has(place, true));
+                count[1] += usize::from(conditions.has(place, false));
             }
+        }
+        for (type_, [is_true, is_false]) in types.into_iter().zip(counts) {
+            self.metrics.condition(type_, true, is_true);
+            self.metrics.condition(type_, false, is_false);
         }
     }
 

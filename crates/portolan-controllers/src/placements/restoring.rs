@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use portolan_api::shorten;
 use portolan_engine::conditions::{Condition, DECISION_KEPT};
 use portolan_engine::fleet::Inventory;
 use portolan_engine::outcome::Outcome;
@@ -158,6 +159,9 @@ impl Desk {
         let Some(waiting) = waiting else {
             self.restoring.kept.remove(key);
             self.restoring.told.remove(key);
+            if !settled {
+                self.see(key, outcome);
+            }
             return None;
         };
         self.restoring.kept.insert(key.clone());
@@ -174,8 +178,26 @@ impl Desk {
         self.tell(key, condition, now)
     }
 
+    /// Takes note of what is decided now, for when the objects that say so are looked at as above.
+    fn see(&mut self, key: &PlacementKey, outcome: &Outcome) {
+        let mut graces = self.restoring.graces.iter();
+        if graces.any(|(_, grace)| grace.covers_everything()) || self.is_covered(key, |_| true) {
+            let fleet = self.engine.fleet();
+            let names = outcome
+                .selected
+                .iter()
+                .map(|cluster| fleet.name(cluster).to_string());
+            self.restoring.seen.entry(key.clone()).or_default().extend(names);
+        }
+    }
+
     /// The clusters that a decision would lose and that may be on their way.
     fn waiting(&mut self, key: &PlacementKey, outcome: &Outcome) -> Option<Waiting> {
+        // On a hub that is new the definitions are as well, and no decision is older: nothing has to be unpacked.
+        let inputs = |kind: Watched| kind != Watched::Placements;
+        if !self.is_covered(key, inputs) {
+            return None;
+        }
         let named = self.named(key);
         let (fleet, inventory) = (self.engine.fleet(), self.engine.fleet().inventory());
         let id = |name: &str| fleet.find(&key.namespace, name);
@@ -253,12 +275,21 @@ impl Desk {
         if broken(Rule::MissingIsNotGone) {
             return None;
         }
-        let stored = self.stored(key);
-        let decisions = stored.decisions.iter().map(|object| &object.metadata);
-        let mut objects = decisions.chain(stored.slices.iter().map(|slice| &slice.metadata));
-        objects
-            .any(|metadata| grace.covers(created(metadata)))
-            .then_some(grace.until)
+        let placements = |kind: Watched| kind == Watched::Placements;
+        self.is_covered(key, placements).then_some(grace.until)
+    }
+
+    /// Whether what an object of a placement speaks of may be on its way, by one of these kinds.
+    fn is_covered(&self, key: &PlacementKey, kinds: impl Fn(Watched) -> bool) -> bool {
+        let owner = (
+            key.namespace.to_string(),
+            shorten::label_value(&key.name).into_owned(),
+        );
+        let mut created = self.decisions.created(&owner).chain(self.slices.created(&owner));
+        created.any(|created| {
+            let mut graces = self.restoring.graces.iter().filter(|(kind, _)| kinds(*kind));
+            graces.any(|(_, grace)| grace.covers(created))
+        })
     }
 }
 

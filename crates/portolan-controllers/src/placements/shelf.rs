@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use serde::Serialize;
@@ -55,6 +56,7 @@ struct Held {
     uid: Box<str>,
     version: Box<str>,
     owner: Option<Box<str>>,
+    created: Option<Timestamp>,
     packed: Box<[u8]>,
     /// Whether it is what we sent, and not yet what the server says it has.
     assumed: bool,
@@ -127,6 +129,7 @@ impl<K: Published> Shelf<K> {
             uid: key.uid.into(),
             version: version.as_str().into(),
             owner: owner.clone(),
+            created: metadata.creation_timestamp.as_ref().map(|created| created.0),
             packed: pack(object),
             assumed,
             has_scores: object.has_scores(),
@@ -223,6 +226,13 @@ impl<K: Published> Shelf<K> {
     /// How many objects an owner has.
     pub(crate) fn count(&self, owner: &Owner) -> usize {
         self.by_owner.get(owner).map_or(0, BTreeSet::len)
+    }
+
+    /// When the objects of an owner were created.
+    pub(crate) fn created(&self, owner: &Owner) -> impl Iterator<Item = Option<Timestamp>> {
+        let names = self.by_owner.get(owner).into_iter().flatten();
+        let held = names.filter_map(|name| self.objects.get(&(owner.0.clone(), name.clone())));
+        held.map(|held| held.created)
     }
 
     fn leave(&mut self, namespace: &str, owner: Option<&str>, name: &str) {

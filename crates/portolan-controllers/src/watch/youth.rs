@@ -55,6 +55,11 @@ impl Grace {
             _ => true,
         }
     }
+
+    /// Whether it holds whatever an object's age.
+    pub(crate) fn covers_everything(&self) -> bool {
+        self.older_than.is_none()
+    }
 }
 
 impl Youth {

@@ -1,6 +1,7 @@
 //! Outputs that are switched off.
 
 use portolan_api::cluster::Placement;
+use portolan_api::multicluster;
 use portolan_controllers::Output;
 use serde_json::json;
 
@@ -70,6 +71,12 @@ async fn an_output_that_is_off_says_so_whether_it_is_not_wanted_or_not_served() 
     };
     let notes = |world: &World| world.controllers.as_ref().unwrap().health().notes();
     world.remove_crd(KEP).await;
+    // A server may answer for a moment longer.
+    eventually("slices are not served", async || {
+        let slices = world.api::<multicluster::PlacementDecision>();
+        slices.list(&Default::default()).await.is_err()
+    })
+    .await;
     world.start().await;
     eventually("slices alone are off", async || {
         enabled(&world) == [1.0, 0.0, 1.0]

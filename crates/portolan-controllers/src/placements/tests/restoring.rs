@@ -142,14 +142,37 @@ fn a_decision_outlives_bindings_that_are_not_there_yet() {
     server.run_at(&mut desk, after(21));
     assert_eq!(server.reason("DecisionKept"), None);
     // Taken away now, it is taken away.
+    desk.handle(unbinding());
+    server.run_at(&mut desk, after(22));
+    assert!(server.decided().is_empty());
+}
+
+#[test]
+fn what_this_process_decided_itself_while_kinds_were_new_follows_at_once() {
+    let mut server = Server::with(json!({}));
+    let mut desk = desk();
+    desk.handle(Input::Binding(Delta::Unserved));
+    desk.handle(Input::Binding(Delta::Synced));
+    desk.handle(Input::Score(Delta::Synced));
+    server.introduce_some(&mut desk);
+    cluster(&mut desk, "c001");
+    desk.handle(Input::Cluster(Delta::Synced));
+    server.run(&mut desk);
+    desk.handle(binding());
+    server.run(&mut desk);
+    assert_eq!(server.decided(), ["c001"]);
+    desk.handle(unbinding());
+    server.run(&mut desk);
+    assert!(server.decided().is_empty());
+}
+
+fn unbinding() -> Input {
     let key = Key {
         namespace: NAMESPACE.to_owned(),
         name: "all".to_owned(),
         uid: String::new(),
     };
-    desk.handle(Input::Binding(Delta::Deleted(key)));
-    server.run_at(&mut desk, after(22));
-    assert!(server.decided().is_empty());
+    Input::Binding(Delta::Deleted(key))
 }
 
 fn score(cluster: &str, value: i32) -> Input {
