@@ -13,6 +13,8 @@ pub(crate) enum Rule {
     MissingIsNotGone,
     /// Rule 3: a status is written though it is what is there.
     UnchangedUntouched,
+    /// Rule 7: what a work reports counts, whatever generation it is about.
+    ObservedNotAssumed,
 }
 
 /// Whether the running test asked for `rule` to be broken.

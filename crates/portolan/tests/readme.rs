@@ -1,5 +1,7 @@
 //! The README's commands for a hub do what it says, typed as they stand there.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,27 +14,31 @@ fn block(page: &str, marker: &str) -> String {
     rest.split("```").next().unwrap_or_default().to_owned()
 }
 
-#[test]
-fn kubectl_works_against_the_hub_as_the_readme_shows() {
-    if Command::new("kubectl")
+fn has_kubectl() -> bool {
+    let found = Command::new("kubectl")
         .arg("version")
         .arg("--client")
         .output()
-        .is_err()
-    {
+        .is_ok();
+    if !found {
         eprintln!("skipped: there is no kubectl");
-        return;
     }
+    found
+}
+
+/// Types the block `session` while the block `start` runs in another terminal and has said `ready`. What the session
+/// says. A free port instead of the usual one, and what was just built instead of cargo.
+fn typed(start: (&str, &str, &str), session: &str, ready: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let page = std::fs::read_to_string(root.join("README.md")).unwrap();
     let program = env!("CARGO_BIN_EXE_portolan");
-    // A free port instead of the usual one, and what was just built instead of cargo.
-    let start = block(&page, "hub").replace(
-        "cargo run -- hub",
-        &format!("exec {program} hub --listen 127.0.0.1:0"),
+    let (marker, command, ports) = start;
+    let start = block(&page, marker).replace(
+        &format!("cargo run -- {command}"),
+        &format!("exec {program} {command} {ports}"),
     );
-    let session = block(&page, "kubectl").replace("cargo run --", program);
-    let folder = std::env::temp_dir().join(format!("portolan-readme-{}", std::process::id()));
+    let session = block(&page, session).replace("cargo run --", program);
+    let folder = std::env::temp_dir().join(format!("portolan-readme-{marker}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     std::os::unix::fs::symlink(
         root.join("examples").canonicalize().unwrap(),
@@ -48,15 +54,37 @@ fn kubectl_works_against_the_hub_as_the_readme_shows() {
             .stdout(Stdio::piped());
         command
     };
-    let mut hub = shell(&start).spawn().unwrap();
-    let mut lines = BufReader::new(hub.stdout.take().unwrap()).lines();
-    assert!(lines.next().unwrap().unwrap().starts_with("the hub serves"));
+    let mut server = shell(&start).spawn().unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    assert!(
+        lines.any(|line| line.unwrap().contains(ready)),
+        "it never said {ready:?}"
+    );
+    // Whatever it says from here on, it is not to wait for somebody to read it.
+    let rest = std::thread::spawn(move || lines.for_each(drop));
     let output = shell(&session).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    Command::new("kill").arg(hub.id().to_string()).status().unwrap();
-    hub.wait().unwrap();
+    Command::new("kill")
+        .arg(server.id().to_string())
+        .status()
+        .unwrap();
+    server.wait().unwrap();
+    rest.join().unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     assert!(output.status.success(), "{session}\n{said}");
+    said
+}
+
+#[test]
+fn kubectl_works_against_the_hub_as_the_readme_shows() {
+    if !has_kubectl() {
+        return;
+    }
+    let said = typed(
+        ("hub", "hub", "--listen 127.0.0.1:0"),
+        "kubectl",
+        "the hub serves",
+    );
     assert!(
         said.contains("placement.cluster.open-cluster-management.io/"),
         "{said}"
@@ -65,4 +93,21 @@ fn kubectl_works_against_the_hub_as_the_readme_shows() {
         said.contains("GROUP:") && said.contains("FIELD: numberOfClusters"),
         "{said}"
     );
+}
+
+#[test]
+fn the_rollout_tutorial_works_as_it_is_typed() {
+    if !has_kubectl() {
+        return;
+    }
+    let ports = "--listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0";
+    let said = typed(("rollout-up", "up", ports), "rollout", "Ctrl-C stops it");
+    for expected in [
+        "shop/web: 0 of 3 clusters done",
+        "shop/web: 1 of 3 clusters done, paused",
+        "shop/web resumed",
+        "3 of 3 clusters done, complete",
+    ] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
 }

@@ -8,6 +8,7 @@ use portolan_rollout::{GroupKey, Status};
 use std::collections::BTreeMap;
 
 use super::set::Fingerprint;
+use crate::sabotage::{Rule, broken};
 use crate::upkeep::Version;
 
 /// What is known of a work.
@@ -63,7 +64,7 @@ impl Work {
 
 /// Whether a condition is about the generation that there is. One that does not say so is about none.
 fn is_fresh(condition: &Condition, generation: Option<i64>) -> bool {
-    generation.is_some() && condition.observed_generation == generation
+    broken(Rule::ObservedNotAssumed) || (generation.is_some() && condition.observed_generation == generation)
 }
 
 /// How far a cluster is. Nothing but what was reported about this generation counts: an older success is none.

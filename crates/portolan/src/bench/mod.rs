@@ -13,6 +13,7 @@ mod hub;
 mod live;
 mod memory;
 mod report;
+mod rollout;
 mod subject;
 
 use std::process::ExitCode;
@@ -38,7 +39,8 @@ Examples:
   portolan bench hub --check                         the embedded hub alone
   portolan bench hub --against real.kubeconfig --pid $(pgrep kube-apiserver) $(pgrep etcd) --check
   portolan bench live --kubeconfig hub.kubeconfig    the controllers on an API server
-  portolan bench live --embedded                     the same on the embedded hub";
+  portolan bench live --embedded                     the same on the embedded hub
+  portolan bench rollout -o json                     1,000 simulated clusters, 10 % at a time";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -47,6 +49,7 @@ enum Command {
     #[command(hide = true)]
     LiveWorker(live::WorkerArgs),
     Hub(hub::Args),
+    Rollout(rollout::Args),
 }
 
 /// Evaluate a generated fleet with the engine and with the plain evaluator, and compare
@@ -97,6 +100,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Command::Live(args) => live::run(args),
         Command::LiveWorker(args) => live::work(args),
         Command::Hub(args) => hub::run(args),
+        Command::Rollout(args) => rollout::run(args),
     }
 }
 

@@ -69,6 +69,7 @@ fn gist(overview: &Overview) -> String {
         .iter()
         .filter_map(|placement| placement.estimate)
         .max()
+        .filter(|left| *left > 0)
     {
         let left = Timestamp::UNIX_EPOCH + std::time::Duration::from_secs(left);
         text.push_str(&format!(", about {} left", age(Timestamp::UNIX_EPOCH, left)));

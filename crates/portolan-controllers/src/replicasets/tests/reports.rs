@@ -2,10 +2,13 @@
 
 use jiff::Timestamp;
 use portolan_api::work::ManifestWork;
+use portolan_check::explain::{Step, observed_not_assumed};
+use portolan_check::{CheckId, Report};
 use portolan_rollout::Status;
 use serde_json::{Value, json};
 
 use crate::replicasets::works::Work;
+use crate::sabotage::{Rule, with_broken};
 use crate::upkeep::fake::object;
 
 /// `type status generation time` of each condition; the work has generation 3 and got its template at 10:00.
@@ -135,4 +138,29 @@ fn soak_time_never_begins_before_the_template_was_given() {
     // The condition was true all along, and its time is that of an older template.
     let conditions = [("Applied", "True", 3, "08:00"), ("Available", "True", 3, "08:00")];
     assert_eq!(judged(&conditions), (Status::Succeeded, "10:00".to_owned()));
+}
+
+/// Works at generation 3 whose reports are about any generation, as the rule's check sees them.
+fn counted() -> Report {
+    let steps: Vec<Step> = (1..=4)
+        .map(|generation| Step {
+            cluster: format!("c{generation}"),
+            applied: 3,
+            observed: Some(generation),
+            counted: judged(&[
+                ("Applied", "True", generation, "10:01"),
+                ("Available", "True", generation, "10:02"),
+            ])
+            .0 == Status::Succeeded,
+        })
+        .collect();
+    observed_not_assumed(&steps)
+}
+
+#[test]
+fn a_success_that_is_assumed_is_noticed() {
+    let report = counted();
+    assert!(report.is_clean(), "{report}");
+    let report = with_broken(Rule::ObservedNotAssumed, counted);
+    assert_eq!(report.failed(), [CheckId::Rule7]);
 }
