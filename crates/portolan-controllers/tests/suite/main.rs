@@ -7,6 +7,7 @@ mod churn;
 mod doubt;
 mod events;
 mod faults;
+mod foreign;
 mod groups;
 mod metrics;
 mod output;
