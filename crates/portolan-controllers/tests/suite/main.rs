@@ -4,6 +4,7 @@
 
 mod beside_ocm;
 mod churn;
+mod consume;
 mod doubt;
 mod events;
 mod faults;
