@@ -15,8 +15,6 @@ complete() {
     local program
     for program in "${programs[@]}"; do [ -x "$cache/$program" ] || return 1; done
 }
-# Another apt-get may be at work; it is waited for.
-apt() { apt-get -qq -o DPkg::Lock::Timeout=600 "$@" >&2; }
 
 if complete; then
     echo "$cache"
@@ -31,36 +29,12 @@ if complete; then
     exit 0
 fi
 
+here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# apt drops its rights while it downloads.
-chmod 755 "$work"
-cd "$work"
-
-# The sources that are configured, as sources of source: in either format, with apt's state in a folder of its own, so
-# that nothing of the machine's configuration is changed.
-log 'looking for the source package'
-parts="$work/sources.list.d"
-mkdir -p "$parts" "$work/lists/partial"
-for file in /etc/apt/sources.list.d/*.sources; do
-    [ -e "$file" ] || continue
-    sed -E 's/^Types:.*/Types: deb deb-src/' "$file" >"$parts/$(basename "$file")"
-done
-for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
-    [ -e "$file" ] || continue
-    sed -E -n 's/^(deb|deb-src)([[:space:]].*)$/deb\2\ndeb-src\2/p' "$file" | sort -u >"$parts/$(basename "$file" .list).list"
-done
-source_apt=(-o "Dir::Etc::SourceList=/dev/null" -o "Dir::Etc::SourceParts=$parts" -o "Dir::State::Lists=$work/lists")
-# A source that cannot be reached is no matter if the package comes from another.
-apt "${source_apt[@]}" update || log 'some sources could not be read; going on'
-
-log 'installing etcd, Go and the build tools'
-apt "${source_apt[@]}" install -y --no-install-recommends \
-    etcd-server golang-1.19-go golang-github-modern-go-reflect2-dev rsync dpkg-dev make gcc libc6-dev
-
-log 'fetching the source'
-apt "${source_apt[@]}" source kubernetes
-cd kubernetes-*/
+tree=$("$here/kubernetes-source.sh" "$work" \
+    etcd-server golang-1.19-go golang-github-modern-go-reflect2-dev rsync make gcc libc6-dev)
+cd "$tree"
 
 # The bundled reflect2 is older than Go 1.18 and crashes the server on the first custom resource; Debian's own is not.
 vendored=vendor/github.com/modern-go/reflect2

@@ -82,7 +82,7 @@ impl Space {
     fn applied(&mut self, object: &Arc<PlacementDecision>) {
         let slice = Slice::of(object);
         let owners = object.metadata.owner_references.iter().flatten();
-        let owner = owners
+        let mut owner = owners
             .filter(|owner| owner.controller == Some(true) && owner.kind == "Placement")
             .map(|owner| ObjectReference {
                 api_version: Some(owner.api_version.clone()),
@@ -92,7 +92,7 @@ impl Space {
                 uid: Some(owner.uid.clone()),
                 ..ObjectReference::default()
             });
-        match owner.last() {
+        match owner.next_back() {
             Some(owner) => self
                 .owners
                 .insert(slice.key(), (slice.placement_key.clone(), owner)),

@@ -5,10 +5,12 @@ use futures::future::join_all;
 use kube::Api;
 use kube::api::DeleteParams;
 use portolan_api::cluster::ManagedCluster;
+use portolan_check::consumer;
 use portolan_check::stream::{self, Recording};
 use portolan_controllers::Controllers;
 use serde_json::json;
 
+use crate::consume::acts;
 use crate::faults::Faults;
 use crate::recorder::Recorder;
 use crate::world::World;
@@ -101,6 +103,7 @@ async fn one_change_at_a_time_keeps_every_rule_at_every_moment() {
         changes(&recording)
     );
     assert_sound(stream::check(&recording));
+    assert_sound(consumer::check(&recording, &acts(&recording)));
     world.stop().await;
 }
 
@@ -134,6 +137,7 @@ async fn changes_in_a_burst_with_writes_that_fail_lose_no_cluster_that_stays() {
     assert!(faults.hurt.load(std::sync::atomic::Ordering::Relaxed) > 20);
     assert!(changes(&recording) > 100);
     assert_sound(stream::no_gaps(&recording));
+    assert_sound(consumer::check(&recording, &acts(&recording)));
     recording.replay(|prefix| assert_sound(portolan_check::state::instant(prefix.state)));
     assert_sound(portolan_check::state::rest(&recording.last()));
     let both = (world.decided("flat").await, world.sliced("flat").await);
@@ -166,6 +170,7 @@ async fn a_controller_that_is_killed_between_two_writes_leaves_nothing_that_its_
     }
     let recording = recorder.finish();
     assert_sound(stream::no_gaps(&recording));
+    assert_sound(consumer::check(&recording, &acts(&recording)));
     recording.replay(|prefix| assert_sound(portolan_check::state::instant(prefix.state)));
     assert_sound(portolan_check::state::rest(&recording.last()));
     world.stop().await;

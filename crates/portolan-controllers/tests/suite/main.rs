@@ -4,10 +4,12 @@
 
 mod beside_ocm;
 mod churn;
+mod consume;
 mod doubt;
 mod events;
 mod faults;
 mod fields;
+mod foreign;
 mod groups;
 mod metrics;
 mod output;

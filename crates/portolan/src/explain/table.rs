@@ -36,12 +36,12 @@ pub(super) fn all(explanation: &Explanation) -> String {
     format!("{}\n{clusters}", heading(explanation))
 }
 
-/// What controllers said, newest last.
+/// What controllers and consumers said, newest last.
 pub(super) fn events(events: Option<&[Event]>, now: Timestamp) -> String {
     let Some(events) = events else {
         return String::new();
     };
-    let mut table = Table::new(&["LAST SEEN", "TYPE", "REASON", "TIMES", "MESSAGE"]);
+    let mut table = Table::new(&["LAST SEEN", "TYPE", "REASON", "FROM", "TIMES", "MESSAGE"]);
     for event in events {
         let tone = match event.kind.as_str() {
             "Warning" => Tone::Doubtful,
@@ -53,6 +53,10 @@ pub(super) fn events(events: Option<&[Event]>, now: Timestamp) -> String {
                 .map_or("-".into(), |time| output::age(time, now).into()),
             Cell::toned(&event.kind, tone),
             event.reason.as_str().into(),
+            match event.from.as_str() {
+                "" => "-".into(),
+                from => from.into(),
+            },
             event.count.into(),
             event.message.as_str().into(),
         ]);

@@ -1,9 +1,11 @@
-//! The events of a placement: what controllers said about it.
+//! The events of a placement: what controllers said about it, and consumers of its decision. The standard leaves events
+//! to consumers as the way to answer a scheduler.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1;
 use kube::Api;
 use kube::api::ListParams;
+use portolan_api::cluster::GROUP;
 use portolan_engine::placement::PlacementKey;
 use serde::Serialize;
 
@@ -20,6 +22,8 @@ pub(crate) struct Event {
     pub(crate) reason: String,
     /// How often it was seen.
     pub(crate) count: i32,
+    /// Who said it; empty when they did not give a name.
+    pub(crate) from: String,
     pub(crate) message: String,
 }
 
@@ -33,12 +37,18 @@ pub(super) async fn of(server: &Server, key: &PlacementKey) -> anyhow::Result<Ve
 }
 
 fn ordered(events: Vec<v1::Event>) -> Vec<Event> {
-    let mut events: Vec<Event> = events.into_iter().map(shown).collect();
+    let mut events: Vec<Event> = events.into_iter().filter(is_about_ours).map(shown).collect();
     events.sort_by_key(|event| event.time);
     events
 }
 
-/// Old and new clients write the time and the count into different fields.
+/// Other APIs have a kind of this name too.
+fn is_about_ours(event: &v1::Event) -> bool {
+    let version = event.involved_object.api_version.as_deref().unwrap_or_default();
+    version.is_empty() || version.split_once('/').is_some_and(|(group, _)| group == GROUP)
+}
+
+/// Old and new clients write the time, the count and their name into different fields.
 fn shown(event: v1::Event) -> Event {
     let series = event.series.as_ref();
     let seen = series
@@ -47,7 +57,10 @@ fn shown(event: v1::Event) -> Event {
         .or(event.event_time.as_ref().map(|time| time.0))
         .or(event.metadata.creation_timestamp.as_ref().map(|time| time.0));
     let count = series.and_then(|series| series.count).or(event.count);
+    let new = event.reporting_component.filter(|name| !name.is_empty());
+    let from = new.or_else(|| event.source.and_then(|source| source.component));
     Event {
+        from: from.unwrap_or_default(),
         time: seen,
         kind: event.type_.unwrap_or_default(),
         reason: event.reason.unwrap_or_default(),
@@ -86,5 +99,28 @@ mod tests {
             .map(|event| (event.message.as_str(), event.count))
             .collect();
         assert_eq!(seen, [("a", 2), ("b", 4)]);
+    }
+
+    #[test]
+    fn who_said_it_is_shown_whichever_field_holds_the_name() {
+        let events = ordered(vec![
+            event(json!({ "source": { "component": "old-client" } })),
+            event(json!({ "reportingComponent": "new-client", "source": {} })),
+            event(json!({})),
+        ]);
+        let from: Vec<&str> = events.iter().map(|event| event.from.as_str()).collect();
+        assert_eq!(from, ["old-client", "new-client", ""]);
+    }
+
+    #[test]
+    fn events_on_a_placement_of_another_group_are_left_out() {
+        let of = |version: &str| {
+            event(json!({ "involvedObject": { "apiVersion": version, "kind": "Placement" } }))
+        };
+        let events = ordered(vec![
+            of("apps.open-cluster-management.io/v1"),
+            of("cluster.open-cluster-management.io/v1beta1"),
+        ]);
+        assert_eq!(events.len(), 1);
     }
 }

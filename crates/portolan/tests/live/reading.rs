@@ -153,7 +153,7 @@ spec: {hubAcceptsClient: true, taints: [{key: example.com/broken, effect: NoSele
 }
 
 #[test]
-fn events_of_a_placement_are_shown_newest_last() {
+fn events_of_a_placement_are_shown_newest_last_whoever_they_are_from() {
     let scratch = Scratch::new();
     let live = Live::new(scratch.path());
     live.apply_files(&example("gpu-training"));
@@ -167,8 +167,17 @@ fn events_of_a_placement_are_shown_newest_last() {
             "involvedObject": { "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": kind,
                                 "name": "training", "namespace": "ml" },
             "type": "Normal", "reason": "DecisionUpdated", "message": message, "lastTimestamp": time,
+            "source": { "component": "portolan" },
         }));
     }
+    // A consumer answers the scheduler, in the way that the newer API writes events.
+    live.apply(json!({
+        "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": { "name": "d", "namespace": "ml" },
+        "regarding": { "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+                       "name": "training", "namespace": "ml" },
+        "eventTime": "2026-01-01T11:59:30.000000Z", "type": "Warning", "reason": "SyncFailed", "action": "Sync",
+        "note": "third", "reportingController": "argo-cd", "reportingInstance": "argo-cd-0",
+    }));
     let args = [
         "explain",
         "--kubeconfig",
@@ -186,8 +195,9 @@ fn events_of_a_placement_are_shown_newest_last() {
     assert_eq!(
         events,
         [
-            ["60m", "Normal", "DecisionUpdated", "1", "first"],
-            ["60s", "Normal", "DecisionUpdated", "1", "second"],
+            ["60m", "Normal", "DecisionUpdated", "portolan", "1", "first"],
+            ["60s", "Normal", "DecisionUpdated", "portolan", "1", "second"],
+            ["30s", "Warning", "SyncFailed", "argo-cd", "1", "third"],
         ]
     );
     live.stop();
