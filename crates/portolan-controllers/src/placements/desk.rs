@@ -388,6 +388,10 @@ impl Desk {
                 Acknowledged::PlacementExists => exists = true,
             }
         }
+        if self.in_flight.is_empty() {
+            self.decisions.rest();
+            self.slices.rest();
+        }
         self.learn_of_scores();
         let foreign = flight.touched.iter().any(|change| !ours.contains(change));
         match report.result {

@@ -46,6 +46,8 @@ pub(crate) struct Shelf<K> {
     by_owner: BTreeMap<Owner, BTreeSet<String>>,
     /// UIDs of objects that we deleted and whose last events are still on their way.
     deleted: HashSet<String>,
+    /// UIDs of objects that went while writes were under way, whose answers may come later than the news.
+    gone: HashSet<String>,
     /// Whether the server dropped scores that it was sent.
     lost_scores: bool,
     kind: std::marker::PhantomData<fn() -> K>,
@@ -79,6 +81,7 @@ impl<K> Default for Shelf<K> {
             objects: BTreeMap::new(),
             by_owner: BTreeMap::new(),
             deleted: HashSet::new(),
+            gone: HashSet::new(),
             lost_scores: false,
             kind: std::marker::PhantomData,
         }
@@ -100,7 +103,7 @@ impl<K: Published> Shelf<K> {
         let metadata = object.meta();
         let key = Key::of(metadata);
         let version = metadata.resource_version.clone().unwrap_or_default();
-        if self.deleted.contains(&key.uid) {
+        if self.deleted.contains(&key.uid) || assumed && self.gone.contains(&key.uid) {
             return None;
         }
         let place = (key.namespace, key.name);
@@ -159,6 +162,7 @@ impl<K: Published> Shelf<K> {
     /// The server says that the object is gone.
     pub(crate) fn remove(&mut self, key: &Key) -> Option<Touched> {
         self.deleted.remove(&key.uid);
+        self.gone.insert(key.uid.clone());
         let place = (key.namespace.clone(), key.name.clone());
         let held = self.objects.get(&place)?;
         // An object that was created anew under the name stays.
@@ -178,6 +182,11 @@ impl<K: Published> Shelf<K> {
     /// Whether the server took an object without its scores since the last call.
     pub(crate) fn lost_scores(&mut self) -> bool {
         std::mem::take(&mut self.lost_scores)
+    }
+
+    /// No write is under way whose answer could come late.
+    pub(crate) fn rest(&mut self) {
+        self.gone.clear();
     }
 
     /// We deleted the object. Events of its life that arrive late do not bring it back.
@@ -335,6 +344,18 @@ mod tests {
         assert_eq!(held.status, None);
         shelf.wrote(&object("p-decision-1", "p", "10", "u"));
         assert_eq!(shelf.get(&key("p-decision-1", "u")).unwrap().status, None);
+    }
+
+    #[test]
+    fn an_object_that_went_is_not_brought_back_by_the_late_answer_to_a_write() {
+        let mut shelf = Shelf::default();
+        shelf.put(&object("x", "p", "1", "u"));
+        shelf.remove(&key("x", "u"));
+        shelf.wrote(&object("x", "p", "2", "u"));
+        assert_eq!(shelf.get(&key("x", "u")), None);
+        // One that is created anew is another.
+        shelf.wrote(&object("x", "p", "4", "v"));
+        assert!(shelf.get(&key("x", "v")).is_some());
     }
 
     #[test]
