@@ -12,7 +12,7 @@ use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 
 use super::decisions::{Chosen, Part, Reading, read};
 use super::evaluate::{Refusal, View, evaluate};
-use super::message::{Ending, Input, Job, SetKey, SetWrite, WorkKey, WorkWrite};
+use super::message::{Ending, Input, Job, SetKey, SetWrite, WorkKey, WorkWrite, WorkWriteKind};
 use super::set::Set;
 use super::status;
 use super::works::Work;
@@ -274,7 +274,7 @@ impl State {
                         self.work_gone(&work.key);
                         continue;
                     };
-                    if work.wrote_template
+                    if work.kind != WorkWriteKind::Upkeep
                         && let Some(set) = self.sets.get_mut(&key)
                         && set.template == template
                     {
@@ -282,10 +282,15 @@ impl State {
                     }
                     self.work_applied(&answer);
                 }
-                Err(Failure::Conflict | Failure::Transient) => is_to_be_repeated = true,
-                Err(Failure::Missing | Failure::Forbidden | Failure::Invalid) => {
-                    self.refused(&key, &work.key.cluster, at);
-                }
+                Err(failure) => match (work.kind, failure) {
+                    // Somebody else's work has the name. If it is ours after all, the watch will say so.
+                    (WorkWriteKind::Creation, Failure::Conflict)
+                    | (
+                        WorkWriteKind::Creation | WorkWriteKind::Template,
+                        Failure::Missing | Failure::Forbidden | Failure::Invalid,
+                    ) => self.refused(&key, &work.key.cluster, at),
+                    _ => is_to_be_repeated = true,
+                },
             }
         }
         match object {
