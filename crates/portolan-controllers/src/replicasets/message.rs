@@ -86,10 +86,20 @@ pub(crate) struct Ending {
 #[derive(Debug)]
 pub(crate) struct WorkEnding {
     pub(crate) key: WorkKey,
-    /// Whether the template was written, and not labels alone.
-    pub(crate) wrote_template: bool,
+    pub(crate) kind: WorkWriteKind,
     /// The work as the server answered; `None` when it is deleted.
     pub(crate) result: Result<Option<Arc<ManifestWork>>, Failure>,
+}
+
+/// What a write of a work was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorkWriteKind {
+    /// A new work.
+    Creation,
+    /// The template on a work that there is.
+    Template,
+    /// Labels, or a deletion.
+    Upkeep,
 }
 
 /// Everything to be written for one replica set now. Works are written in parallel, the replica set itself last.
@@ -126,6 +136,14 @@ pub(crate) enum WorkWrite {
 }
 
 impl WorkWrite {
+    pub(crate) fn kind(&self) -> WorkWriteKind {
+        match self {
+            WorkWrite::Create(_) => WorkWriteKind::Creation,
+            WorkWrite::Replace { .. } => WorkWriteKind::Template,
+            WorkWrite::Labels { .. } | WorkWrite::Delete { .. } => WorkWriteKind::Upkeep,
+        }
+    }
+
     pub(crate) fn key(&self) -> WorkKey {
         match self {
             WorkWrite::Create(work) | WorkWrite::Replace { work, .. } => WorkKey {

@@ -20,6 +20,7 @@
 //! * A cluster that has no namespace, or whose server refuses the work, counts as failed after a few attempts, and is
 //!   tried again.
 
+mod decide;
 mod decisions;
 mod evaluate;
 mod message;

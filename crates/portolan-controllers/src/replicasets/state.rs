@@ -4,50 +4,44 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
 use portolan_api::labels::{conditions, ocm, portolan};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 
-use super::decisions::{Chosen, Part, Reading, read};
-use super::evaluate::{Refusal, View, evaluate};
-use super::message::{Ending, Input, Job, SetKey, SetWrite, WorkKey, WorkWrite};
+use super::decisions::{Chosen, Part};
+use super::evaluate::Refusal;
+use super::message::{Ending, Input, Job, SetKey, WorkKey, WorkWriteKind};
 use super::set::Set;
-use super::status;
 use super::works::Work;
-use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Queue, backoff};
+use crate::upkeep::{Failure, Keeper, Knowledge, Queue, backoff};
 use crate::watch::{Delta, Key};
-
-/// How long only figures of a status wait, so that a thousand works do not cost a thousand writes.
-const STATUS_PAUSE: SignedDuration = SignedDuration::from_secs(1);
-/// How long a decision may be unsettled before the status says so: being rewritten is no news.
-const UNSETTLED_PAUSE: SignedDuration = SignedDuration::from_secs(10);
 
 /// Replica sets, their works, placements, decisions, and which clusters are offline.
 #[derive(Debug)]
 pub(crate) struct State {
-    known: Known,
-    sets: BTreeMap<SetKey, Set>,
-    works: BTreeMap<SetKey, BTreeMap<WorkKey, Work>>,
+    pub(super) known: Known,
+    pub(super) sets: BTreeMap<SetKey, Set>,
+    pub(super) works: BTreeMap<SetKey, BTreeMap<WorkKey, Work>>,
     /// Whose a work is: a deletion names the work alone.
     owners: HashMap<WorkKey, SetKey>,
-    placements: HashMap<(String, String), Chosen>,
-    decisions: HashMap<(String, String), BTreeMap<String, Part>>,
+    pub(super) placements: HashMap<(String, String), Chosen>,
+    pub(super) decisions: HashMap<(String, String), BTreeMap<String, Part>>,
     /// Which placement a decision object was of.
     decided_for: HashMap<(String, String), String>,
-    offline: BTreeSet<String>,
-    refusals: BTreeMap<SetKey, BTreeMap<String, Refusal>>,
+    pub(super) offline: BTreeSet<String>,
+    pub(super) refusals: BTreeMap<SetKey, BTreeMap<String, Refusal>>,
     /// When the status of a replica set was last written.
-    told: BTreeMap<SetKey, Timestamp>,
+    pub(super) told: BTreeMap<SetKey, Timestamp>,
     /// Since when a decision of a replica set is unsettled.
-    unsettled: BTreeMap<SetKey, Timestamp>,
+    pub(super) unsettled: BTreeMap<SetKey, Timestamp>,
     queue: Queue<SetKey>,
     longest_backoff: Duration,
 }
 
 #[derive(Debug)]
-struct Known {
+pub(super) struct Known {
     sets: Knowledge,
     works: Knowledge,
     placements: Knowledge,
@@ -62,7 +56,7 @@ impl Known {
     }
 
     /// Whether decisions can be followed. A hub without ManagedClusters has none that is offline.
-    fn decisions(&self) -> bool {
+    pub(super) fn decisions(&self) -> bool {
         self.placements.is_complete() && self.decisions.is_complete() && self.clusters != Knowledge::Partial
     }
 }
@@ -274,7 +268,7 @@ impl State {
                         self.work_gone(&work.key);
                         continue;
                     };
-                    if work.wrote_template
+                    if work.kind != WorkWriteKind::Upkeep
                         && let Some(set) = self.sets.get_mut(&key)
                         && set.template == template
                     {
@@ -282,10 +276,15 @@ impl State {
                     }
                     self.work_applied(&answer);
                 }
-                Err(Failure::Conflict | Failure::Transient) => is_to_be_repeated = true,
-                Err(Failure::Missing | Failure::Forbidden | Failure::Invalid) => {
-                    self.refused(&key, &work.key.cluster, at);
-                }
+                Err(failure) => match (work.kind, failure) {
+                    // Somebody else's work has the name. If it is ours after all, the watch will say so.
+                    (WorkWriteKind::Creation, Failure::Conflict)
+                    | (
+                        WorkWriteKind::Creation | WorkWriteKind::Template,
+                        Failure::Missing | Failure::Forbidden | Failure::Invalid,
+                    ) => self.refused(&key, &work.key.cluster, at),
+                    _ => is_to_be_repeated = true,
+                },
             }
         }
         match object {
@@ -373,130 +372,6 @@ impl Keeper for State {
         // Timers cannot help while not everything is known; what is heard will.
         self.queue.next().filter(|_| self.known.works())
     }
-}
-
-impl State {
-    /// Shows what is known of a replica set at a moment.
-    pub(super) fn look_at<T>(
-        &self,
-        key: &SetKey,
-        now: Timestamp,
-        look: impl FnOnce(&View<'_>) -> T,
-    ) -> Option<T> {
-        let set = self.sets.get(key)?;
-        let (no_works, no_refusals) = (BTreeMap::new(), BTreeMap::new());
-        let reading = |placement: &str| -> Reading {
-            let place = (key.namespace.clone(), placement.to_owned());
-            read(self.placements.get(&place), self.decisions.get(&place))
-        };
-        Some(look(&View {
-            set,
-            works: self.works.get(key).unwrap_or(&no_works),
-            read: &reading,
-            offline: &self.offline,
-            refusals: self.refusals.get(key).unwrap_or(&no_refusals),
-            now,
-        }))
-    }
-
-    fn decide(&mut self, key: &SetKey, now: Timestamp) -> Decision<Job> {
-        let Some(set) = self.sets.get(key) else {
-            return Decision::Nothing;
-        };
-        let nothing = BTreeMap::new();
-        let works = self.works.get(key).unwrap_or(&nothing);
-        let job = |works, object, is_farewell| {
-            Decision::Write(Job {
-                set: key.clone(),
-                template: set.template,
-                works,
-                object,
-                is_farewell,
-            })
-        };
-        if set.is_leaving() {
-            let (writes, object) = farewell(set, works);
-            return match writes.is_empty() && object.is_none() {
-                true => Decision::Nothing,
-                false => job(writes, object, true),
-            };
-        }
-        if !set
-            .finalizers()
-            .iter()
-            .any(|finalizer| finalizer == ocm::REPLICA_SET_FINALIZER)
-        {
-            let mut finalizers = set.finalizers().to_vec();
-            finalizers.push(ocm::REPLICA_SET_FINALIZER.to_owned());
-            let version = set.version.clone();
-            return job(
-                Vec::new(),
-                Some(SetWrite::Finalizers { version, finalizers }),
-                false,
-            );
-        }
-        if !self.known.decisions() {
-            // Not all is known that it takes; when it is, everything is looked at.
-            return Decision::Nothing;
-        }
-        let Some(verdict) = self.look_at(key, now, evaluate) else {
-            return Decision::Nothing;
-        };
-        if !verdict.works.is_empty() {
-            // What there is to tell follows when this has ended.
-            return job(verdict.works, None, false);
-        }
-        if verdict.tally.unsettled.is_empty() {
-            self.unsettled.remove(key);
-        } else {
-            let since = *self.unsettled.entry(key.clone()).or_insert(now);
-            if now < since + UNSETTLED_PAUSE {
-                return Decision::Later(since + UNSETTLED_PAUSE);
-            }
-        }
-        let rest = match verdict.recheck {
-            Some(at) => Decision::Later(at),
-            None => Decision::Nothing,
-        };
-        let Some(status) = status::status(set, &verdict.tally, now) else {
-            return rest;
-        };
-        let due = self.told.get(key).map(|told| *told + STATUS_PAUSE);
-        match due.filter(|due| now < *due && !status::is_news(set.object.status.as_ref(), &status)) {
-            Some(due) => Decision::Later(verdict.recheck.map_or(due, |recheck| recheck.min(due))),
-            None => {
-                self.told.insert(key.clone(), now);
-                let (version, status) = (set.version.clone(), Box::new(status));
-                job(Vec::new(), Some(SetWrite::Status { version, status }), false)
-            }
-        }
-    }
-}
-
-/// What is left to do for a replica set that is being deleted: its works go, and then it may.
-fn farewell(set: &Set, works: &BTreeMap<WorkKey, Work>) -> (Vec<WorkWrite>, Option<SetWrite>) {
-    let is_ours = |finalizer: &String| finalizer == ocm::REPLICA_SET_FINALIZER;
-    if !set.finalizers().iter().any(is_ours) {
-        return (Vec::new(), None);
-    }
-    let staying = works.iter().filter(|(_, work)| !work.is_leaving);
-    let deletions: Vec<WorkWrite> = staying
-        .map(|(key, work)| WorkWrite::Delete {
-            key: key.clone(),
-            uid: work.uid.clone(),
-        })
-        .collect();
-    let may_go = works.is_empty() || !set.waits_for_works();
-    let object = may_go.then(|| SetWrite::Finalizers {
-        version: set.version.clone(),
-        finalizers: set
-            .finalizers()
-            .iter()
-            .filter(|finalizer| !is_ours(finalizer))
-            .cloned()
-            .collect(),
-    });
-    (deletions, object)
 }
 
 fn name_of(metadata: &ObjectMeta) -> &str {

@@ -186,7 +186,10 @@ fn rolled_out(set: &Set, tally: &Tally) -> Said {
     for (count, what) in [
         (sum(|placement| placement.failed), "failed"),
         (sum(|placement| placement.offline), "offline and caught up later"),
-        (tally.refused.len(), "without a namespace that takes the work"),
+        (
+            tally.refused.len(),
+            "with a namespace that is missing or does not take the work",
+        ),
     ] {
         if count > 0 {
             message.push_str(&format!(", {count} {what}"));

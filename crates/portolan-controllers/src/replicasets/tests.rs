@@ -1,5 +1,6 @@
 //! Replica sets without a server: what a work's status amounts to, which decisions can be believed, and what follows.
 
 mod decisions;
+mod endings;
 mod evaluation;
 mod reports;

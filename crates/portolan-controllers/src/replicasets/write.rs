@@ -58,7 +58,7 @@ impl Sender {
 
     async fn write(&self, write: WorkWrite) -> WorkEnding {
         let key = write.key();
-        let wrote_template = matches!(write, WorkWrite::Create(_) | WorkWrite::Replace { .. });
+        let kind = write.kind();
         let result = match write {
             WorkWrite::Create(work) => self.create(&key, &work).await,
             WorkWrite::Replace { version, work } => self.replace(&key, &version, &work).await,
@@ -73,11 +73,7 @@ impl Sender {
             }
             WorkWrite::Delete { uid, .. } => self.delete(&key, uid).await,
         };
-        WorkEnding {
-            key,
-            wrote_template,
-            result,
-        }
+        WorkEnding { key, kind, result }
     }
 
     async fn create(&self, key: &WorkKey, work: &ManifestWork) -> WorkResult {

@@ -20,28 +20,9 @@ use crate::world::{World, eventually};
 
 const OWNER: &str = "work.open-cluster-management.io/manifestworkreplicaset";
 
-/// A world in which clusters have namespaces and no work is left over.
+/// A world in which clusters have namespaces.
 async fn world(clusters: &[(&str, &str)]) -> World {
     let world = World::new().await;
-    let sets = Api::<ManifestWorkReplicaSet>::all(world.client.clone());
-    for set in sets.list(&ListParams::default()).await.unwrap() {
-        let (name, namespace) = (set.metadata.name.unwrap(), set.metadata.namespace.unwrap());
-        let api = Api::<ManifestWorkReplicaSet>::namespaced(world.client.clone(), &namespace);
-        let patch = Patch::Merge(json!({"metadata": {"finalizers": null}}));
-        let _ = api.patch(&name, &PatchParams::default(), &patch).await;
-        let _ = api.delete(&name, &DeleteParams::default()).await;
-    }
-    for work in Api::<ManifestWork>::all(world.client.clone())
-        .list(&ListParams::default())
-        .await
-        .unwrap()
-    {
-        let (name, namespace) = (work.metadata.name.unwrap(), work.metadata.namespace.unwrap());
-        let api = Api::<ManifestWork>::namespaced(world.client.clone(), &namespace);
-        let patch = Patch::Merge(json!({"metadata": {"finalizers": null}}));
-        let _ = api.patch(&name, &PatchParams::default(), &patch).await;
-        let _ = api.delete(&name, &DeleteParams::default()).await;
-    }
     for (cluster, ring) in clusters {
         join(&world, cluster, ring).await;
     }

@@ -17,6 +17,7 @@ use portolan_api::cluster::{
     PlacementDecision,
 };
 use portolan_api::multicluster::{self, ClusterProfile};
+use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_controllers::{Clock, Controllers, Settings};
 use portolan_testserver::TestServer;
 use serde::Serialize;
@@ -98,6 +99,8 @@ impl World {
     }
 
     async fn clean(&self) {
+        self.free_and_delete::<ManifestWorkReplicaSet>().await;
+        self.free_and_delete::<ManifestWork>().await;
         self.clean_namespaced::<Placement>().await;
         self.clean_namespaced::<PlacementDecision>().await;
         self.clean_namespaced::<multicluster::PlacementDecision>().await;
@@ -107,6 +110,27 @@ impl World {
         self.clean_namespaced::<ManagedClusterSetBinding>().await;
         self.clean_scoped::<ManagedCluster>().await;
         self.clean_scoped::<ManagedClusterSet>().await;
+    }
+
+    /// Deletes objects that may wait for somebody who is gone.
+    async fn free_and_delete<K>(&self)
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + DeserializeOwned + Debug,
+    {
+        let free = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+        for object in Api::<K>::all(self.client.clone())
+            .list(&ListParams::default())
+            .await
+            .unwrap()
+        {
+            let (namespace, name) = (
+                object.meta().namespace.as_deref().unwrap(),
+                object.meta().name.as_deref().unwrap(),
+            );
+            let api = Api::<K>::namespaced(self.client.clone(), namespace);
+            let _ = api.patch(name, &PatchParams::default(), &free).await;
+            let _ = api.delete(name, &DeleteParams::default()).await;
+        }
     }
 
     async fn clean_namespaced<K>(&self)

@@ -249,7 +249,7 @@ async fn a_cluster_without_a_namespace_fails_alone_and_is_tried_again() {
         conditions.iter().any(|condition| {
             condition
                 .message
-                .contains("1 without a namespace that takes the work")
+                .contains("1 with a namespace that is missing or does not take the work")
         })
     })
     .await;

@@ -1,0 +1,145 @@
+//! What is to be written for one replica set, and when to look at it again.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use portolan_api::labels::ocm;
+
+use super::decisions::{Reading, read};
+use super::evaluate::{View, evaluate};
+use super::message::{Job, SetKey, SetWrite, WorkKey, WorkWrite};
+use super::set::Set;
+use super::state::State;
+use super::status;
+use super::works::Work;
+use crate::upkeep::Decision;
+
+/// How long only figures of a status wait, so that a thousand works do not cost a thousand writes.
+const STATUS_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+/// How long a decision may be unsettled before the status says so: being rewritten is no news.
+const UNSETTLED_PAUSE: SignedDuration = SignedDuration::from_secs(10);
+
+impl State {
+    /// Shows what is known of a replica set at a moment.
+    pub(super) fn look_at<T>(
+        &self,
+        key: &SetKey,
+        now: Timestamp,
+        look: impl FnOnce(&View<'_>) -> T,
+    ) -> Option<T> {
+        let set = self.sets.get(key)?;
+        let (no_works, no_refusals) = (BTreeMap::new(), BTreeMap::new());
+        let reading = |placement: &str| -> Reading {
+            let place = (key.namespace.clone(), placement.to_owned());
+            read(self.placements.get(&place), self.decisions.get(&place))
+        };
+        Some(look(&View {
+            set,
+            works: self.works.get(key).unwrap_or(&no_works),
+            read: &reading,
+            offline: &self.offline,
+            refusals: self.refusals.get(key).unwrap_or(&no_refusals),
+            now,
+        }))
+    }
+
+    /// What is to be done for a replica set now.
+    pub(super) fn decide(&mut self, key: &SetKey, now: Timestamp) -> Decision<Job> {
+        let Some(set) = self.sets.get(key) else {
+            return Decision::Nothing;
+        };
+        let nothing = BTreeMap::new();
+        let works = self.works.get(key).unwrap_or(&nothing);
+        let job = |works, object, is_farewell| {
+            Decision::Write(Job {
+                set: key.clone(),
+                template: set.template,
+                works,
+                object,
+                is_farewell,
+            })
+        };
+        if set.is_leaving() {
+            let (writes, object) = farewell(set, works);
+            return match writes.is_empty() && object.is_none() {
+                true => Decision::Nothing,
+                false => job(writes, object, true),
+            };
+        }
+        if !set
+            .finalizers()
+            .iter()
+            .any(|finalizer| finalizer == ocm::REPLICA_SET_FINALIZER)
+        {
+            let mut finalizers = set.finalizers().to_vec();
+            finalizers.push(ocm::REPLICA_SET_FINALIZER.to_owned());
+            let version = set.version.clone();
+            return job(
+                Vec::new(),
+                Some(SetWrite::Finalizers { version, finalizers }),
+                false,
+            );
+        }
+        if !self.known.decisions() {
+            // Not all is known that it takes; when it is, everything is looked at.
+            return Decision::Nothing;
+        }
+        let Some(verdict) = self.look_at(key, now, evaluate) else {
+            return Decision::Nothing;
+        };
+        if !verdict.works.is_empty() {
+            // What there is to tell follows when this has ended.
+            return job(verdict.works, None, false);
+        }
+        if verdict.tally.unsettled.is_empty() {
+            self.unsettled.remove(key);
+        } else {
+            let since = *self.unsettled.entry(key.clone()).or_insert(now);
+            if now < since + UNSETTLED_PAUSE {
+                return Decision::Later(since + UNSETTLED_PAUSE);
+            }
+        }
+        let rest = match verdict.recheck {
+            Some(at) => Decision::Later(at),
+            None => Decision::Nothing,
+        };
+        let Some(status) = status::status(set, &verdict.tally, now) else {
+            return rest;
+        };
+        let due = self.told.get(key).map(|told| *told + STATUS_PAUSE);
+        match due.filter(|due| now < *due && !status::is_news(set.object.status.as_ref(), &status)) {
+            Some(due) => Decision::Later(verdict.recheck.map_or(due, |recheck| recheck.min(due))),
+            None => {
+                self.told.insert(key.clone(), now);
+                let (version, status) = (set.version.clone(), Box::new(status));
+                job(Vec::new(), Some(SetWrite::Status { version, status }), false)
+            }
+        }
+    }
+}
+
+/// What is left to do for a replica set that is being deleted: its works go, and then it may.
+fn farewell(set: &Set, works: &BTreeMap<WorkKey, Work>) -> (Vec<WorkWrite>, Option<SetWrite>) {
+    let is_ours = |finalizer: &String| finalizer == ocm::REPLICA_SET_FINALIZER;
+    if !set.finalizers().iter().any(is_ours) {
+        return (Vec::new(), None);
+    }
+    let staying = works.iter().filter(|(_, work)| !work.is_leaving);
+    let deletions: Vec<WorkWrite> = staying
+        .map(|(key, work)| WorkWrite::Delete {
+            key: key.clone(),
+            uid: work.uid.clone(),
+        })
+        .collect();
+    let may_go = works.is_empty() || !set.waits_for_works();
+    let object = may_go.then(|| SetWrite::Finalizers {
+        version: set.version.clone(),
+        finalizers: set
+            .finalizers()
+            .iter()
+            .filter(|finalizer| !is_ours(finalizer))
+            .cloned()
+            .collect(),
+    });
+    (deletions, object)
+}

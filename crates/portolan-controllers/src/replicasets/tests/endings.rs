@@ -1,0 +1,157 @@
+//! What is done next when a write failed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use portolan_api::cluster::{Placement, PlacementDecision};
+use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
+use serde_json::{Value, json};
+
+use crate::replicasets::message::{Ending, Input, Job, SetWrite, WorkEnding, WorkWrite};
+use crate::replicasets::state::State;
+use crate::upkeep::fake::{object, second};
+use crate::upkeep::{Failure, Keeper};
+use crate::watch::Delta;
+
+fn work(cluster: &str) -> ManifestWork {
+    object(json!({
+        "apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
+        "metadata": {
+            "name": "ns.app", "namespace": cluster, "uid": cluster, "resourceVersion": "5", "generation": 1,
+            "labels": {
+                "work.open-cluster-management.io/manifestworkreplicaset": "ns.app",
+                "work.open-cluster-management.io/placementname": "p",
+            },
+        },
+        "spec": template(),
+    }))
+}
+
+fn template() -> Value {
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+    json!({"workload": {"manifests": [map]}})
+}
+
+/// A replica set for clusters `a` and `b`; everything is known, and `works` are there.
+fn state(works: &[&str]) -> State {
+    let mut state = State::new(Duration::from_secs(30), false);
+    let set: ManifestWorkReplicaSet = object(json!({
+        "apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
+        "metadata": {
+            "name": "app", "namespace": "ns", "generation": 1, "resourceVersion": "3",
+            "finalizers": ["work.open-cluster-management.io/manifest-work-cleanup"],
+        },
+        "spec": {"manifestWorkTemplate": template(), "placementRefs": [{"name": "p"}]},
+    }));
+    let off = "cluster.open-cluster-management.io/experimental-scheduling-disable";
+    let placement: Placement = object(json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+        "metadata": {"name": "p", "namespace": "ns", "annotations": {off: "true"}}, "spec": {},
+    }));
+    let decision: PlacementDecision = object(json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision",
+        "metadata": {"name": "p-decision-1", "namespace": "ns", "labels": {
+            "cluster.open-cluster-management.io/placement": "p",
+            "cluster.open-cluster-management.io/decision-group-index": "0",
+        }},
+        "status": {"decisions": [{"clusterName": "a", "reason": ""}, {"clusterName": "b", "reason": ""}]},
+    }));
+    state.handle(Input::Set(Delta::Applied(Arc::new(set))));
+    state.handle(Input::Placement(Delta::Applied(Arc::new(placement))));
+    state.handle(Input::Decision(Delta::Applied(Arc::new(decision))));
+    for cluster in works {
+        state.handle(Input::Work(Delta::Applied(Arc::new(work(cluster)))));
+    }
+    state.handle(Input::Set(Delta::Synced));
+    state.handle(Input::Placement(Delta::Synced));
+    state.handle(Input::Decision(Delta::Synced));
+    state.handle(Input::Work(Delta::Synced));
+    state
+}
+
+fn due(state: &mut State, now: Timestamp) -> Option<Job> {
+    let mut jobs = state.due(now, 10);
+    assert!(jobs.len() <= 1, "one job for a replica set at a time");
+    jobs.pop()
+}
+
+/// Ends a job: works of clusters that are listed fail, all others succeed.
+fn end(state: &mut State, job: Job, now: Timestamp, failing: &[(&str, Failure)]) {
+    let works = job.works.iter().map(|write| {
+        let key = write.key();
+        let failure = failing.iter().find(|(cluster, _)| *cluster == key.cluster);
+        let result = match (failure, write) {
+            (Some((_, failure)), _) => Err(*failure),
+            (None, WorkWrite::Delete { .. }) => Ok(None),
+            (None, _) => Ok(Some(Arc::new(work(&key.cluster)))),
+        };
+        WorkEnding {
+            kind: write.kind(),
+            key,
+            result,
+        }
+    });
+    let ending = Ending {
+        set: job.set.clone(),
+        at: now,
+        works: works.collect(),
+        template: job.template,
+        object: None,
+    };
+    state.handle(Input::Ended(Box::new(ending)));
+}
+
+fn clusters(job: &Job) -> Vec<String> {
+    job.works.iter().map(|write| write.key().cluster).collect()
+}
+
+#[test]
+fn a_cluster_that_refuses_waits_alone_and_the_status_is_told_meanwhile() {
+    // Its namespace is missing, or somebody else's work has the name.
+    for failure in [Failure::Missing, Failure::Conflict] {
+        let mut state = state(&[]);
+        let job = due(&mut state, second(0)).unwrap();
+        assert_eq!(clusters(&job), ["a", "b"]);
+        end(&mut state, job, second(0), &[("b", failure)]);
+        let job = due(&mut state, second(0)).unwrap();
+        assert!(matches!(job.object, Some(SetWrite::Status { .. })), "{job:?}");
+        end(&mut state, job, second(0), &[]);
+        let job = due(&mut state, second(60)).unwrap();
+        assert_eq!(clusters(&job), ["b"], "{failure:?}");
+    }
+}
+
+#[test]
+fn a_deletion_that_is_refused_is_repeated_with_pauses() {
+    let mut state = state(&["a", "b", "gone"]);
+    let mut now = second(0);
+    for _ in 0..3 {
+        let job = due(&mut state, now).unwrap();
+        assert_eq!(clusters(&job), ["gone"]);
+        end(&mut state, job, now, &[("gone", Failure::Forbidden)]);
+        assert!(due(&mut state, now).is_none(), "not at once");
+        now = state.next_due().unwrap();
+    }
+}
+
+#[test]
+fn a_deletion_that_was_acknowledged_is_not_repeated() {
+    let mut state = state(&["a", "b", "gone"]);
+    let job = due(&mut state, second(0)).unwrap();
+    end(&mut state, job, second(0), &[]);
+    let job = due(&mut state, second(0)).unwrap();
+    assert!(job.works.is_empty(), "{job:?}");
+}
+
+#[test]
+fn nothing_is_written_before_everything_is_known() {
+    let mut state = state(&["gone"]);
+    state.handle(Input::Decision(Delta::Listing));
+    assert!(due(&mut state, second(0)).is_none());
+    state.handle(Input::Decision(Delta::Synced));
+    state.handle(Input::Work(Delta::Unserved));
+    assert!(due(&mut state, second(0)).is_none());
+    state.handle(Input::Work(Delta::Synced));
+    assert!(due(&mut state, second(0)).is_some());
+}
