@@ -2,6 +2,8 @@
 //! of a consumer that does what it is told come out, and `portolan-check` judges them. C49, that a consumer only reads,
 //! is shown on a server by one that may do nothing else (`live.rs`).
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

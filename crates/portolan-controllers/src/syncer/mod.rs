@@ -15,6 +15,7 @@
 //! **What it costs.** Works with a placement-key are watched always; decisions only in namespaces that have a template,
 //! ClusterProfiles only once there is one.
 
+mod decide;
 mod inventory;
 mod message;
 mod report;

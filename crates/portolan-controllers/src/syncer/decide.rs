@@ -1,0 +1,201 @@
+//! What is to be done about one thing, by all that is known.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::message::{Item, Target, TemplateKey, Write};
+use super::report;
+use super::space::{Decided, Space};
+use super::state::State;
+use super::template::{Content, Made};
+use crate::sabotage::{Rule, broken};
+use crate::upkeep::Decision;
+
+/// What is to become of a work.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// It is to be there and to say this.
+    Present(Arc<Content>),
+    /// It is to be gone.
+    Absent,
+    /// It stays as it is, there or not.
+    Keep,
+    /// It stays as it is, because of this.
+    Refused(String),
+}
+
+impl State {
+    /// Where the work of a template is decided to be.
+    pub(super) fn targets(&self, key: &TemplateKey) -> Vec<Target> {
+        let Some(template) = self.templates.get(key) else {
+            return Vec::new();
+        };
+        let clusters = match self
+            .spaces
+            .get(&key.0)
+            .map(|space| space.decided(&template.placement_key))
+        {
+            Some(Decided::Clusters(clusters) | Decided::AtLeast(clusters, _)) => clusters,
+            _ => return Vec::new(),
+        };
+        let target = |cluster: &String| Target {
+            template: key.clone(),
+            cluster: cluster.clone(),
+        };
+        clusters.keys().map(target).collect()
+    }
+
+    /// What is to become of a work.
+    pub(super) fn verdict(&self, target: &Target) -> Verdict {
+        if !self.works.is_complete() {
+            return Verdict::Keep;
+        }
+        let Some(template) = self.templates.get(&target.template) else {
+            return Verdict::Absent;
+        };
+        let known = |space: &&Space| space.known.is_complete() || broken(Rule::NeverDestroyOnDoubt);
+        let Some(space) = self.spaces.get(&target.template.0).filter(known) else {
+            return Verdict::Keep;
+        };
+        let Ok(content) = &template.content else {
+            return Verdict::Keep;
+        };
+        let (clusters, exact) = match space.decided(&template.placement_key) {
+            Decided::Clusters(clusters) => (clusters, true),
+            Decided::AtLeast(clusters, _) => (clusters, false),
+            Decided::None => return Verdict::Absent,
+            Decided::Unknown(_) => return Verdict::Keep,
+        };
+        let Some(namespaces) = clusters.get(&target.cluster) else {
+            return if exact { Verdict::Absent } else { Verdict::Keep };
+        };
+        if !self.inventory.known.is_complete() {
+            return Verdict::Keep;
+        }
+        match self.inventory.resolve(&target.cluster, namespaces) {
+            Ok(()) => Verdict::Present(content.clone()),
+            Err(why) => Verdict::Refused(why),
+        }
+    }
+
+    fn is_right(&self, target: &Target, made: &Made, content: &Arc<Content>) -> bool {
+        let accepted = self.accepted.get(target);
+        made.says(content) || accepted.is_some_and(|(wrote, shown)| wrote == content && made.says_as(shown))
+    }
+
+    pub(super) fn decide(&mut self, item: &Item, now: Timestamp) -> Decision<Write> {
+        match item {
+            Item::Profiles => {
+                if self.watching_profiles || self.templates.is_empty() {
+                    return Decision::Nothing;
+                }
+                self.watching_profiles = true;
+                Decision::Write(Write::WatchProfiles)
+            }
+            Item::Decisions(namespace) => self.decide_watch(namespace),
+            Item::Work(target) => self.decide_work(target),
+            Item::Status(key) => self.decide_status(key, now),
+        }
+    }
+
+    fn decide_watch(&mut self, namespace: &str) -> Decision<Write> {
+        let wanted = self.templates.keys().any(|key| key.0 == namespace);
+        match (wanted, self.spaces.contains_key(namespace)) {
+            (true, false) => {
+                self.watches += 1;
+                self.spaces.insert(namespace.to_owned(), Space::new(self.watches));
+                Decision::Write(Write::WatchDecisions {
+                    namespace: namespace.to_owned(),
+                    watch: self.watches,
+                })
+            }
+            // Works of a template that is gone go whatever is decided, so nobody needs to know.
+            (false, true) if self.works.is_complete() => {
+                self.spaces.remove(namespace);
+                Decision::Write(Write::EndDecisions {
+                    namespace: namespace.to_owned(),
+                })
+            }
+            _ => Decision::Nothing,
+        }
+    }
+
+    fn decide_work(&self, target: &Target) -> Decision<Write> {
+        let made = self.made.get(target);
+        let target = target.clone();
+        match (self.verdict(&target), made) {
+            (_, Some(made)) if made.deleting => Decision::Nothing,
+            (Verdict::Present(content), None) => Decision::Write(Write::Create { target, content }),
+            (Verdict::Present(content), Some(made)) if !self.is_right(&target, made, &content) => {
+                Decision::Write(Write::Update {
+                    target,
+                    version: made.version.clone(),
+                    content,
+                })
+            }
+            (Verdict::Absent, Some(made)) => Decision::Write(Write::Delete {
+                target,
+                name: made.name().to_owned(),
+                version: made.version.clone(),
+            }),
+            _ => Decision::Nothing,
+        }
+    }
+
+    fn decide_status(&self, key: &TemplateKey, now: Timestamp) -> Decision<Write> {
+        let Some(template) = self.templates.get(key).filter(|_| self.works.is_complete()) else {
+            return Decision::Nothing;
+        };
+        let Some(space) = self.spaces.get(&key.0).filter(|space| space.known.is_complete()) else {
+            return Decision::Nothing;
+        };
+        let outlook = match &template.content {
+            Err(mistakes) => Some(report::Outlook::Invalid(mistakes.clone())),
+            Ok(_) => match space.decided(&template.placement_key) {
+                Decided::None => Some(report::Outlook::NoDecision(template.placement_key.clone())),
+                Decided::Unknown(why) | Decided::AtLeast(_, why) => Some(report::Outlook::Waiting(why)),
+                Decided::Clusters(_) => self.outlook(key),
+            },
+        };
+        let Some(outlook) = outlook else {
+            return Decision::Nothing;
+        };
+        let placements = space.placements(&template.placement_key);
+        match report::status(key, template, &outlook, &placements, now) {
+            Some(write) => Decision::Write(write),
+            None => Decision::Nothing,
+        }
+    }
+
+    /// How it stands with the clusters of a template. Nothing while works are still to be written.
+    fn outlook(&self, key: &TemplateKey) -> Option<report::Outlook> {
+        if !self.inventory.known.is_complete() {
+            return None;
+        }
+        let (mut refused, mut under_way) = (Vec::new(), false);
+        for target in self.targets(key) {
+            let made = self.made.get(&target);
+            match self.verdict(&target) {
+                Verdict::Refused(why) => refused.push(why),
+                Verdict::Present(content) => {
+                    let right = made.is_some_and(|made| self.is_right(&target, made, &content));
+                    match self
+                        .failures
+                        .get(&target)
+                        .and_then(|failure| report::failure(&target, *failure))
+                    {
+                        Some(why) if !right => refused.push(why),
+                        _ => under_way |= !right,
+                    }
+                }
+                Verdict::Absent | Verdict::Keep => {}
+            }
+        }
+        match (refused.is_empty(), under_way) {
+            (false, _) => Some(report::Outlook::Refused(refused)),
+            (true, true) => None,
+            (true, false) => Some(report::Outlook::Synced),
+        }
+    }
+}
