@@ -76,7 +76,8 @@ impl Controllers {
             }
         }
         let mut watches = Vec::new();
-        if settings.replica_sets == Output::Auto {
+        // Where OCM's controllers run they carry replica sets out, and two who do would each make works.
+        if settings.replica_sets == Output::Auto && !settings.only_handed_over {
             let (sets, wanted) = ReplicaSets::new(client.clone(), &settings, pace);
             watches.extend(feeds.replica_sets(&client, wanted));
             keepers.push(tokio::spawn(sets.run()));
