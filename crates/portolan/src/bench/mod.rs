@@ -5,6 +5,7 @@
 //! change, the hub against a real API server, in the same run on the same objects. Machines are noisy; ratios less so. The floors that must hold are
 //! committed beside the code and compared by `--check`.
 
+mod at_most;
 mod change;
 mod engine;
 mod floors;

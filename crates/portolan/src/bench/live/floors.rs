@@ -6,6 +6,8 @@ use anyhow::Context;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::bench::at_most;
+
 /// `bench/live-floors.json` at the root of the repository.
 const FLOORS: &str = include_str!("../../../../../bench/live-floors.json");
 
@@ -56,20 +58,7 @@ pub(super) fn of(clusters: u32, placements: u32, embedded: bool) -> anyhow::Resu
 impl Floor {
     /// One line for each figure that is not what it must be. Parts that were skipped are not looked at.
     pub(super) fn failures(&self, report: &Value) -> anyhow::Result<Vec<String>> {
-        let mut failures = Vec::new();
-        for (path, most) in &self.at_most {
-            let part = path.split('.').next().unwrap_or_default();
-            if report.get(part).is_none() {
-                continue;
-            }
-            let found = path.split('.').try_fold(report, |value, key| value.get(key));
-            let given = found.and_then(Value::as_f64);
-            let given = given.with_context(|| format!("bench/live-floors.json: no figure {path}"))?;
-            if given > *most {
-                failures.push(format!("{path} is {given}, must be at most {most}"));
-            }
-        }
-        Ok(failures)
+        at_most::failures(&self.at_most, report, "bench/live-floors.json")
     }
 }
 

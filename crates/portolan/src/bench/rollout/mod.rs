@@ -5,6 +5,7 @@
 //! rollout and not the waiting.
 
 mod agents;
+mod floors;
 mod report;
 mod scene;
 
@@ -43,23 +44,38 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
 
+    /// Exit 1 when a committed floor does not hold, and say which
+    #[arg(long)]
+    check: bool,
+
     /// How to print the figures
     #[arg(short, long, value_enum, default_value_t)]
     output: Format,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let floors = match args.check {
+        true => Some(floors::of(args.clusters)?),
+        false => None,
+    };
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let report = runtime.block_on(async {
         let half = measure(args, args.clusters / 2).await?;
         let whole = measure(args, args.clusters).await?;
         anyhow::Ok(Report::new(args.kubeconfig.is_none(), whole, half))
     })?;
+    let failures = match &floors {
+        Some(floors) => floors.failures(&serde_json::to_value(&report)?)?,
+        None => Vec::new(),
+    };
     output::print(&match args.output {
         Format::Json => output::json(&report)?,
         Format::Table => report.table()?,
     })?;
-    Ok(ExitCode::SUCCESS)
+    for failure in &failures {
+        output::remark(&format!("floor: {failure}\n"));
+    }
+    Ok(ExitCode::from(u8::from(!failures.is_empty())))
 }
 
 /// One rollout on a server of its own, or on the one that was named, which is left as it was found.
