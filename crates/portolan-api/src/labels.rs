@@ -186,6 +186,8 @@ pub mod reasons {
     pub const COMPLETE: &str = "Complete";
     /// The rollout is done because there is no cluster to roll out to.
     pub const NO_CLUSTERS: &str = "NoClusters";
+    /// The agent of a cluster no longer renews its Lease.
+    pub const LEASE_UPDATE_STOPPED: &str = "ManagedClusterLeaseUpdateStopped";
     /// The owner label of the works would not be a valid label value.
     pub const INVALID_MANIFEST_WORK_NAME: &str = "InvalidManifestWorkName";
 }

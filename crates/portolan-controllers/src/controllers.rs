@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 use portolan_api::multicluster::ClusterProfile;
@@ -119,6 +120,7 @@ struct Feeds {
     sets: Vec<Feed<ManagedClusterSet>>,
     bindings: Vec<Feed<ManagedClusterSetBinding>>,
     placements: Vec<Feed<Placement>>,
+    leases: Option<Feed<Lease>>,
     inventory: Inventory,
     ocm_decisions: Output,
     slices: Output,
@@ -133,6 +135,7 @@ impl Feeds {
             sets: Vec::new(),
             bindings: Vec::new(),
             placements: vec![Feed::new(sender.clone(), Received::by(Input::Placement))],
+            leases: None,
             inventory: settings.inventory,
             ocm_decisions: settings.ocm_decisions,
             slices: settings.slices,
@@ -170,6 +173,7 @@ impl Feeds {
         self.clusters.push(wanted.clusters);
         self.sets.push(wanted.sets);
         self.bindings.push(wanted.bindings);
+        self.leases = Some(wanted.leases);
     }
 
     /// Starts one watch per kind. Clusters, sets and bindings are not lost with their definitions.
@@ -196,6 +200,9 @@ impl Feeds {
                 }
             }
             Inventory::ClusterProfiles => watch!(guarded self.profiles),
+        }
+        if let Some(feed) = self.leases {
+            watches.push(tokio::spawn(registration::leases(client.clone(), feed).run()));
         }
         if self.ocm_decisions == Output::Auto {
             watch!(vec![Feed::new(sender.clone(), Received::by(Input::Decision))]);

@@ -83,6 +83,12 @@ where
         }
     }
 
+    /// Only objects of this name, whatever their namespace.
+    pub fn named(mut self, name: &str) -> Source<K> {
+        self.config = self.config.fields(&format!("metadata.name={name}"));
+        self
+    }
+
     /// Does not take objects for deleted that go with their CustomResourceDefinition.
     pub fn guarded(mut self, client: Client) -> Source<K> {
         self.guard = Some(Guard::of::<K>(client));
