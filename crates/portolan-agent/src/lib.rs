@@ -1,0 +1,17 @@
+//! The agent of a member cluster: it applies the works that its hub has for the cluster, removes what was withdrawn, and
+//! reports what came of it, together with a heartbeat and what the cluster has to offer.
+//!
+//! It touches the hub in one namespace, that of its cluster, and its own ManagedCluster; nothing else. It never removes
+//! an object on doubt: not because the hub is unreachable, a list failed, a work cannot be read, a work vanished without
+//! having been deleted, or the hub came back from an older copy. It never removes what another work owns as well. It
+//! never reads a clock (a clock is handed in) and knows both servers through [`kube::Client`] alone.
+//!
+//! `portolan agent` starts one for a member cluster, `portolan up --spokes` one for each embedded member, tests as many
+//! as they like.
+
+mod agent;
+mod settings;
+
+pub use agent::Agent;
+pub use portolan_controllers::Clock;
+pub use settings::Settings;
