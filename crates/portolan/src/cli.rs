@@ -10,8 +10,8 @@ use portolan_engine::placement::PlacementKey;
 use crate::input::Problems;
 use crate::world::Inventory;
 use crate::{
-    bench, clock, completions, controller, crds, explain, get, hub, live, output, simulate, up, version,
-    watch,
+    bench, clock, completions, controller, crds, demo, explain, get, hub, join, live, output, simulate, up,
+    version, watch,
 };
 
 /// Which clusters a workload goes to, why, why not, and what if
@@ -48,6 +48,8 @@ Exit codes: 0 fine, 1 a placement is unsatisfied or misconfigured (with --check)
 enum Command {
     Up(Box<up::Args>),
     Controller(Box<controller::Args>),
+    Join(Box<join::Args>),
+    Demo(demo::Args),
     Get(get::Args),
     Watch(watch::Args),
     Simulate(Box<simulate::Args>),
@@ -119,6 +121,8 @@ fn run(cli: Cli) -> ExitCode {
         Command::Watch(args) => watch::run(&args),
         Command::Up(args) => up::run(&args),
         Command::Controller(args) => controller::run(&args),
+        Command::Join(args) => join::run(&args),
+        Command::Demo(args) => demo::run(&args),
         Command::Hub(args) => hub::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Crds(args) => crds::run(&args),

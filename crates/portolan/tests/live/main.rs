@@ -4,6 +4,7 @@ mod controller;
 mod hub;
 mod process;
 mod reading;
+mod spokes;
 #[path = "../support/mod.rs"]
 mod support;
 mod up;

@@ -1,0 +1,128 @@
+//! `portolan up --spokes` and `portolan demo` as processes.
+
+use std::time::Duration;
+
+use kube::api::{DynamicObject, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Api, Client, Config};
+use serde_json::{Value, json};
+
+use super::support::{Scratch, portolan};
+use super::up::Up;
+
+/// The workloads of a member, seen through its kubeconfig.
+struct Member {
+    runtime: tokio::runtime::Runtime,
+    client: Client,
+}
+
+impl Member {
+    fn new(kubeconfig: &str, name: &str) -> Member {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let options = KubeConfigOptions {
+            context: Some(name.to_owned()),
+            ..KubeConfigOptions::default()
+        };
+        let client = runtime.block_on(async {
+            let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
+            let config = Config::from_custom_kubeconfig(kubeconfig, &options)
+                .await
+                .unwrap();
+            Client::try_from(config).unwrap()
+        });
+        Member { runtime, client }
+    }
+
+    fn api(&self, group: &str, kind: &str) -> Api<DynamicObject> {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
+        Api::default_namespaced_with(self.client.clone(), &resource)
+    }
+
+    fn create(&self, group: &str, kind: &str, name: &str, spec: Value) {
+        let object = json!({"apiVersion": format!("{group}/v1"), "kind": kind, "metadata": {"name": name}, "spec": spec});
+        let object = serde_json::from_value(object).unwrap();
+        let api = self.api(group, kind);
+        let created = self.runtime.block_on(api.create(&PostParams::default(), &object));
+        created.unwrap();
+    }
+
+    /// Waits until a field of the status has a value.
+    fn wait(&self, group: &str, kind: &str, name: &str, pointer: &str, value: Value) {
+        let api = self.api(group, kind);
+        self.runtime.block_on(async {
+            for _ in 0..600 {
+                let object = api.get(name).await.unwrap();
+                if object.data.pointer(pointer).cloned().unwrap_or_default() == value {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            panic!("{name} never had {pointer} {value}");
+        });
+    }
+}
+
+fn template() -> Value {
+    json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}})
+}
+
+#[test]
+fn members_are_joined_their_workloads_are_simulated_and_fail_and_recover_on_request() {
+    let scratch = Scratch::new();
+    let up = Up::start(&scratch, &["--spokes", "3", "--data", "data"]);
+    let clusters = up.ask_json(&scratch, &["get", "clusters"]);
+    let names: Vec<&str> = clusters
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|row| row["name"].as_str())
+        .collect();
+    assert_eq!(names, ["member-1", "member-2", "member-3"]);
+
+    let kubeconfig = scratch.path().join("data/members.kubeconfig");
+    let member = Member::new(kubeconfig.to_str().unwrap(), "member-2");
+    let spec = json!({"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template()});
+    member.create("apps", "Deployment", "web", spec);
+    member.wait("apps", "Deployment", "web", "/status/availableReplicas", json!(2));
+    let mut pod = template();
+    pod["spec"]["restartPolicy"] = json!("Never");
+    member.create("batch", "Job", "train", json!({"template": pod}));
+    member.wait("batch", "Job", "train", "/status/succeeded", json!(1));
+
+    let said = up.ask(&scratch, &["demo", "fail", "member-2"]);
+    assert!(said.contains("become unavailable"), "{said}");
+    member.wait(
+        "apps",
+        "Deployment",
+        "web",
+        "/status/unavailableReplicas",
+        json!(2),
+    );
+    let said = up.ask(&scratch, &["demo", "recover", "member-2"]);
+    assert!(said.contains("recovers"), "{said}");
+    member.wait("apps", "Deployment", "web", "/status/availableReplicas", json!(2));
+    let said = up.ask(&scratch, &["demo", "partition", "member-3"]);
+    assert!(said.contains("in 25s"), "{said}");
+
+    let args = ["demo", "fail", "member-9", "--kubeconfig", &up.kubeconfig];
+    let run = portolan(scratch.path(), &args, "");
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr.contains("accepted: member-1, member-2, member-3"),
+        "{}",
+        run.stderr
+    );
+    up.stop();
+}
+
+#[test]
+fn where_there_are_no_members_the_demo_says_how_to_start_them() {
+    let scratch = Scratch::new();
+    let up = Up::start(&scratch, &["--in-memory"]);
+    let args = ["demo", "fail", "member-1", "--kubeconfig", &up.kubeconfig];
+    let run = portolan(scratch.path(), &args, "");
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("portolan up --spokes N"), "{}", run.stderr);
+    up.stop();
+}
