@@ -27,6 +27,9 @@ Examples:
   # See it work: a hub, controllers and a fleet that lives, in one process
   portolan up --demo
 
+  # The same with member clusters whose workloads run, fail and recover
+  portolan up --spokes 6
+
   # Where does everything go, and what if a cluster goes away?
   portolan simulate -f manifests/
   portolan simulate -f manifests/ --remove managedcluster/west

@@ -57,8 +57,8 @@ pub(crate) struct SettingsArgs {
     #[arg(long, env = "PORTOLAN_PROFILE_NAMESPACE", hide_env_values = true, value_name = "NS", value_parser = parse_namespace)]
     profile_namespace: Option<String>,
 
-    /// Look after sets, bindings and availability taints, where OCM's registration controllers do not run [default:
-    /// false; true in `portolan up`]
+    /// Look after sets, bindings, heartbeats and availability taints, where OCM's registration controllers do not run
+    /// [default: false; true in `portolan up`]
     #[arg(
         long,
         env = "PORTOLAN_REGISTRATION",
