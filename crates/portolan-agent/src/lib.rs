@@ -8,9 +8,24 @@
 //!
 //! `portolan agent` starts one for a member cluster, `portolan up --spokes` one for each embedded member, tests as many
 //! as they like.
+//!
+//! ```text
+//! work/     (pure) works of both kinds in one shape, their manifests, and the places of these on the member cluster
+//! plan/     (pure) what is to be done about each object: apply, leave, remove, and when not to
+//! report/   (pure) conditions, status feedback, condition rules
+//! record/   what was applied, kept on the member cluster
+//! spoke/    reading and writing objects of the member cluster
+//! works/    the loop: which work is due, and one look at it from beginning to end
+//! ```
 
 mod agent;
+mod plan;
+mod record;
+mod report;
 mod settings;
+mod spoke;
+mod work;
+mod works;
 
 pub use agent::Agent;
 pub use portolan_controllers::Clock;

@@ -28,6 +28,8 @@ pub mod multicluster {
     pub const INVENTORY_MEMBER_ID: &str = "multicluster.x-k8s.io/inventory-member-id";
     /// The manager of a ClusterProfile, equal to `spec.clusterManager.name`.
     pub const CLUSTER_MANAGER: &str = "x-k8s.io/cluster-manager";
+    /// Finalizer of a Work whose objects are still on the member cluster.
+    pub const WORK_FINALIZER: &str = "multicluster.x-k8s.io/work-cleanup";
     /// Largest number of slices one decision may have.
     pub const MAX_SLICES: usize = 1000;
 }
@@ -60,6 +62,10 @@ pub mod ocm {
     pub const REPLICA_SET_PLACEMENT: &str = "work.open-cluster-management.io/placementname";
     /// Finalizer of a replica set whose works are still there.
     pub const REPLICA_SET_FINALIZER: &str = "work.open-cluster-management.io/manifest-work-cleanup";
+    /// Finalizer of a ManifestWork whose objects are still on the member cluster.
+    pub const MANIFEST_WORK_FINALIZER: &str = "cluster.open-cluster-management.io/manifest-work-cleanup";
+    /// The Lease in a cluster's namespace that its agent renews.
+    pub const CLUSTER_LEASE: &str = "managed-cluster-lease";
     /// Value of the cluster-manager label on ClusterProfiles that OCM writes.
     pub const CLUSTER_MANAGER_NAME: &str = "open-cluster-management";
     /// The built-in set that goes by the exclusive label.
@@ -94,6 +100,14 @@ pub mod portolan {
     pub const SCORE_RATE_LIMIT: &str = "portolan.dev/score-rate-limit";
     /// Annotation of a ClusterProfile that was published from a ManagedCluster, with the name of who did.
     pub const PUBLISHED_BY: &str = "portolan.dev/published-by";
+    /// UID of the work that an AppliedManifestWork or AppliedWork is the record of.
+    pub const WORK_UID: &str = "portolan.dev/work-uid";
+    /// Newest generation of the work that was applied.
+    pub const WORK_GENERATION: &str = "portolan.dev/work-generation";
+    /// Hash of what that generation said.
+    pub const WORK_CONTENT: &str = "portolan.dev/work-content";
+    /// The generation of the work at which nothing is removed, because the hub may be an older copy of itself.
+    pub const KEEP_AT_GENERATION: &str = "portolan.dev/keep-at-generation";
     /// UIDs of the referenced ClusterProfiles, which a reference has no field for.
     pub const PROFILE_UIDS: &str = "portolan.dev/profile-uids";
 }
