@@ -7,6 +7,7 @@
 
 mod change;
 mod engine;
+mod fleet;
 mod floors;
 mod full;
 mod hub;
@@ -14,6 +15,7 @@ mod live;
 mod memory;
 mod report;
 mod subject;
+mod usage;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -38,7 +40,8 @@ Examples:
   portolan bench hub --check                         the embedded hub alone
   portolan bench hub --against real.kubeconfig --pid $(pgrep kube-apiserver) $(pgrep etcd) --check
   portolan bench live --kubeconfig hub.kubeconfig    the controllers on an API server
-  portolan bench live --embedded                     the same on the embedded hub";
+  portolan bench live --embedded                     the same on the embedded hub
+  portolan bench fleet -o json                       embedded members, and how fast a change reaches them";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -47,6 +50,7 @@ enum Command {
     #[command(hide = true)]
     LiveWorker(live::WorkerArgs),
     Hub(hub::Args),
+    Fleet(fleet::Args),
 }
 
 /// Evaluate a generated fleet with the engine and with the plain evaluator, and compare
@@ -97,6 +101,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Command::Live(args) => live::run(args),
         Command::LiveWorker(args) => live::work(args),
         Command::Hub(args) => hub::run(args),
+        Command::Fleet(args) => fleet::run(args),
     }
 }
 

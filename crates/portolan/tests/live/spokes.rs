@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use kube::api::{DynamicObject, PostParams};
+use kube::api::{DeleteParams, DynamicObject, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client, Config};
+use portolan_api::work::ManifestWork;
 use serde_json::{Value, json};
 
 use super::support::{Scratch, portolan};
@@ -52,8 +53,9 @@ impl Member {
         let api = self.api(group, kind);
         self.runtime.block_on(async {
             for _ in 0..600 {
-                let object = api.get(name).await.unwrap();
-                if object.data.pointer(pointer).cloned().unwrap_or_default() == value {
+                let object = api.get_opt(name).await.unwrap();
+                let found = object.and_then(|object| object.data.pointer(pointer).cloned());
+                if found.is_some_and(|found| found == value) {
                     return;
                 }
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -113,6 +115,38 @@ fn members_are_joined_their_workloads_are_simulated_and_fail_and_recover_on_requ
         "{}",
         run.stderr
     );
+    up.stop();
+}
+
+#[test]
+fn a_work_on_the_hub_becomes_a_workload_on_the_member_and_goes_with_it() {
+    let scratch = Scratch::new();
+    let up = Up::start(&scratch, &["--spokes", "2", "--data", "data"]);
+    let hub = Member::new(&up.kubeconfig, "portolan");
+    let kubeconfig = scratch.path().join("data/members.kubeconfig");
+    let member = Member::new(kubeconfig.to_str().unwrap(), "member-2");
+    let web = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": template()},
+    });
+    let work = serde_json::from_value(json!({
+        "metadata": {"name": "web"}, "spec": {"workload": {"manifests": [web]}},
+    }))
+    .unwrap();
+    let works: Api<ManifestWork> = Api::namespaced(hub.client.clone(), "member-2");
+    let created = hub.runtime.block_on(works.create(&PostParams::default(), &work));
+    created.unwrap();
+    member.wait("apps", "Deployment", "web", "/status/availableReplicas", json!(3));
+    let deleted = hub
+        .runtime
+        .block_on(works.delete("web", &DeleteParams::default()));
+    deleted.unwrap();
+    let deployments = member.api("apps", "Deployment");
+    member.runtime.block_on(async {
+        while deployments.get_opt("web").await.unwrap().is_some() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    });
     up.stop();
 }
 
