@@ -1,5 +1,7 @@
 //! `portolan join` on an API server, the hub or a real one: what the credentials open, and what they do not.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 #[expect(dead_code, reason = "nothing is written into the scratch directory here")]
 mod support;
 

@@ -8,6 +8,7 @@ mod doubt;
 mod events;
 mod faults;
 mod groups;
+mod heartbeats;
 mod metrics;
 mod output;
 mod profiles;

@@ -1,11 +1,15 @@
 //! `portolan up --spokes` and `portolan demo` as processes.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::time::Duration;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::{DeleteParams, DynamicObject, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client, Config};
+use portolan_api::cluster::ManagedCluster;
 use portolan_api::work::ManifestWork;
 use serde_json::{Value, json};
 
@@ -46,6 +50,24 @@ impl Member {
         let api = self.api(group, kind);
         let created = self.runtime.block_on(api.create(&PostParams::default(), &object));
         created.unwrap();
+    }
+
+    /// On the hub: waits until the Available condition of a cluster has a status.
+    fn until_available(&self, cluster: &str, status: &str) {
+        let api: Api<ManagedCluster> = Api::all(self.client.clone());
+        self.runtime.block_on(async {
+            for _ in 0..1_200 {
+                let found = api.get(cluster).await.unwrap().status.unwrap_or_default();
+                let is = |condition: &Condition| {
+                    condition.type_ == "ManagedClusterConditionAvailable" && condition.status == status
+                };
+                if found.conditions.iter().any(is) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            panic!("{cluster} is never {status}");
+        });
     }
 
     /// Waits until a field of the status has a value.
@@ -92,8 +114,11 @@ fn members_are_joined_their_workloads_are_simulated_and_fail_and_recover_on_requ
     member.create("batch", "Job", "train", json!({"template": pod}));
     member.wait("batch", "Job", "train", "/status/succeeded", json!(1));
 
+    let hub = Member::new(&up.kubeconfig, "portolan");
+    hub.until_available("member-2", "True");
     let said = up.ask(&scratch, &["demo", "fail", "member-2"]);
     assert!(said.contains("become unavailable"), "{said}");
+    hub.until_available("member-2", "False");
     member.wait(
         "apps",
         "Deployment",
@@ -103,6 +128,7 @@ fn members_are_joined_their_workloads_are_simulated_and_fail_and_recover_on_requ
     );
     let said = up.ask(&scratch, &["demo", "recover", "member-2"]);
     assert!(said.contains("recovers"), "{said}");
+    hub.until_available("member-2", "True");
     member.wait("apps", "Deployment", "web", "/status/availableReplicas", json!(2));
     let said = up.ask(&scratch, &["demo", "partition", "member-3"]);
     assert!(said.contains("in 25s"), "{said}");
