@@ -3,40 +3,40 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::settings::Settings;
-use crate::works;
+use crate::{heartbeat, works};
 
 /// An agent, running.
 #[derive(Debug)]
 pub struct Agent {
     stop: watch::Sender<bool>,
-    tasks: Vec<JoinHandle<()>>,
-    watches: Vec<JoinHandle<()>>,
+    works: JoinHandle<()>,
+    /// Watches and heartbeat, which can be ended at any moment.
+    others: Vec<JoinHandle<()>>,
 }
 
 impl Agent {
     /// Starts it on the current runtime: `hub` is where the works are, `spoke` the member cluster.
     pub fn start(hub: Client, spoke: Client, settings: Settings) -> Agent {
         let (stop, stopped) = watch::channel(false);
-        let (works, watches) = works::start(hub, spoke, &settings, stopped);
-        Agent {
-            stop,
-            tasks: vec![works],
-            watches,
-        }
+        let heartbeat = heartbeat::beat(hub.clone(), spoke.clone(), settings.clone(), stopped.clone());
+        let (works, mut others) = works::start(hub, spoke, &settings, stopped);
+        others.push(tokio::spawn(heartbeat));
+        Agent { stop, works, others }
     }
 
     /// Finishes the work that is under way, and returns. What is applied stays applied.
     pub async fn stop(self) {
-        // Nobody to tell means that they have ended already.
+        // Nobody to tell means that it has ended already.
         let _ = self.stop.send(true);
-        for task in self.tasks {
-            let _ = task.await;
-        }
-        self.watches.iter().for_each(JoinHandle::abort);
+        let _ = self.works.await;
+        self.others.iter().for_each(JoinHandle::abort);
     }
 
     /// Ends at once, in the middle of whatever is under way: what a crash does. Only tests want that.
     pub fn kill(self) {
-        self.tasks.iter().chain(&self.watches).for_each(JoinHandle::abort);
+        self.others
+            .iter()
+            .chain([&self.works])
+            .for_each(JoinHandle::abort);
     }
 }

@@ -15,10 +15,12 @@
 //! report/   (pure) conditions, status feedback, condition rules
 //! record/   what was applied, kept on the member cluster
 //! spoke/    reading and writing objects of the member cluster
+//! heartbeat/  Lease, resources, version and claims of the cluster
 //! works/    the loop: which work is due, and one look at it from beginning to end
 //! ```
 
 mod agent;
+mod heartbeat;
 mod plan;
 mod record;
 mod report;

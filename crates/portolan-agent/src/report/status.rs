@@ -13,8 +13,6 @@ use crate::work::{Status, Target, Work, WorkKind};
 
 /// A manifest was applied.
 const APPLIED: &str = "AppliedManifestComplete";
-/// It was not.
-pub(crate) const NOT_APPLIED: &str = "AppliedManifestFailed";
 /// All manifests of a work were applied.
 const WORK_APPLIED: &str = "AppliedManifestWorkComplete";
 /// At least one was not.

@@ -15,7 +15,9 @@ use portolan_api::work::{DeleteOption, ManifestCondition, ManifestConfigOption};
 pub(crate) use loose::{Distributed, Loose};
 pub(crate) use manifest::{Fault, Manifest};
 pub(crate) use read::{hash, read};
-pub(crate) use target::{Config, FIELD_MANAGER, Kinds, ObjectId, Resource, Strategy, Target, resolve};
+#[cfg(test)]
+pub(crate) use target::Config;
+pub(crate) use target::{FIELD_MANAGER, Kinds, ObjectId, Resource, Strategy, Target, resolve};
 
 /// One of the two kinds that carry manifests to a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
