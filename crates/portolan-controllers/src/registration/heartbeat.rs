@@ -6,13 +6,13 @@
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
 use portolan_api::cluster::ManagedCluster;
-use portolan_api::labels::{conditions, reasons};
+use portolan_api::labels::{conditions, ocm, reasons};
 use serde_json::{Value, json};
 
 use crate::upkeep::{Version, Wanted, with_condition};
 
-/// What OCM's agents call the Lease in the cluster's own namespace.
-pub(super) const LEASE: &str = "managed-cluster-lease";
+/// What agents call the Lease in the cluster's own namespace.
+pub(super) const LEASE: &str = ocm::CLUSTER_LEASE;
 /// A cluster is silent after this many lease durations without a renewal.
 const MISSED: i64 = 5;
 /// In seconds, where the cluster says nothing usable.

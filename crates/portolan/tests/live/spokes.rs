@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::{DeleteParams, DynamicObject, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -50,6 +51,33 @@ impl Member {
         let api = self.api(group, kind);
         let created = self.runtime.block_on(api.create(&PostParams::default(), &object));
         created.unwrap();
+    }
+
+    /// On the hub: a work with one manifest for a cluster.
+    fn work(&self, cluster: &str, name: &str, manifest: Value) {
+        let work = serde_json::from_value(json!({
+            "metadata": {"name": name}, "spec": {"workload": {"manifests": [manifest]}},
+        }))
+        .unwrap();
+        let works: Api<ManifestWork> = Api::namespaced(self.client.clone(), cluster);
+        let created = self.runtime.block_on(works.create(&PostParams::default(), &work));
+        created.unwrap();
+    }
+
+    /// Whether a ConfigMap is there.
+    fn has(&self, name: &str) -> bool {
+        let api: Api<ConfigMap> = Api::default_namespaced(self.client.clone());
+        self.runtime.block_on(api.get_opt(name)).unwrap().is_some()
+    }
+
+    fn until_there(&self, name: &str) {
+        for _ in 0..1_200 {
+            if self.has(name) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("{name} is never there");
     }
 
     /// On the hub: waits until the Available condition of a cluster has a status.
@@ -155,13 +183,8 @@ fn a_work_on_the_hub_becomes_a_workload_on_the_member_and_goes_with_it() {
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"},
         "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": template()},
     });
-    let work = serde_json::from_value(json!({
-        "metadata": {"name": "web"}, "spec": {"workload": {"manifests": [web]}},
-    }))
-    .unwrap();
+    hub.work("member-2", "web", web);
     let works: Api<ManifestWork> = Api::namespaced(hub.client.clone(), "member-2");
-    let created = hub.runtime.block_on(works.create(&PostParams::default(), &work));
-    created.unwrap();
     member.wait("apps", "Deployment", "web", "/status/availableReplicas", json!(3));
     let deleted = hub
         .runtime
@@ -173,6 +196,33 @@ fn a_work_on_the_hub_becomes_a_workload_on_the_member_and_goes_with_it() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     });
+    up.stop();
+}
+
+#[test]
+fn a_member_that_is_cut_off_becomes_unknown_keeps_its_workloads_and_catches_up() {
+    let scratch = Scratch::new();
+    let up = Up::start(&scratch, &["--spokes", "1", "--data", "data"]);
+    let hub = Member::new(&up.kubeconfig, "portolan");
+    let kubeconfig = scratch.path().join("data/members.kubeconfig");
+    let member = Member::new(kubeconfig.to_str().unwrap(), "member-1");
+    let map = |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}});
+    hub.work("member-1", "before", map("before"));
+    member.until_there("before");
+    hub.until_available("member-1", "True");
+
+    up.ask(&scratch, &["demo", "partition", "member-1"]);
+    hub.until_available("member-1", "Unknown");
+    hub.work("member-1", "after", map("after"));
+    assert!(
+        member.has("before"),
+        "nothing is removed because the hub cannot be reached"
+    );
+    assert!(!member.has("after"));
+
+    up.ask(&scratch, &["demo", "recover", "member-1"]);
+    hub.until_available("member-1", "True");
+    member.until_there("after");
     up.stop();
 }
 
