@@ -10,8 +10,8 @@ use portolan_engine::placement::PlacementKey;
 use crate::input::Problems;
 use crate::world::Inventory;
 use crate::{
-    bench, clock, completions, controller, crds, explain, get, hub, live, output, simulate, up, version,
-    watch,
+    agent, bench, clock, completions, controller, crds, explain, get, hub, live, output, simulate, up,
+    version, watch,
 };
 
 /// Which clusters a workload goes to, why, why not, and what if
@@ -42,12 +42,16 @@ Examples:
   # Keep the decisions of a hub true
   portolan controller --kubeconfig hub.kubeconfig
 
+  # Apply on a member cluster what the hub has for it
+  portolan agent --hub hub.kubeconfig --spoke east.kubeconfig --cluster east
+
 Exit codes: 0 fine, 1 a placement is unsatisfied or misconfigured (with --check), 2 bad input.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Up(Box<up::Args>),
     Controller(Box<controller::Args>),
+    Agent(Box<agent::Args>),
     Get(get::Args),
     Watch(watch::Args),
     Simulate(Box<simulate::Args>),
@@ -119,6 +123,7 @@ fn run(cli: Cli) -> ExitCode {
         Command::Watch(args) => watch::run(&args),
         Command::Up(args) => up::run(&args),
         Command::Controller(args) => controller::run(&args),
+        Command::Agent(args) => agent::run(&args),
         Command::Hub(args) => hub::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Crds(args) => crds::run(&args),
