@@ -32,3 +32,17 @@ mod works;
 pub use agent::Agent;
 pub use portolan_controllers::Clock;
 pub use settings::Settings;
+
+/// The CustomResourceDefinitions that a member cluster needs: those in which the agent keeps what it has applied.
+pub fn definitions() -> Vec<serde_json::Value> {
+    let applied = ["AppliedManifestWork", "AppliedWork"];
+    portolan_api::crd_values()
+        .into_iter()
+        .filter(|definition| {
+            let kind = definition
+                .pointer("/spec/names/kind")
+                .and_then(serde_json::Value::as_str);
+            kind.is_some_and(|kind| applied.contains(&kind))
+        })
+        .collect()
+}

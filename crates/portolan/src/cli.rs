@@ -10,8 +10,8 @@ use portolan_engine::placement::PlacementKey;
 use crate::input::Problems;
 use crate::world::Inventory;
 use crate::{
-    bench, clock, completions, controller, crds, demo, explain, get, hub, join, live, output, simulate, up,
-    version, watch,
+    agent, bench, clock, completions, controller, crds, demo, explain, get, hub, join, live, output,
+    simulate, up, version, watch,
 };
 
 /// Which clusters a workload goes to, why, why not, and what if
@@ -45,6 +45,9 @@ Examples:
   # Keep the decisions of a hub true
   portolan controller --kubeconfig hub.kubeconfig
 
+  # Apply on a member cluster what the hub has for it
+  portolan agent --hub hub.kubeconfig --spoke east.kubeconfig --cluster east
+
 Exit codes: 0 fine, 1 a placement is unsatisfied or misconfigured (with --check), 2 bad input.";
 
 #[derive(Debug, Subcommand)]
@@ -53,6 +56,7 @@ enum Command {
     Controller(Box<controller::Args>),
     Join(Box<join::Args>),
     Demo(demo::Args),
+    Agent(Box<agent::Args>),
     Get(get::Args),
     Watch(watch::Args),
     Simulate(Box<simulate::Args>),
@@ -126,6 +130,7 @@ fn run(cli: Cli) -> ExitCode {
         Command::Controller(args) => controller::run(&args),
         Command::Join(args) => join::run(&args),
         Command::Demo(args) => demo::run(&args),
+        Command::Agent(args) => agent::run(&args),
         Command::Hub(args) => hub::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Crds(args) => crds::run(&args),

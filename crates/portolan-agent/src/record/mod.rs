@@ -183,9 +183,10 @@ mod tests {
                 };
                 let entry = Entry {
                     version: "v1".to_owned(),
-                    kind: (kind == WorkKind::Work)
-                        .then(|| "ConfigMap".to_owned())
-                        .unwrap_or_default(),
+                    kind: match kind {
+                        WorkKind::Work => "ConfigMap".to_owned(),
+                        WorkKind::ManifestWork => String::new(),
+                    },
                     uid: uid.map(str::to_owned),
                 };
                 record.entries.insert(id, entry);

@@ -10,15 +10,24 @@ use serde_json::json;
 use crate::owners::{look_again, settle};
 use crate::world::{Faults, World, eventually, versions};
 
-/// Kills the agent before its first, second, … write to the member cluster, until it gets by with fewer.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_dies_before_any_write_leaves_nothing_that_the_next_one_does_not_put_right() {
+    kill_at_every_write(Faults::still_after).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_dies_before_the_answer_to_any_write_leaves_nothing_either() {
+    kill_at_every_write(Faults::unanswered_after).await;
+}
+
+/// Kills the agent at its first, second, … write to the member cluster, until it gets by with fewer.
+async fn kill_at_every_write(at: impl Fn(usize) -> Faults) {
     let world = World::new().await;
     for writes in 0.. {
         let name = format!("w{writes}");
         let map = |part: &str, value: &str| world.config_map(&format!("{name}-{part}"), value);
         world.create_work(&name, &[map("a", "1"), map("b", "1")]).await;
-        let faults = Faults::still_after(writes);
+        let faults = at(writes);
         let agent = Agent::start(world.hub.client(), faults.client(&world.spoke), world.settings());
         eventually("it stands still or is done", async || {
             let work = world.manifest_works().get(&name).await.unwrap();

@@ -306,6 +306,9 @@ struct Counts {
     writes: AtomicUsize,
     /// From this write on nothing is sent any more; 0 for never.
     still_after: AtomicUsize,
+    /// Whether the write that it stands still at is sent.
+    arrives: std::sync::atomic::AtomicBool,
+    arrived: std::sync::atomic::AtomicBool,
     cut: std::sync::atomic::AtomicBool,
 }
 
@@ -314,6 +317,13 @@ impl Faults {
     pub(crate) fn still_after(writes: usize) -> Faults {
         let faults = Faults::default();
         faults.0.still_after.store(writes + 1, Ordering::SeqCst);
+        faults
+    }
+
+    /// The same, but the write after which it stands still arrives: only its answer does not.
+    pub(crate) fn unanswered_after(writes: usize) -> Faults {
+        let faults = Faults::still_after(writes);
+        faults.0.arrives.store(true, Ordering::SeqCst);
         faults
     }
 
@@ -332,6 +342,10 @@ impl Faults {
 
     /// Whether it stands still.
     pub(crate) fn is_still(&self) -> bool {
+        self.stands() && (!self.0.arrives.load(Ordering::SeqCst) || self.0.arrived.load(Ordering::SeqCst))
+    }
+
+    fn stands(&self) -> bool {
         let limit = self.0.still_after.load(Ordering::SeqCst);
         limit > 0 && self.writes() >= limit
     }
@@ -387,13 +401,17 @@ where
             counter.fetch_add(1, Ordering::SeqCst);
         }
         let (still, cut) = (
-            counted && self.faults.is_still(),
+            counted && self.faults.stands(),
             self.faults.0.cut.load(Ordering::SeqCst),
         );
+        let faults = self.faults.clone();
         let sent = self.inner.call(request);
         Box::pin(async move {
             if still {
-                drop(sent);
+                if write && faults.0.arrives.load(Ordering::SeqCst) {
+                    drop(sent.await);
+                    faults.0.arrived.store(true, Ordering::SeqCst);
+                }
                 return std::future::pending().await;
             }
             if cut {
