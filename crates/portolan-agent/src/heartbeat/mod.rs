@@ -5,6 +5,7 @@
 //! ClusterProfiles alone, gets the Lease and nothing else.
 
 mod facts;
+mod health;
 mod quantity;
 mod status;
 
@@ -114,9 +115,15 @@ impl Heart {
     }
 
     async fn report(&self, cluster: &ManagedCluster) -> Result<(), Problem> {
-        let facts = Facts::gather(&self.spoke, &self.objects, &self.settings).await?;
-        let Some(patch) = status::patch(cluster, &facts, self.settings.clock.now()) else {
-            return Ok(());
+        let gathered = Facts::gather(&self.spoke, &self.objects, &self.settings).await;
+        // A cluster that does not answer is not well, and that is all that is known about it.
+        let is_well = gathered.is_ok() && health::is_well(&self.spoke).await;
+        let (facts, problem) = match gathered {
+            Ok(facts) => (facts, Ok(())),
+            Err(problem) => (Facts::default(), Err(problem)),
+        };
+        let Some(patch) = status::patch(cluster, &facts, is_well, self.settings.clock.now()) else {
+            return problem;
         };
         let how = PatchParams {
             field_manager: Some(MANAGER.to_owned()),
@@ -125,7 +132,7 @@ impl Heart {
         let name = &self.settings.cluster;
         let answer = self.clusters.patch_status(name, &how, &Patch::Merge(patch)).await;
         match answer.map_err(|error| Problem::of(&error)) {
-            Ok(_) => Ok(()),
+            Ok(_) => problem,
             // Somebody else writes there too; the next beat reads it anew.
             Err(Problem::Conflict(why)) => {
                 tracing::debug!(

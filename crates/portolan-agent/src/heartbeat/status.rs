@@ -7,9 +7,10 @@ use portolan_api::labels::conditions;
 use serde_json::{Map, Value, json};
 
 use super::facts::Facts;
+use super::health;
 
 /// What is to be written to the status of the cluster; `None` if it says all that already.
-pub(super) fn patch(cluster: &ManagedCluster, facts: &Facts, now: Timestamp) -> Option<Value> {
+pub(super) fn patch(cluster: &ManagedCluster, facts: &Facts, is_well: bool, now: Timestamp) -> Option<Value> {
     let there = cluster.status.clone().unwrap_or_default();
     let mut status = Map::new();
     for (field, known, found) in [
@@ -50,10 +51,12 @@ pub(super) fn patch(cluster: &ManagedCluster, facts: &Facts, now: Timestamp) -> 
             status.insert("clusterClaims".to_owned(), claims.into());
         }
     }
-    if cluster.spec.hub_accepts_client
-        && let Some(conditions) = joined(&there.conditions, now)
-    {
-        status.insert("conditions".to_owned(), json!(conditions));
+    if cluster.spec.hub_accepts_client {
+        let joined = joined(&there.conditions, now);
+        let said = health::said(joined.as_deref().unwrap_or(&there.conditions), is_well, now);
+        if let Some(conditions) = said.or(joined) {
+            status.insert("conditions".to_owned(), json!(conditions));
+        }
     }
     (!status.is_empty()).then(|| {
         let version = &cluster.metadata.resource_version;
@@ -114,11 +117,14 @@ mod tests {
 
     #[test]
     fn everything_is_reported_once_and_not_again() {
-        let first = patch(&cluster(json!({})), &facts(), Timestamp::UNIX_EPOCH).unwrap();
+        let first = patch(&cluster(json!({})), &facts(), true, Timestamp::UNIX_EPOCH).unwrap();
         let status = first["status"].clone();
         assert_eq!(status["version"]["kubernetes"], "v1.33.1");
         assert_eq!(status["conditions"][0]["type"], "ManagedClusterJoined");
-        assert_eq!(patch(&cluster(status), &facts(), Timestamp::UNIX_EPOCH), None);
+        assert_eq!(
+            patch(&cluster(status), &facts(), true, Timestamp::UNIX_EPOCH),
+            None
+        );
     }
 
     #[test]
@@ -128,7 +134,7 @@ mod tests {
             allocatable: None,
             ..facts()
         };
-        let patch = patch(&there, &facts, Timestamp::UNIX_EPOCH).unwrap();
+        let patch = patch(&there, &facts, true, Timestamp::UNIX_EPOCH).unwrap();
         assert_eq!(patch["status"]["capacity"], json!({ "cpu": "8", "gpu": null }));
         assert!(patch["status"].get("allocatable").is_none());
     }
@@ -142,9 +148,10 @@ mod tests {
         let patch = patch(
             &cluster(json!({ "conditions": [accepted] })),
             &facts(),
+            true,
             Timestamp::UNIX_EPOCH,
         )
         .unwrap();
-        assert_eq!(patch["status"]["conditions"].as_array().unwrap().len(), 2);
+        assert_eq!(patch["status"]["conditions"].as_array().unwrap().len(), 3);
     }
 }

@@ -26,7 +26,7 @@ Examples:
   portolan join west-1 --hub hub.kubeconfig -o kubeconfig
 
   # And on the member cluster
-  portolan agent --hub west-1.kubeconfig --spoke member.kubeconfig --cluster west-1";
+  portolan agent --hub west-1.kubeconfig --spoke member.kubeconfig --cluster west-1 --install-crds";
 
 /// Let a cluster into the fleet, and give its agent credentials for its own namespace alone
 ///
@@ -112,7 +112,7 @@ async fn join(args: &Args) -> anyhow::Result<()> {
     output::print(&format!(
         "{name} is part of the fleet of {url}\n\
          the kubeconfig of its agent is {path}, valid until {expires}; treat it as a secret\n\
-         next: portolan agent --hub {path} --spoke MEMBER-KUBECONFIG --cluster {name}\n",
+         next: portolan agent --hub {path} --spoke MEMBER-KUBECONFIG --cluster {name} --install-crds\n",
         name = args.name,
         url = server.url,
         path = path.display(),

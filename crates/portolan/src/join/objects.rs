@@ -94,40 +94,28 @@ fn in_namespace() -> Value {
             "work.open-cluster-management.io",
             &["manifestworks"],
             // Finalizers are in the object itself.
-            &["get", "list", "watch", "update", "patch"]
+            &["get", "list", "watch", "patch"]
         ),
         rule(
             "work.open-cluster-management.io",
             &["manifestworks/status"],
-            &["get", "update", "patch"]
+            &["get", "patch"]
         ),
         rule(
             "multicluster.x-k8s.io",
             &["works"],
-            &["get", "list", "watch", "update", "patch"]
+            &["get", "list", "watch", "patch"]
         ),
-        rule(
-            "multicluster.x-k8s.io",
-            &["works/status"],
-            &["get", "update", "patch"]
-        ),
-        rule(
-            "coordination.k8s.io",
-            &["leases"],
-            &["get", "create", "update", "patch"]
-        ),
-        rule("", &["events"], &["create", "update", "patch"]),
-        rule("events.k8s.io", &["events"], &["create", "update", "patch"]),
+        rule("multicluster.x-k8s.io", &["works/status"], &["get", "patch"]),
+        rule("coordination.k8s.io", &["leases"], &["get", "create", "patch"]),
+        rule("", &["events"], &["create", "patch"]),
+        rule("events.k8s.io", &["events"], &["create", "patch"]),
         rule(
             CLUSTER,
             &["addonplacementscores"],
-            &["get", "list", "watch", "create", "update", "patch"]
+            &["get", "list", "watch", "create", "patch"]
         ),
-        rule(
-            CLUSTER,
-            &["addonplacementscores/status"],
-            &["get", "update", "patch"]
-        ),
+        rule(CLUSTER, &["addonplacementscores/status"], &["get", "patch"]),
     ])
 }
 
@@ -138,7 +126,7 @@ fn of_cluster(name: &str) -> Value {
         {"apiGroups": [CLUSTER], "resources": ["managedclusters"], "resourceNames": [name],
             "verbs": ["get", "list", "watch"]},
         {"apiGroups": [CLUSTER], "resources": ["managedclusters/status"], "resourceNames": [name],
-            "verbs": ["get", "update", "patch"]},
+            "verbs": ["get", "patch"]},
     ])
 }
 

@@ -5,7 +5,6 @@
 //! member is read from its ManagedCluster ([`fate`]).
 
 mod fate;
-mod health;
 mod line;
 mod member;
 mod simulated;
@@ -13,7 +12,6 @@ mod simulated;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -40,9 +38,6 @@ const PARALLEL: usize = 8;
 /// Changes that a member remembers for watches to go back to. They are few, and there are many members.
 const HISTORY: usize = 1024;
 
-/// Seconds between two reports of a member that does not say.
-const LONGEST_SILENCE: u16 = 60;
-
 /// Member clusters, running.
 pub(super) struct Spokes {
     members: Vec<Member>,
@@ -53,8 +48,7 @@ pub(super) struct Spokes {
 struct Member {
     hub: Hub,
     agent: Agent,
-    /// Its simulated workloads, and what it says about its health.
-    tasks: [JoinHandle<()>; 2],
+    workloads: JoinHandle<()>,
 }
 
 impl Spokes {
@@ -106,7 +100,7 @@ impl Spokes {
         self.follower.abort();
         let stopping = self.members.into_iter().map(|member| async move {
             member.agent.stop().await;
-            member.tasks.iter().for_each(JoinHandle::abort);
+            member.workloads.abort();
             member.hub.stop().await;
         });
         futures::future::join_all(stopping).await;
@@ -145,20 +139,12 @@ async fn start_one(
     let account = hub.service_for(&user, &groups.each_ref().map(String::as_str));
     let to_hub = Client::new(Line::to_hub(account, fate.clone()), name);
     let to_member = Client::new(Line::to_member(member.service(), fate.clone()), "default");
-    let period = Duration::from_secs(newcomer.lease_duration.unwrap_or(LONGEST_SILENCE).into());
-    let health = health::report(
-        to_hub.clone(),
-        to_member.clone(),
-        name.to_owned(),
-        period,
-        fate.clone(),
-    );
     let agent = Agent::start(to_hub, to_member, settings(index));
-    let tasks = [tokio::spawn(health), tokio::spawn(simulated::run(admin, fate))];
+    let workloads = tokio::spawn(simulated::run(admin, fate));
     let member = Member {
         hub: member,
         agent,
-        tasks,
+        workloads,
     };
     Ok((index, member))
 }
