@@ -28,6 +28,8 @@ pub mod multicluster {
     pub const INVENTORY_MEMBER_ID: &str = "multicluster.x-k8s.io/inventory-member-id";
     /// The manager of a ClusterProfile, equal to `spec.clusterManager.name`.
     pub const CLUSTER_MANAGER: &str = "x-k8s.io/cluster-manager";
+    /// Finalizer of a Work whose objects are still on the member cluster.
+    pub const WORK_FINALIZER: &str = "multicluster.x-k8s.io/work-cleanup";
     /// Largest number of slices one decision may have.
     pub const MAX_SLICES: usize = 1000;
 }
@@ -60,6 +62,10 @@ pub mod ocm {
     pub const REPLICA_SET_PLACEMENT: &str = "work.open-cluster-management.io/placementname";
     /// Finalizer of a replica set whose works are still there.
     pub const REPLICA_SET_FINALIZER: &str = "work.open-cluster-management.io/manifest-work-cleanup";
+    /// Finalizer of a ManifestWork whose objects are still on the member cluster.
+    pub const MANIFEST_WORK_FINALIZER: &str = "cluster.open-cluster-management.io/manifest-work-cleanup";
+    /// The Lease in a cluster's namespace that its agent renews.
+    pub const CLUSTER_LEASE: &str = "managed-cluster-lease";
     /// Value of the cluster-manager label on ClusterProfiles that OCM writes.
     pub const CLUSTER_MANAGER_NAME: &str = "open-cluster-management";
     /// The built-in set that goes by the exclusive label.
@@ -102,6 +108,14 @@ pub mod portolan {
     pub const ROLLOUT_SINCE: &str = "portolan.dev/rollout-since";
     /// Decision group, as `<index>/<name>`, in which a generated ManifestWork got the template that it carries.
     pub const ROLLOUT_GROUP: &str = "portolan.dev/rollout-group";
+    /// UID of the work that an AppliedManifestWork or AppliedWork is the record of.
+    pub const WORK_UID: &str = "portolan.dev/work-uid";
+    /// Newest generation of the work that was applied.
+    pub const WORK_GENERATION: &str = "portolan.dev/work-generation";
+    /// Hash of what that generation said.
+    pub const WORK_CONTENT: &str = "portolan.dev/work-content";
+    /// The generation of the work at which nothing is removed, because the hub may be an older copy of itself.
+    pub const KEEP_AT_GENERATION: &str = "portolan.dev/keep-at-generation";
     /// UIDs of the referenced ClusterProfiles, which a reference has no field for.
     pub const PROFILE_UIDS: &str = "portolan.dev/profile-uids";
     /// Label of a Work that was made from a template, with the name of who did.
@@ -212,6 +226,8 @@ pub mod reasons {
     pub const INVALID_ROLLOUT_STRATEGY: &str = "InvalidRolloutStrategy";
     /// The template cannot be a ManifestWork.
     pub const INVALID_TEMPLATE: &str = "InvalidTemplate";
+    /// The agent of a cluster no longer renews its Lease.
+    pub const LEASE_UPDATE_STOPPED: &str = "ManagedClusterLeaseUpdateStopped";
     /// The owner label of the works would not be a valid label value.
     pub const INVALID_MANIFEST_WORK_NAME: &str = "InvalidManifestWorkName";
 }

@@ -64,6 +64,7 @@ fn every_kind_has_the_names_scope_versions_and_status_of_its_api() {
             false,
         ),
         ("works", sig, "Namespaced", &["v1alpha1"], true),
+        ("appliedmanifestworks", work, "Cluster", &["v1"], true),
         ("manifestworkreplicasets", work, "Namespaced", &["v1alpha1"], true),
         ("manifestworks", work, "Namespaced", &["v1"], true),
     ];

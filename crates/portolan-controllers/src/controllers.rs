@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
 use portolan_api::cluster::{
     ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement, PlacementDecision,
@@ -146,6 +147,7 @@ struct Feeds {
     bindings: Vec<Feed<ManagedClusterSetBinding>>,
     placements: Vec<Feed<Placement>>,
     decisions: Vec<Feed<PlacementDecision>>,
+    leases: Option<Feed<Lease>>,
     inventory: Inventory,
     slices: Output,
     restore_grace: Duration,
@@ -161,6 +163,7 @@ impl Feeds {
             bindings: Vec::new(),
             placements: vec![Feed::new(sender.clone(), Received::by(Input::Placement))],
             decisions: Vec::new(),
+            leases: None,
             inventory: settings.inventory,
             slices: settings.slices,
             restore_grace: settings.restore_grace,
@@ -203,6 +206,7 @@ impl Feeds {
         self.clusters.push(wanted.clusters);
         self.sets.push(wanted.sets);
         self.bindings.push(wanted.bindings);
+        self.leases = Some(wanted.leases);
     }
 
     /// Joins the watches that there are and starts those that nobody else needs. Behind scheduling, which is what the
@@ -242,6 +246,9 @@ impl Feeds {
                 }
             }
             Inventory::ClusterProfiles => watch!(guarded self.profiles),
+        }
+        if let Some(feed) = self.leases {
+            watches.push(tokio::spawn(registration::leases(client.clone(), feed).run()));
         }
         if !self.decisions.is_empty() {
             watch!(self.decisions);

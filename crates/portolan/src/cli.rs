@@ -10,8 +10,8 @@ use portolan_engine::placement::PlacementKey;
 use crate::input::Problems;
 use crate::world::Inventory;
 use crate::{
-    bench, clock, completions, controller, crds, explain, get, hub, live, output, rollout, simulate, up,
-    version, watch,
+    agent, bench, clock, completions, controller, crds, demo, explain, get, hub, join, live, output, rollout,
+    simulate, up, version, watch,
 };
 
 /// Which clusters a workload goes to, why, why not, and what if
@@ -26,6 +26,9 @@ const EXAMPLES: &str = "\
 Examples:
   # See it work: a hub, controllers and a fleet that lives, in one process
   portolan up --demo
+
+  # The same with member clusters whose workloads run, fail and recover
+  portolan up --spokes 6
 
   # Where does everything go, and what if a cluster goes away?
   portolan simulate -f manifests/
@@ -45,12 +48,18 @@ Examples:
   # Keep the decisions of a hub true
   portolan controller --kubeconfig hub.kubeconfig
 
+  # Apply on a member cluster what the hub has for it
+  portolan agent --hub hub.kubeconfig --spoke east.kubeconfig --cluster east
+
 Exit codes: 0 fine, 1 a placement is unsatisfied or misconfigured (with --check), 2 bad input.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Up(Box<up::Args>),
     Controller(Box<controller::Args>),
+    Join(Box<join::Args>),
+    Demo(demo::Args),
+    Agent(Box<agent::Args>),
     Get(get::Args),
     Watch(watch::Args),
     Simulate(Box<simulate::Args>),
@@ -124,6 +133,9 @@ fn run(cli: Cli) -> ExitCode {
         Command::Watch(args) => watch::run(&args),
         Command::Up(args) => up::run(&args),
         Command::Controller(args) => controller::run(&args),
+        Command::Join(args) => join::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Agent(args) => agent::run(&args),
         Command::Hub(args) => hub::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Crds(args) => crds::run(&args),

@@ -1,5 +1,6 @@
 //! The command line of Portolan: which clusters a workload goes to, why, why not, and what if, from files or a live hub;
-//! and the programs that keep the answer true, `up` and `controller`.
+//! and the programs that keep the answer true, `up`, `controller` and
+//! `agent`.
 //!
 //! What is here: reading manifests ([`input`]) and hubs, one module a command, and how answers are printed. What it never
 //! does: decide. It feeds the engine, asks it and renders the answer, or starts the controllers. It is also the only
@@ -7,6 +8,7 @@
 //!
 //! It is a library so that tests and fuzz targets reach the reader; the binary calls [`main`] and nothing else.
 
+mod agent;
 mod bench;
 mod cli;
 mod clock;
@@ -14,11 +16,13 @@ mod completions;
 mod controller;
 mod crds;
 mod decided;
+mod demo;
 mod explain;
 mod get;
 mod given;
 mod hub;
 pub mod input;
+mod join;
 mod live;
 mod logging;
 mod output;

@@ -201,6 +201,7 @@ fn definitions() -> Vec<Definition> {
         Definition::of::<multicluster::Work>(Namespaced),
         Definition::of::<multicluster::AppliedWork>(Cluster),
         Definition::of::<work::ManifestWork>(Namespaced),
+        Definition::of::<work::AppliedManifestWork>(Cluster),
         Definition::of::<work::ManifestWorkReplicaSet>(Namespaced)
             .short_names(&["mwrs"])
             .columns(columns::MANIFEST_WORK_REPLICA_SET),

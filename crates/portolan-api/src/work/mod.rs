@@ -1,10 +1,14 @@
 //! Group `work.open-cluster-management.io`: workload distribution with rollout strategies.
 
+mod applied;
 mod config;
 mod manifest_work;
 mod replica_set;
 mod rollout;
 
+pub use applied::{
+    AppliedManifestResourceMeta, AppliedManifestWork, AppliedManifestWorkSpec, AppliedManifestWorkStatus,
+};
 pub use config::{
     CelConditionExpression, ConditionRule, ConditionRuleType, FeedbackRule, FeedbackScrapeType, FeedbackType,
     IgnoreField, IgnoreFieldsCondition, JsonPath, ManifestConfigOption, ServerSideApplyConfig,

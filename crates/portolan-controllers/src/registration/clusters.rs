@@ -1,10 +1,11 @@
 //! ManagedClusters: availability taints and the default cluster set.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use portolan_api::cluster::{ManagedCluster, Taint, TaintEffect};
 use portolan_api::labels::{conditions, ocm};
 
+use super::heartbeat;
 use crate::upkeep::{Labels, Version};
 
 /// What is known about a ManagedCluster.
@@ -12,6 +13,9 @@ use crate::upkeep::{Labels, Version};
 pub(super) struct Cluster {
     pub(super) version: Version,
     pub(super) labels: Labels,
+    /// How long it may be silent.
+    pub(super) patience: SignedDuration,
+    accepted: bool,
     deleting: bool,
     availability: Availability,
     taints: Box<[Taint]>,
@@ -21,8 +25,10 @@ pub(super) struct Cluster {
 enum Availability {
     Available,
     Unavailable,
-    /// Unknown, or never reported.
+    /// Unknown.
     Unreachable,
+    /// Never reported.
+    Unheard,
 }
 
 /// What a ManagedCluster lacks.
@@ -40,10 +46,18 @@ impl Cluster {
         Cluster {
             version: Version::of(&object.metadata),
             labels: Labels::new(object.metadata.labels.as_ref()),
+            patience: heartbeat::patience(object),
+            accepted: object.spec.hub_accepts_client,
             deleting: object.metadata.deletion_timestamp.is_some(),
             availability: availability(status.map_or(&[], |status| &status.conditions)),
             taints: object.spec.taints.as_slice().into(),
         }
+    }
+
+    /// Whether its silence would be worth a word: not when that was said, and not about a cluster that is on its way in
+    /// or out.
+    pub(super) fn is_counted_on(&self) -> bool {
+        self.accepted && !self.deleting && self.availability != Availability::Unreachable
     }
 
     /// Whether nothing is to be changed.
@@ -68,7 +82,9 @@ impl Cluster {
         let (wanted, unwanted): (Option<&str>, &[&str]) = match self.availability {
             Availability::Available => (None, &[ocm::TAINT_UNAVAILABLE, ocm::TAINT_UNREACHABLE]),
             Availability::Unavailable => (Some(ocm::TAINT_UNAVAILABLE), &[ocm::TAINT_UNREACHABLE]),
-            Availability::Unreachable => (Some(ocm::TAINT_UNREACHABLE), &[ocm::TAINT_UNAVAILABLE]),
+            Availability::Unreachable | Availability::Unheard => {
+                (Some(ocm::TAINT_UNREACHABLE), &[ocm::TAINT_UNAVAILABLE])
+            }
         };
         let missing = wanted.filter(|key| !self.taints.iter().any(|taint| is_ours(taint, key)));
         let in_place = |taint: &&Taint| !unwanted.iter().any(|key| is_ours(taint, key));
@@ -94,7 +110,8 @@ fn availability(conditions: &[Condition]) -> Availability {
     match available {
         Some("True") => Availability::Available,
         Some("False") => Availability::Unavailable,
-        _ => Availability::Unreachable,
+        Some(_) => Availability::Unreachable,
+        None => Availability::Unheard,
     }
 }
 

@@ -9,23 +9,27 @@
 //! * ManagedClusterSetBindings carry `Bound`. Which set is bound goes by the binding's name, as scheduling does.
 //! * ManagedClusters carry the taint `unreachable` or `unavailable` after their Available condition. Other taints,
 //!   also such with the same key and another value or effect, stay what and where they are.
+//! * A ManagedCluster whose Lease `managed-cluster-lease` was not renewed for five lease durations has Available
+//!   Unknown. That it is available again is its agent's to say. A cluster without a Lease keeps what it has.
 //!
 //! It never deletes anything, and leaves objects alone that are being deleted.
 
 mod clusters;
+mod heartbeat;
 mod sets;
 mod state;
 #[cfg(test)]
 mod tests;
 mod write;
 
+use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 use tokio::sync::mpsc;
 
 use crate::settings::Settings;
 use crate::upkeep::{self, Pace};
-use crate::watch::Feed;
+use crate::watch::{Feed, Source};
 
 use state::{Input, State};
 
@@ -45,6 +49,12 @@ pub(crate) struct Feeds {
     pub(crate) clusters: Feed<ManagedCluster>,
     pub(crate) sets: Feed<ManagedClusterSet>,
     pub(crate) bindings: Feed<ManagedClusterSetBinding>,
+    pub(crate) leases: Feed<Lease>,
+}
+
+/// The watch of the Leases that are heartbeats. A server has others, some of which are renewed every other second.
+pub(crate) fn leases(client: Client, feed: Feed<Lease>) -> Source<Lease> {
+    Source::new(client, vec![feed]).named(heartbeat::LEASE)
 }
 
 impl Registration {
@@ -54,7 +64,8 @@ impl Registration {
         let feeds = Feeds {
             clusters: Feed::new(sender.clone(), Input::Cluster),
             sets: Feed::new(sender.clone(), Input::Set),
-            bindings: Feed::new(sender, Input::Binding),
+            bindings: Feed::new(sender.clone(), Input::Binding),
+            leases: Feed::new(sender, Input::Lease),
         };
         let registration = Registration {
             client,

@@ -4,14 +4,19 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 
 use super::clusters::{Cluster, ClusterChange};
+use super::heartbeat::{self, Heartbeat, Pulse};
 use super::sets::{self, Binding, Set};
 use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Membership, Queue, Version};
 use crate::watch::Delta;
+
+/// Nobody listened for so long, when a timer is so late: the machine was asleep.
+const ASLEEP: SignedDuration = SignedDuration::from_secs(30);
 
 /// What the state hears.
 #[derive(Debug)]
@@ -19,6 +24,7 @@ pub(crate) enum Input {
     Cluster(Delta<ManagedCluster>),
     Set(Delta<ManagedClusterSet>),
     Binding(Delta<ManagedClusterSetBinding>),
+    Lease(Delta<Lease>),
     /// A write ended.
     Ended {
         target: Target,
@@ -33,6 +39,8 @@ pub(crate) enum Answer {
     Cluster(Arc<ManagedCluster>),
     Set(Arc<ManagedClusterSet>),
     Binding(Arc<ManagedClusterSetBinding>),
+    /// It had been renewed after all.
+    Lease(Arc<Lease>),
 }
 
 /// What a write is about.
@@ -41,6 +49,7 @@ pub(crate) enum Target {
     Set(String),
     Binding(String, String),
     Cluster(Arc<str>),
+    Heartbeat(Arc<str>),
 }
 
 /// One write. Each but a creation carries the version that it was derived from.
@@ -69,6 +78,13 @@ pub(crate) enum Write {
         version: Version,
         change: ClusterChange,
     },
+    /// To be written if both are still what they were: a hub that could not be reached heard of no renewal either.
+    Silent {
+        name: Arc<str>,
+        version: Version,
+        lease: Version,
+        at: Timestamp,
+    },
 }
 
 /// Clusters, sets and bindings, as far as registration looks at them.
@@ -76,14 +92,18 @@ pub(crate) enum Write {
 pub(crate) struct State {
     known: Known,
     clusters: HashMap<Arc<str>, Cluster>,
+    heartbeats: HashMap<Arc<str>, Heartbeat>,
     sets: BTreeMap<String, Set>,
     bindings: BTreeMap<(String, String), Binding>,
     queue: Queue<Target>,
+    /// When it was last asked what is due.
+    asked: Option<Timestamp>,
 }
 
 #[derive(Debug, Default)]
 struct Known {
     clusters: Knowledge,
+    leases: Knowledge,
     sets: Knowledge,
     bindings: Knowledge,
 }
@@ -97,9 +117,11 @@ impl State {
         State {
             known: Known::default(),
             clusters: HashMap::new(),
+            heartbeats: HashMap::new(),
             sets: BTreeMap::new(),
             bindings: BTreeMap::new(),
             queue,
+            asked: None,
         }
     }
 
@@ -132,6 +154,14 @@ impl State {
         if !cluster.is_settled() {
             self.queue.touch(Target::Cluster(name.clone()));
         }
+        let relied_on = |cluster: &Cluster| (cluster.is_counted_on(), cluster.patience);
+        if self
+            .clusters
+            .get(&name)
+            .is_none_or(|before| relied_on(before) != relied_on(&cluster))
+        {
+            self.queue.touch(Target::Heartbeat(name.clone()));
+        }
         self.clusters.insert(name, cluster);
     }
 
@@ -146,6 +176,39 @@ impl State {
             }
         }
         self.queue.gone(Target::Cluster(name));
+    }
+
+    fn lease_applied(&mut self, object: &Lease) {
+        if name_of(&object.metadata) != heartbeat::LEASE {
+            return;
+        }
+        let cluster = object.metadata.namespace.as_deref().unwrap_or_default();
+        let before = self.heartbeats.get_key_value(cluster);
+        let beat = Heartbeat::of(object, before.map(|(_, beat)| beat));
+        if before.is_some_and(|(_, before)| beat.version.is_before(&before.version)) {
+            return;
+        }
+        let name = before.map_or_else(|| cluster.into(), |(name, _)| name.clone());
+        if beat.is_new() {
+            self.queue.touch(Target::Heartbeat(name.clone()));
+        }
+        self.heartbeats.insert(name, beat);
+    }
+
+    /// What was known of a cluster without a Lease stays as it is.
+    fn lease_gone(&mut self, cluster: &str) {
+        if let Some((name, _)) = self.heartbeats.remove_entry(cluster) {
+            self.queue.gone(Target::Heartbeat(name));
+        }
+    }
+
+    /// Nobody heard a heartbeat while the machine slept.
+    fn wake_up(&mut self, now: Timestamp) {
+        let expected = self.asked.max(self.queue.next());
+        self.asked = Some(now);
+        if expected.is_some_and(|expected| now.duration_since(expected) > ASLEEP) {
+            self.heartbeats.values_mut().for_each(|beat| beat.forgive(now));
+        }
     }
 
     fn set_applied(&mut self, object: &ManagedClusterSet) {
@@ -213,6 +276,7 @@ impl State {
             Answer::Cluster(object) => self.cluster_applied(&object),
             Answer::Set(object) => self.set_applied(&object),
             Answer::Binding(object) => self.binding_applied(&object),
+            Answer::Lease(object) => self.lease_applied(&object),
         }
     }
 
@@ -229,6 +293,9 @@ impl State {
                 self.queue.touch(Target::Cluster(name.clone()));
             }
         }
+        for name in self.heartbeats.keys() {
+            self.queue.touch(Target::Heartbeat(name.clone()));
+        }
     }
 }
 
@@ -241,6 +308,7 @@ impl Keeper for State {
             Input::Cluster(delta) => self.known.clusters.after(delta),
             Input::Set(delta) => self.known.sets.after(delta),
             Input::Binding(delta) => self.known.bindings.after(delta),
+            Input::Lease(delta) => self.known.leases.after(delta),
             Input::Ended { .. } => {}
         }
         match input {
@@ -254,26 +322,34 @@ impl Keeper for State {
                 self.bindings.remove(&key);
                 self.queue.gone(Target::Binding(key.0, key.1));
             }
-            Input::Cluster(Delta::Synced) | Input::Set(Delta::Synced) | Input::Binding(Delta::Synced) => {
-                self.touch_all();
-            }
+            Input::Lease(Delta::Applied(object)) => self.lease_applied(&object),
+            Input::Lease(Delta::Deleted(key)) => self.lease_gone(&key.namespace),
+            Input::Cluster(Delta::Synced)
+            | Input::Set(Delta::Synced)
+            | Input::Binding(Delta::Synced)
+            | Input::Lease(Delta::Synced) => self.touch_all(),
             Input::Cluster(Delta::Unserved) => off("ManagedCluster", "taints and the default set"),
             Input::Set(Delta::Unserved) => off("ManagedClusterSet", "built-in sets and conditions"),
             Input::Binding(Delta::Unserved) => off("ManagedClusterSetBinding", "the conditions of bindings"),
+            Input::Lease(Delta::Unserved) => off("Lease", "clusters that fall silent"),
             Input::Cluster(Delta::Listing | Delta::Held(_) | Delta::Founded(_))
             | Input::Set(Delta::Listing | Delta::Held(_) | Delta::Founded(_))
-            | Input::Binding(Delta::Listing | Delta::Held(_) | Delta::Founded(_)) => {}
+            | Input::Binding(Delta::Listing | Delta::Held(_) | Delta::Founded(_))
+            | Input::Lease(Delta::Listing | Delta::Held(_) | Delta::Founded(_)) => {}
             Input::Ended { target, at, result } => self.ended(target, at, result),
         }
     }
 
     fn due(&mut self, now: Timestamp, room: usize) -> Vec<Write> {
+        self.wake_up(now);
         let State {
             known,
             clusters,
+            heartbeats,
             sets,
             bindings,
             queue,
+            asked: _,
         } = self;
         queue.look(now, room, |target| match target {
             Target::Set(name) if known.sets.is_complete() => match sets.get_mut(name) {
@@ -299,6 +375,23 @@ impl Keeper for State {
                 }),
                 None => Decision::Nothing,
             },
+            Target::Heartbeat(name) if known.clusters.is_complete() && known.leases.is_complete() => {
+                match (clusters.get(name), heartbeats.get_mut(name)) {
+                    (Some(cluster), Some(beat)) => match beat.look(cluster.patience, now) {
+                        Pulse::Beats => Decision::Nothing,
+                        Pulse::BeatsUntil(then) => Decision::Later(then),
+                        Pulse::Silent if cluster.is_counted_on() => Decision::Write(Write::Silent {
+                            name: name.clone(),
+                            version: cluster.version.clone(),
+                            lease: beat.version.clone(),
+                            at: now,
+                        }),
+                        Pulse::Silent => Decision::Nothing,
+                    },
+                    // A cluster that never had a Lease is reported about in other ways, or by hand.
+                    _ => Decision::Nothing,
+                }
+            }
             // Not all is known that it takes; when it is, everything is looked at.
             _ => Decision::Nothing,
         })

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
 use kube::api::{Api, Patch};
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
@@ -10,6 +11,7 @@ use portolan_api::labels::ocm;
 use serde_json::{Value, json};
 
 use super::clusters::ClusterChange;
+use super::heartbeat;
 use super::sets;
 use super::state::{Answer, Input, Target, Write};
 use crate::upkeep::{Pace, Version, creating, patching};
@@ -56,6 +58,28 @@ async fn send(client: Client, write: &Write) -> kube::Result<Answer> {
             let cluster = api.patch(name, &params, &patch).await?;
             Ok(Answer::Cluster(Arc::new(cluster)))
         }
+        Write::Silent {
+            name,
+            version,
+            lease,
+            at,
+            ..
+        } => {
+            let leases = Api::<Lease>::namespaced(client.clone(), name);
+            let found = leases.get(heartbeat::LEASE).await?;
+            if Version::of(&found.metadata) != *lease {
+                return Ok(Answer::Lease(Arc::new(found)));
+            }
+            let api = Api::<ManagedCluster>::all(client);
+            let cluster = api.get(name).await?;
+            let patch =
+                heartbeat::silenced(&cluster, *at).filter(|_| Version::of(&cluster.metadata) == *version);
+            let cluster = match patch {
+                Some(patch) => api.patch_status(name, &params, &Patch::Merge(patch)).await?,
+                None => cluster,
+            };
+            Ok(Answer::Cluster(Arc::new(cluster)))
+        }
     }
 }
 
@@ -67,13 +91,15 @@ impl Write {
             }
             Write::BindingStatus { namespace, name, .. } => Target::Binding(namespace.clone(), name.clone()),
             Write::Cluster { name, .. } => Target::Cluster(name.clone()),
+            Write::Silent { name, .. } => Target::Heartbeat(name.clone()),
         }
     }
 
     /// The JSON merge patch. It carries the version it was derived from, so that it cannot undo what it does not know.
     pub(super) fn patch(&self) -> Value {
         match self {
-            Write::CreateSet { .. } => Value::Null,
+            // These are made of what is found when they are carried out.
+            Write::CreateSet { .. } | Write::Silent { .. } => Value::Null,
             Write::RepairSet { name, version } => {
                 // A merge leaves what it does not name, so what is to go is named.
                 let selector = match sets::built_in_selector(name) {
@@ -121,6 +147,7 @@ impl Write {
             Write::SetStatus { .. } => ("patch", "managedclustersets/status"),
             Write::BindingStatus { .. } => ("patch", "managedclustersetbindings/status"),
             Write::Cluster { .. } => ("patch", "managedclusters"),
+            Write::Silent { .. } => ("patch", "managedclusters/status"),
         }
     }
 }
@@ -130,7 +157,7 @@ impl fmt::Display for Target {
         match self {
             Target::Set(name) => formatter.write_str(name),
             Target::Binding(namespace, name) => write!(formatter, "{namespace}/{name}"),
-            Target::Cluster(name) => formatter.write_str(name),
+            Target::Cluster(name) | Target::Heartbeat(name) => formatter.write_str(name),
         }
     }
 }

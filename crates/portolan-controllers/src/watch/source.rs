@@ -88,6 +88,12 @@ where
         }
     }
 
+    /// Only objects of this name, whatever their namespace.
+    pub fn named(mut self, name: &str) -> Source<K> {
+        self.config = self.config.fields(&format!("metadata.name={name}"));
+        self
+    }
+
     /// Watches only objects that have a label. One that loses it counts as deleted.
     pub fn labelled(mut self, label: &str) -> Source<K> {
         self.config = self.config.labels(label);

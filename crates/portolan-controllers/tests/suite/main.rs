@@ -11,6 +11,7 @@ mod faults;
 mod fields;
 mod foreign;
 mod groups;
+mod heartbeats;
 mod metrics;
 mod output;
 mod profiles;

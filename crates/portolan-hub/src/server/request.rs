@@ -101,6 +101,16 @@ impl Query {
             .filter(|value| !value.is_empty())
     }
 
+    /// The one name that the field selector asks for, if it does.
+    pub(crate) fn selected_name(&self) -> Option<&str> {
+        let terms = self.get("fieldSelector")?.split(',').map(str::trim);
+        terms
+            .filter(|term| !term.contains("!="))
+            .filter_map(|term| term.split_once("==").or_else(|| term.split_once('=')))
+            .find(|(path, _)| path.trim() == "metadata.name")
+            .map(|(_, name)| name.trim())
+    }
+
     pub(crate) fn set(&mut self, name: &str, value: String) {
         self.0.insert(name.to_owned(), value);
     }

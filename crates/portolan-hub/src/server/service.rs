@@ -102,7 +102,9 @@ impl Core {
             }
             Target::Resource(place) => {
                 let verb = Verb::of(&method, &place, &query)?;
-                self.authorize(&identity, verb.name(), rbac_target(&place))?;
+                // A list or watch of one name is allowed to whom that name is.
+                let named = place.name.as_deref().or_else(|| query.selected_name());
+                self.authorize(&identity, verb.name(), rbac_target(&place, named))?;
                 let registry = self.registry();
                 let resource = registry.find(&place.group, &place.version, &place.plural);
                 let Some(resource) = resource.cloned() else {
@@ -214,7 +216,11 @@ impl Core {
 
     /// Whether who asks may do something else to the same object too.
     pub(super) fn authorize_place(&self, call: &Call, verb: &str) -> Answer<()> {
-        self.authorize(&call.identity, verb, rbac_target(&call.place))
+        self.authorize(
+            &call.identity,
+            verb,
+            rbac_target(&call.place, call.place.name.as_deref()),
+        )
     }
 
     fn show_done(&self, call: &Call, done: Done) -> Answer<Response<Body>> {
@@ -255,8 +261,8 @@ fn check_scope(verb: Verb, call: &Call) -> Answer<()> {
 }
 
 /// What is asked for, as roles name it. A namespace is in itself.
-fn rbac_target(place: &Place) -> rbac::Target<'_> {
-    let name = place.name.as_deref().unwrap_or_default();
+fn rbac_target<'a>(place: &'a Place, name: Option<&'a str>) -> rbac::Target<'a> {
+    let name = name.unwrap_or_default();
     let own = place.group.is_empty() && place.plural == "namespaces";
     rbac::Target::Resource {
         group: &place.group,

@@ -1,6 +1,6 @@
 use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview;
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
-use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::api::{DeleteParams, ListParams, PostParams, WatchParams};
 use serde_json::json;
 
 use super::*;
@@ -14,10 +14,14 @@ async fn let_ann_read(client: &Client) {
         .create(&PostParams::default(), &serde_json::from_value(role).unwrap())
         .await
         .unwrap();
+    let_user_have(client, "ann", "reader").await;
+}
+
+async fn let_user_have(client: &Client, user: &str, role: &str) {
     let bindings: Api<RoleBinding> = Api::default_namespaced(client.clone());
     let binding = json!({
-        "metadata": {"name": "ann"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "ann"}],
+        "metadata": {"name": user}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": role},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}],
     });
     bindings
         .create(&PostParams::default(), &serde_json::from_value(binding).unwrap())
@@ -142,4 +146,37 @@ async fn nobody_grants_more_than_they_have() {
         refusal(own.create(&PostParams::default(), &role("more", "delete")).await).code,
         403
     );
+}
+
+#[tokio::test]
+async fn a_role_for_one_name_allows_a_list_and_a_watch_of_that_name_alone() {
+    let (server, admin) = server().await;
+    let ann = server.client_as("ann", &[]);
+    let role = json!({"metadata": {"name": "reader"}, "rules": [
+        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["hers"], "verbs": ["get", "list", "watch"]},
+    ]});
+    let roles: Api<Role> = Api::default_namespaced(admin.clone());
+    roles
+        .create(&PostParams::default(), &serde_json::from_value(role).unwrap())
+        .await
+        .unwrap();
+    let_user_have(&admin, "ann", "reader").await;
+    config_maps(&admin)
+        .create(&PostParams::default(), &config_map("hers", "1"))
+        .await
+        .unwrap();
+    let api = config_maps(&ann);
+    eventually("ann may read hers", async || api.get("hers").await.is_ok()).await;
+    for selector in ["metadata.name=hers", "metadata.name==hers"] {
+        let listed = api.list(&ListParams::default().fields(selector)).await.unwrap();
+        assert_eq!(listed.items.len(), 1, "{selector}");
+    }
+    let watched = api
+        .watch(&WatchParams::default().fields("metadata.name=hers"), "0")
+        .await;
+    assert!(watched.is_ok());
+    for selector in ["metadata.name=his", "metadata.name!=hers", ""] {
+        let refused = refusal(api.list(&ListParams::default().fields(selector)).await);
+        assert_eq!(refused.code, 403, "{selector}");
+    }
 }

@@ -8,6 +8,7 @@
 mod at_most;
 mod change;
 mod engine;
+mod fleet;
 mod floors;
 mod full;
 mod hub;
@@ -16,6 +17,7 @@ mod memory;
 mod report;
 mod rollout;
 mod subject;
+mod usage;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -41,7 +43,8 @@ Examples:
   portolan bench hub --against real.kubeconfig --pid $(pgrep kube-apiserver) $(pgrep etcd) --check
   portolan bench live --kubeconfig hub.kubeconfig    the controllers on an API server
   portolan bench live --embedded                     the same on the embedded hub
-  portolan bench rollout -o json                     1,000 simulated clusters, 10 % at a time";
+  portolan bench rollout -o json                     1,000 simulated clusters, 10 % at a time
+  portolan bench fleet -o json                       embedded members, and how fast a change reaches them";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -51,6 +54,7 @@ enum Command {
     LiveWorker(live::WorkerArgs),
     Hub(hub::Args),
     Rollout(rollout::Args),
+    Fleet(fleet::Args),
 }
 
 /// Evaluate a generated fleet with the engine and with the plain evaluator, and compare
@@ -102,6 +106,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Command::LiveWorker(args) => live::work(args),
         Command::Hub(args) => hub::run(args),
         Command::Rollout(args) => rollout::run(args),
+        Command::Fleet(args) => fleet::run(args),
     }
 }
 

@@ -38,9 +38,18 @@ enum Step {
 
 /// Installs what is to be installed and waits until it is served. How many definitions were applied.
 pub(crate) async fn install(server: &Server, which: InstallCrds) -> anyhow::Result<usize> {
+    install_some(server, which, portolan_api::crd_values()).await
+}
+
+/// The same for some of the definitions.
+pub(crate) async fn install_some(
+    server: &Server,
+    which: InstallCrds,
+    definitions: Vec<Value>,
+) -> anyhow::Result<usize> {
     let api: Api<CustomResourceDefinition> = Api::all(server.client.clone());
     let mut applied = Vec::new();
-    for definition in portolan_api::crd_values() {
+    for definition in definitions {
         let name = definition["metadata"]["name"]
             .as_str()
             .unwrap_or_default()

@@ -15,7 +15,7 @@ use crate::logging::LogArgs;
 use crate::stop::Stop;
 use crate::tracing_export::TraceArgs;
 
-pub(crate) use crds::{InstallCrds, install};
+pub(crate) use crds::{InstallCrds, install, install_some};
 pub(crate) use probes::Probes;
 pub(crate) use running::Running;
 pub(crate) use settings::SettingsArgs;

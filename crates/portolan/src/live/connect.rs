@@ -23,6 +23,18 @@ pub(crate) struct Server {
     pub(crate) url: String,
 }
 
+impl Server {
+    /// A client for what a kubeconfig says. Nothing is sent yet.
+    pub(crate) fn new(config: Config) -> anyhow::Result<Server> {
+        let url = config.cluster_url.to_string();
+        let url = url.trim_end_matches('/').to_owned();
+        let client = kube::Client::try_from(config).map_err(|error| {
+            anyhow::anyhow!("cannot use the kubeconfig for {url}: {}", super::describe(&error))
+        })?;
+        Ok(Server { client, url })
+    }
+}
+
 impl ConnectArgs {
     /// Whether a hub was named on the command line.
     pub(crate) fn is_given(&self) -> bool {
@@ -31,16 +43,11 @@ impl ConnectArgs {
 
     /// A client for the hub. Nothing is sent yet.
     pub(crate) async fn connect(&self) -> anyhow::Result<Server> {
-        let config = self.config().await?;
-        let url = config.cluster_url.to_string();
-        let url = url.trim_end_matches('/').to_owned();
-        let client = kube::Client::try_from(config).map_err(|error| {
-            anyhow::anyhow!("cannot use the kubeconfig for {url}: {}", super::describe(&error))
-        })?;
-        Ok(Server { client, url })
+        Server::new(self.config().await?)
     }
 
-    async fn config(&self) -> anyhow::Result<Config> {
+    /// How the hub is reached.
+    pub(crate) async fn config(&self) -> anyhow::Result<Config> {
         let options = KubeConfigOptions {
             context: self.context.clone(),
             ..KubeConfigOptions::default()

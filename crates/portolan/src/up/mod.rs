@@ -1,8 +1,9 @@
-//! `portolan up`: hub, definitions and controllers in one process, and a simulated fleet if one is wanted.
+//! `portolan up`: hub, definitions and controllers in one process, and a simulated fleet or embedded members if wanted.
 
 mod data;
 mod demo;
 mod load;
+pub(crate) mod spokes;
 mod write;
 
 use std::io::ErrorKind;
@@ -24,11 +25,15 @@ use crate::tracing_export::TraceArgs;
 use crate::watch::{self, Ends};
 use crate::{output, version};
 use load::Fleet;
+use spokes::Spokes;
 
 const EXAMPLES: &str = "\
 Examples:
   # 250 clusters that fail and recover, a placement for each user story, decisions as they change
   portolan up --demo
+
+  # Six member clusters in the same process, joined, with agents and simulated workloads
+  portolan up --spokes 6
 
   # A hub of your own, kept between runs; bring your own clusters and placements
   portolan up --data ~/fleet
@@ -57,6 +62,11 @@ pub(crate) struct Args {
     /// Seed of the simulated fleet: same seed, same fate
     #[arg(long, value_name = "N", requires = "demo", default_value_t = 1)]
     seed: u64,
+
+    /// Embedded member clusters, each with an agent, joined to the hub: member-1, member-2, …; they are in memory, and their
+    /// workloads are simulated
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    spokes: Option<u16>,
 
     /// Folder that keeps the data between runs [default: portolan/hub, or portolan/demo, in $XDG_DATA_HOME or
     /// ~/.local/share]
@@ -130,6 +140,9 @@ async fn serve(args: &Args, data: Option<&Path>) -> anyhow::Result<()> {
     progress("stopping");
     let rest = async {
         if let Some(up) = up {
+            if let Some(spokes) = up.spokes {
+                spokes.stop().await;
+            }
             up.running.stop().await;
         }
         hub.stop().await;
@@ -143,6 +156,7 @@ struct Up {
     client: Client,
     running: Running,
     fleet: Option<Fleet>,
+    spokes: Option<Spokes>,
 }
 
 impl Up {
@@ -211,6 +225,13 @@ impl Args {
             true => Some(Fleet::load(&server, self.seed, self.clusters.map(|number| number as usize)).await?),
             false => None,
         };
+        let spokes = match self.spokes {
+            Some(number) => {
+                let file = kubeconfig.with_file_name("members.kubeconfig");
+                Some(Spokes::start(hub, &server, number.into(), file).await?)
+            }
+            None => None,
+        };
         progress("starting the controllers");
         // Nobody else is there to do what OCM's registration controllers would do.
         let settings = self.settings.settings(true);
@@ -227,12 +248,14 @@ impl Args {
             kept,
             off,
             fleet: fleet.as_ref(),
+            spokes: spokes.as_ref(),
         };
         output::print(&text.to_string())?;
         Ok(Up {
             client: server.client,
             running,
             fleet,
+            spokes,
         })
     }
 
@@ -294,6 +317,7 @@ struct Greeting<'a> {
     /// Outputs that are not written.
     off: Vec<&'static str>,
     fleet: Option<&'a Fleet>,
+    spokes: Option<&'a Spokes>,
 }
 
 impl std::fmt::Display for Greeting<'_> {
@@ -310,9 +334,30 @@ impl std::fmt::Display for Greeting<'_> {
         if let Some(fleet) = self.fleet {
             writeln!(f, "  demo         {fleet}")?;
         }
+        if let Some(spokes) = self.spokes {
+            writeln!(
+                f,
+                "  members      {} embedded clusters, in memory, with simulated workloads",
+                spokes.number()
+            )?;
+            writeln!(
+                f,
+                "               a context for each in {}",
+                spokes.kubeconfig().display()
+            )?;
+        }
         let portolan = program();
         writeln!(f, "\nIn another terminal:")?;
         writeln!(f, "  export KUBECONFIG={}", quoted(&config.to_string()))?;
+        if let Some(spokes) = self.spokes {
+            let members = quoted(&spokes.kubeconfig().display().to_string());
+            writeln!(f, "  kubectl get managedclusters")?;
+            writeln!(
+                f,
+                "  kubectl --kubeconfig {members} --context member-1 get deployments,jobs -A"
+            )?;
+            writeln!(f, "  {portolan} demo fail member-1")?;
+        }
         match self.fleet {
             Some(fleet) => {
                 writeln!(f, "  kubectl get placements -A")?;
@@ -322,6 +367,7 @@ impl std::fmt::Display for Greeting<'_> {
                     writeln!(f, "  {command}")?;
                 }
             }
+            None if self.spokes.is_some() => {}
             None => {
                 writeln!(f, "  kubectl create namespace shop")?;
                 writeln!(f, "  kubectl apply -f CLUSTERS-AND-PLACEMENTS.yaml")?;

@@ -7,6 +7,7 @@ use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Pos
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 use portolan_api::cluster::{AddOnPlacementScore, ManagedCluster};
+use portolan_api::labels::ocm;
 use portolan_api::structural;
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ use super::demo::{Change, LABEL, SCORE, SCORE_NAME, cluster_conditions};
 
 /// A score that is not renewed counts for nothing after this time.
 const SCORE_VALID: SignedDuration = SignedDuration::from_mins(10);
-const LEASE: &str = "managed-cluster-lease";
+const LEASE: &str = ocm::CLUSTER_LEASE;
 const MANAGER: &str = "portolan-demo";
 
 /// Writes on behalf of the clusters.

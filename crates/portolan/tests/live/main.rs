@@ -6,6 +6,7 @@ mod lost;
 mod process;
 mod reading;
 mod rollout;
+mod spokes;
 #[path = "../support/mod.rs"]
 mod support;
 mod up;

@@ -9,14 +9,14 @@ use serde_json::Value;
 const FREE_PORTS: [&str; 4] = ["--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"];
 
 /// A running `portolan up` and what its greeting said.
-struct Up {
+pub(crate) struct Up {
     process: Process,
-    kubeconfig: String,
+    pub(crate) kubeconfig: String,
     metrics: String,
 }
 
 impl Up {
-    fn start(scratch: &Scratch, args: &[&str]) -> Up {
+    pub(crate) fn start(scratch: &Scratch, args: &[&str]) -> Up {
         let args = [&["up"], &FREE_PORTS[..], args].concat();
         let mut process = Process::start(scratch.path(), &args, &BTreeMap::new());
         let mut said = |word: &str| {
@@ -41,19 +41,19 @@ impl Up {
         }
     }
 
-    fn ask(&self, scratch: &Scratch, args: &[&str]) -> String {
+    pub(crate) fn ask(&self, scratch: &Scratch, args: &[&str]) -> String {
         let args = [args, &["--kubeconfig", &self.kubeconfig]].concat();
         let run = portolan(scratch.path(), &args, "");
         assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{args:?}");
         run.stdout
     }
 
-    fn ask_json(&self, scratch: &Scratch, args: &[&str]) -> Value {
+    pub(crate) fn ask_json(&self, scratch: &Scratch, args: &[&str]) -> Value {
         serde_json::from_str(&self.ask(scratch, &[args, &["-o", "json"]].concat()))
             .expect("an answer in JSON")
     }
 
-    fn stop(self) {
+    pub(crate) fn stop(self) {
         let (code, rest) = self.process.stop();
         assert_eq!(code, Some(0), "{rest}");
         assert!(!rest.contains("panicked"), "{rest}");

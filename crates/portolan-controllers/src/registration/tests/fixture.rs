@@ -1,14 +1,17 @@
 //! A state and a fake server that it writes to.
 
 use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::registration::heartbeat;
 use crate::registration::sets;
 use crate::registration::state::{Answer, Input, State, Write};
-use crate::upkeep::fake::{Event, Part, Server, object};
-use crate::upkeep::{Failure, Keeper};
+use crate::upkeep::fake::{Event, Part, Server, object, second};
+use crate::upkeep::{Failure, Keeper, Version};
 use crate::watch::Delta;
 
 pub(super) struct Hub {
@@ -42,6 +45,9 @@ impl Hub {
         }
         for binding in self.server.list::<ManagedClusterSetBinding>() {
             state.handle(Input::Binding(Delta::Applied(binding.into())));
+        }
+        for lease in self.server.list::<Lease>() {
+            state.handle(Input::Lease(Delta::Applied(lease.into())));
         }
         synced(&mut state);
         state
@@ -128,6 +134,7 @@ pub(super) fn synced(state: &mut State) {
     state.handle(Input::Cluster(Delta::Synced));
     state.handle(Input::Set(Delta::Synced));
     state.handle(Input::Binding(Delta::Synced));
+    state.handle(Input::Lease(Delta::Synced));
 }
 
 fn input(event: &Event) -> Input {
@@ -135,6 +142,7 @@ fn input(event: &Event) -> Input {
         "ManagedCluster" => Input::Cluster(event.delta()),
         "ManagedClusterSet" => Input::Set(event.delta()),
         "ManagedClusterSetBinding" => Input::Binding(event.delta()),
+        "Lease" => Input::Lease(event.delta()),
         other => panic!("{other}"),
     }
 }
@@ -149,7 +157,26 @@ pub(super) fn carry_out(server: &mut Server, write: &Write) -> Result<Answer, Fa
             .patch(namespace, name, Part::Status, &patch)
             .map(Answer::Binding),
         Write::Cluster { name, .. } => server.patch("", name, Part::Main, &patch).map(Answer::Cluster),
+        Write::Silent { name, lease, at, .. } => {
+            let found: Arc<Lease> = server.get(name, heartbeat::LEASE).ok_or(Failure::Missing)?;
+            if Version::of(&found.metadata) != *lease {
+                return Ok(Answer::Lease(found));
+            }
+            let cluster: Arc<ManagedCluster> = server.get("", name).ok_or(Failure::Missing)?;
+            match heartbeat::silenced(&cluster, *at) {
+                Some(patch) => server.patch("", name, Part::Status, &patch).map(Answer::Cluster),
+                None => Ok(Answer::Cluster(cluster)),
+            }
+        }
     }
+}
+
+/// The heartbeat of a cluster at some second of its own clock.
+pub(super) fn lease(cluster: &str, renewed: i64) -> Lease {
+    object(json!({
+        "metadata": {"namespace": cluster, "name": heartbeat::LEASE},
+        "spec": {"leaseDurationSeconds": 60, "renewTime": format!("{:.6}", second(renewed))},
+    }))
 }
 
 /// A cluster in set `default` whose Available condition has this status, if any.
@@ -170,7 +197,7 @@ pub(super) fn labelled(name: &str, available: &str, labels: Value) -> ManagedClu
         }]),
     };
     object(
-        json!({"metadata": {"name": name, "labels": labels}, "spec": {}, "status": {"conditions": conditions}}),
+        json!({"metadata": {"name": name, "labels": labels}, "spec": {"hubAcceptsClient": true}, "status": {"conditions": conditions}}),
     )
 }
 

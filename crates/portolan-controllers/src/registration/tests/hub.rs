@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::fixture::{binding, labelled};
-use crate::registration::Registration;
+use crate::registration::{self, Registration};
 use crate::settings::Settings;
 use crate::upkeep::fake::live::{clock, eventually, hub, pace, rest};
 use crate::watch::Source;
@@ -20,6 +20,7 @@ fn start(client: &Client) -> JoinSet<()> {
     tasks.spawn(Source::new(client.clone(), vec![feeds.clusters]).run());
     tasks.spawn(Source::new(client.clone(), vec![feeds.sets]).run());
     tasks.spawn(Source::new(client.clone(), vec![feeds.bindings]).run());
+    tasks.spawn(registration::leases(client.clone(), feeds.leases).run());
     tasks.spawn(registration.run());
     tasks
 }

@@ -10,6 +10,8 @@ use anyhow::{Context, bail};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
+use crate::bench::usage::Usage;
+
 /// Ends the text of the metrics, in Prometheus' format itself.
 pub(super) const END_OF_METRICS: &str = "# EOF";
 pub(super) const DONE: &str = "done";
@@ -18,7 +20,7 @@ pub(super) const DONE: &str = "done";
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
-    pid: u32,
+    usage: Usage,
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
 }
@@ -46,7 +48,7 @@ impl Process {
         let input = child.stdin.take().context("the process has no input")?;
         let output = child.stdout.take().context("the process has no output")?;
         let mut process = Process {
-            pid: child.id().context("the process has ended")?,
+            usage: Usage::of(child.id().context("the process has ended")?),
             child,
             input,
             output: BufReader::new(output).lines(),
@@ -111,34 +113,13 @@ impl Process {
         Ok(())
     }
 
-    /// Nanoseconds of CPU that its threads have used. The counter of the whole process ticks in hundredths of a second.
     pub(super) fn cpu_ns(&self) -> anyhow::Result<u64> {
-        let mut total = 0;
-        let tasks = format!("/proc/{}/task", self.pid);
-        for task in std::fs::read_dir(&tasks).with_context(|| format!("cannot read {tasks}"))? {
-            // A thread that ends meanwhile is one of those that wait for files and names; it did nothing else.
-            let Ok(text) = std::fs::read_to_string(task?.path().join("schedstat")) else {
-                continue;
-            };
-            let used = text
-                .split_whitespace()
-                .next()
-                .and_then(|text| text.parse::<u64>().ok());
-            total += used.context("schedstat has no time")?;
-        }
-        Ok(total)
+        self.usage.cpu_ns()
     }
 
     /// Megabytes in memory now, and at most so far.
     pub(super) fn memory_mb(&self) -> anyhow::Result<(f64, f64)> {
-        let path = format!("/proc/{}/status", self.pid);
-        let status = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
-        let field = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name));
-            let number = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok());
-            number.with_context(|| format!("no {name} in {path}"))
-        };
-        Ok((field("VmRSS:")? / 1024.0, field("VmHWM:")? / 1024.0))
+        self.usage.memory_mb()
     }
 }
 

@@ -156,6 +156,8 @@ pub(super) fn cluster(demo: &Demo, index: usize, at: Timestamp) -> ManagedCluste
         labels.insert("gpu".to_owned(), gpu.to_owned());
     }
     cluster.spec.managed_cluster_client_configs.clear();
+    // A cluster of a large fleet beats less often, and is not silent for that.
+    cluster.spec.lease_duration_seconds = i32::try_from(period(demo)).ok();
     // Availability taints are the registration controller's.
     cluster
         .spec

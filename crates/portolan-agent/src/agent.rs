@@ -1,0 +1,42 @@
+use kube::Client;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::settings::Settings;
+use crate::{heartbeat, works};
+
+/// An agent, running.
+#[derive(Debug)]
+pub struct Agent {
+    stop: watch::Sender<bool>,
+    works: JoinHandle<()>,
+    /// Watches and heartbeat, which can be ended at any moment.
+    others: Vec<JoinHandle<()>>,
+}
+
+impl Agent {
+    /// Starts it on the current runtime: `hub` is where the works are, `spoke` the member cluster.
+    pub fn start(hub: Client, spoke: Client, settings: Settings) -> Agent {
+        let (stop, stopped) = watch::channel(false);
+        let heartbeat = heartbeat::beat(hub.clone(), spoke.clone(), settings.clone(), stopped.clone());
+        let (works, mut others) = works::start(hub, spoke, &settings, stopped);
+        others.push(tokio::spawn(heartbeat));
+        Agent { stop, works, others }
+    }
+
+    /// Finishes the work that is under way, and returns. What is applied stays applied.
+    pub async fn stop(self) {
+        // Nobody to tell means that it has ended already.
+        let _ = self.stop.send(true);
+        let _ = self.works.await;
+        self.others.iter().for_each(JoinHandle::abort);
+    }
+
+    /// Ends at once, in the middle of whatever is under way: what a crash does. Only tests want that.
+    pub fn kill(self) {
+        self.others
+            .iter()
+            .chain([&self.works])
+            .for_each(JoinHandle::abort);
+    }
+}

@@ -1,0 +1,177 @@
+use std::collections::BTreeMap;
+
+use kube::Client;
+use serde_json::Value;
+
+use super::quantity::Sum;
+use crate::settings::Settings;
+use crate::spoke::{Objects, Place, Problem};
+use crate::work::ObjectId;
+
+/// The longest value that the hub keeps of a claim.
+const LONGEST_CLAIM: usize = 1024;
+
+/// What the member cluster says about itself. What could not be found out is `None`, and stays on the hub as it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Facts {
+    pub(super) version: Option<String>,
+    pub(super) capacity: Option<BTreeMap<String, String>>,
+    pub(super) allocatable: Option<BTreeMap<String, String>>,
+    pub(super) claims: Option<BTreeMap<String, String>>,
+}
+
+impl Facts {
+    /// Asks the member cluster. An error means that it does not answer at all.
+    pub(super) async fn gather(
+        spoke: &Client,
+        objects: &Objects,
+        settings: &Settings,
+    ) -> Result<Facts, Problem> {
+        let version = spoke
+            .apiserver_version()
+            .await
+            .map_err(|error| Problem::of(&error))?;
+        let (mut capacity, mut allocatable) = match settings.capacity.is_empty() {
+            true => match listed(objects, "", "v1", "nodes").await? {
+                Listed::All(nodes) => sums(&nodes),
+                Listed::Unserved | Listed::Hidden => (None, None),
+            },
+            false => (Some(settings.capacity.clone()), Some(settings.capacity.clone())),
+        };
+        if let Some(allocatable) = &mut allocatable {
+            allocatable.extend(settings.allocatable.clone());
+        }
+        // A cluster whose nodes have not come up yet is not one without resources.
+        capacity = capacity.filter(|capacity| !capacity.is_empty());
+        allocatable = allocatable.filter(|allocatable| !allocatable.is_empty());
+        Ok(Facts {
+            version: Some(version.git_version),
+            capacity,
+            allocatable,
+            claims: claims(objects, settings).await?,
+        })
+    }
+}
+
+enum Listed {
+    All(Vec<Value>),
+    Unserved,
+    /// We may not look.
+    Hidden,
+}
+
+async fn listed(objects: &Objects, group: &str, version: &str, resource: &str) -> Result<Listed, Problem> {
+    let place = Place {
+        id: ObjectId {
+            group: group.to_owned(),
+            resource: resource.to_owned(),
+            ..ObjectId::default()
+        },
+        version: version.to_owned(),
+    };
+    match objects.list(&place).await {
+        Ok(found) => Ok(Listed::All(found)),
+        Err(Problem::NotFound(_)) => Ok(Listed::Unserved),
+        Err(Problem::Refused(_)) => Ok(Listed::Hidden),
+        Err(problem) => Err(problem),
+    }
+}
+
+/// The claims that the cluster has as objects, of OCM and of the About API, and those of the settings, which count first.
+async fn claims(objects: &Objects, settings: &Settings) -> Result<Option<BTreeMap<String, String>>, Problem> {
+    let mut claims = BTreeMap::new();
+    for (group, version, resource) in [
+        ("about.k8s.io", "v1beta1", "clusterproperties"),
+        ("cluster.open-cluster-management.io", "v1alpha1", "clusterclaims"),
+    ] {
+        match listed(objects, group, version, resource).await? {
+            Listed::All(found) => claims.extend(found.iter().filter_map(claim)),
+            Listed::Unserved => {}
+            Listed::Hidden => return Ok(None),
+        }
+    }
+    claims.extend(settings.claims.clone());
+    Ok(Some(claims))
+}
+
+fn claim(object: &Value) -> Option<(String, String)> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    let (name, value) = (text("/metadata/name")?, text("/spec/value")?);
+    if value.is_empty() || value.len() > LONGEST_CLAIM {
+        tracing::warn!(
+            claim = name,
+            bytes = value.len(),
+            "the claim is left out; accepted: 1 to {LONGEST_CLAIM} bytes"
+        );
+        return None;
+    }
+    Some((name.to_owned(), value.to_owned()))
+}
+
+type Resources = Option<BTreeMap<String, String>>;
+
+/// Capacity of all nodes, and what is allocatable on those that take pods.
+fn sums(nodes: &[Value]) -> (Resources, Resources) {
+    let (mut capacity, mut allocatable) = (BTreeMap::new(), BTreeMap::new());
+    for node in nodes {
+        add(&mut capacity, node.pointer("/status/capacity"));
+        if node.pointer("/spec/unschedulable") != Some(&Value::Bool(true)) {
+            add(&mut allocatable, node.pointer("/status/allocatable"));
+        }
+    }
+    let texts = |sums: BTreeMap<String, Sum>| {
+        Some(
+            sums.into_iter()
+                .map(|(name, sum)| (name, sum.to_string()))
+                .collect(),
+        )
+    };
+    (texts(capacity), texts(allocatable))
+}
+
+fn add(sums: &mut BTreeMap<String, Sum>, resources: Option<&Value>) {
+    let resources = resources.and_then(Value::as_object);
+    for (name, quantity) in resources.into_iter().flatten() {
+        let sum = sums.entry(name.clone()).or_default();
+        if let Some(quantity) = quantity.as_str() {
+            sum.add(quantity);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn nodes_are_added_up_and_those_that_take_no_pods_have_nothing_to_give() {
+        let node = |unschedulable: bool| {
+            json!({
+                "spec": { "unschedulable": unschedulable },
+                "status": {
+                    "capacity": { "cpu": "4", "memory": "8Gi" }, "allocatable": { "cpu": "3900m", "memory": "7Gi" },
+                },
+            })
+        };
+        let (capacity, allocatable) = sums(&[node(false), node(true)]);
+        let text = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(
+            capacity.unwrap(),
+            BTreeMap::from([text("cpu", "8"), text("memory", "16Gi")])
+        );
+        assert_eq!(
+            allocatable.unwrap(),
+            BTreeMap::from([text("cpu", "3900m"), text("memory", "7Gi")])
+        );
+    }
+
+    #[test]
+    fn a_claim_that_the_hub_would_refuse_is_left_out() {
+        let object = |value: String| json!({ "metadata": { "name": "a" }, "spec": { "value": value } });
+        assert!(claim(&object("x".to_owned())).is_some());
+        assert!(claim(&object(String::new())).is_none());
+        assert!(claim(&object("x".repeat(LONGEST_CLAIM + 1))).is_none());
+    }
+}

@@ -1,0 +1,134 @@
+//! Whether a work may be an older copy of what was applied here.
+//!
+//! A hub that is restored from a backup shows works as they were: with a lower generation, with another content at the
+//! same generation, or made anew under another UID. None of that says that somebody wants objects removed, and a lower
+//! generation not even that somebody wants the older content back. The first edit after that does, since it is made on
+//! the hub as it is now: the record remembers the generation in doubt, and a higher one ends it.
+
+use crate::record::{Note, Record};
+use crate::work::Work;
+
+/// How far a work is to be trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stance {
+    /// It says what is wanted.
+    Sure,
+    /// It says what is wanted, but not that anything else is not wanted any more.
+    KeepLeftovers,
+    /// It is older than what was applied, in this generation.
+    Hold { applied: i64 },
+}
+
+/// How far the work is to be trusted, and what the record says from now on.
+pub(crate) fn stance(work: &Work, record: &Record) -> (Stance, Note) {
+    let (noted, now) = (&record.note, Note::of(work));
+    if noted.uid.is_empty() {
+        return (Stance::Sure, now);
+    }
+    let in_doubt = Note {
+        keep_at: Some(work.generation),
+        ..now.clone()
+    };
+    if noted.uid != work.uid {
+        return (Stance::KeepLeftovers, in_doubt);
+    }
+    let edited_since = noted.keep_at.is_some_and(|kept| work.generation > kept);
+    if work.generation < noted.generation && !edited_since {
+        let held = Note {
+            keep_at: Some(work.generation),
+            ..noted.clone()
+        };
+        let applied = noted.generation;
+        return (Stance::Hold { applied }, held);
+    }
+    let rewritten = work.generation == noted.generation && work.content != noted.content;
+    if rewritten && !edited_since || noted.keep_at == Some(work.generation) {
+        return (Stance::KeepLeftovers, in_doubt);
+    }
+    (Stance::Sure, now)
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::work::{WorkKind, read};
+
+    fn work(uid: &str, generation: i64, content: &str) -> Work {
+        let metadata = ObjectMeta {
+            name: Some("web".to_owned()),
+            uid: Some(uid.to_owned()),
+            generation: Some(generation),
+            ..ObjectMeta::default()
+        };
+        let spec = json!({ "workload": { "manifests": [content] } });
+        read(WorkKind::ManifestWork, &metadata, &spec, &Value::Null)
+    }
+
+    /// Shows the work in these states one after the other.
+    fn stances(states: &[(&str, i64, &str)]) -> Vec<Stance> {
+        let mut record = Record::new(&work("", 0, "").key);
+        let mut seen = Vec::new();
+        for (uid, generation, content) in states {
+            let (stance, note) = stance(&work(uid, *generation, content), &record);
+            record.note = note;
+            seen.push(stance);
+        }
+        seen
+    }
+
+    #[test]
+    fn edits_in_order_are_trusted() {
+        use Stance::Sure;
+        assert_eq!(
+            stances(&[("u", 1, "a"), ("u", 1, "a"), ("u", 2, "b"), ("u", 7, "c")]),
+            [Sure, Sure, Sure, Sure]
+        );
+    }
+
+    #[test]
+    fn an_older_generation_is_held_until_the_work_is_edited() {
+        use Stance::{Hold, Sure};
+        let hold = || Hold { applied: 5 };
+        assert_eq!(
+            stances(&[
+                ("u", 5, "e"),
+                ("u", 3, "c"),
+                ("u", 3, "c"),
+                ("u", 2, "b"),
+                ("u", 3, "x"),
+                ("u", 3, "x")
+            ]),
+            [Sure, hold(), hold(), hold(), Sure, Sure]
+        );
+    }
+
+    #[test]
+    fn the_right_generation_coming_back_ends_the_doubt() {
+        use Stance::{Hold, Sure};
+        assert_eq!(
+            stances(&[("u", 5, "e"), ("u", 3, "c"), ("u", 5, "e")]),
+            [Sure, Hold { applied: 5 }, Sure]
+        );
+    }
+
+    #[test]
+    fn another_content_at_the_same_generation_removes_nothing_until_the_next_edit() {
+        use Stance::{KeepLeftovers, Sure};
+        assert_eq!(
+            stances(&[("u", 5, "e"), ("u", 5, "x"), ("u", 5, "x"), ("u", 6, "y")]),
+            [Sure, KeepLeftovers, KeepLeftovers, Sure]
+        );
+    }
+
+    #[test]
+    fn a_work_made_anew_removes_nothing_until_it_is_edited() {
+        use Stance::{KeepLeftovers, Sure};
+        assert_eq!(
+            stances(&[("u", 5, "e"), ("v", 1, "a"), ("v", 1, "a"), ("v", 2, "b")]),
+            [Sure, KeepLeftovers, KeepLeftovers, Sure]
+        );
+    }
+}

@@ -1,0 +1,13 @@
+//! What is to be done about the objects of a work. Nothing here touches a server.
+
+mod action;
+mod doubt;
+mod drift;
+mod ignore;
+mod owners;
+mod removal;
+
+pub(crate) use action::{Action, Seen, act};
+pub(crate) use doubt::{Stance, stance};
+pub(crate) use owners::{Claims, Other, Owner};
+pub(crate) use removal::{Removal, is_orphaned, removal};

@@ -1,0 +1,137 @@
+//! Who else has a say in an object of the member cluster.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::record::Record;
+use crate::work::{Kinds, Manifest, ObjectId, Strategy, Work, WorkKey, resolve};
+
+/// Another owner of an object, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Owner(pub(crate) String);
+
+/// Somebody else who has a say in an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Other {
+    /// Certainly.
+    Owns(Owner),
+    /// That cannot be told at the moment.
+    Perhaps(Owner),
+}
+
+/// What all works that are not being deleted ask for.
+#[derive(Debug)]
+pub(crate) struct Claims<'w> {
+    works: Vec<&'w Work>,
+    kinds: &'w Kinds,
+}
+
+impl<'w> Claims<'w> {
+    pub(crate) fn new(works: &'w BTreeMap<WorkKey, Work>, kinds: &'w Kinds) -> Claims<'w> {
+        Claims {
+            works: works.values().filter(|work| !work.deleting).collect(),
+            kinds,
+        }
+    }
+
+    /// The work that is first to say what the object looks like, if that is another one and it says something else.
+    pub(crate) fn senior(&self, work: &Work, id: &ObjectId, manifest: &Manifest) -> Option<Owner> {
+        let mut rivals: Vec<&Work> = self
+            .works
+            .iter()
+            .copied()
+            .filter(|other| other.key != work.key && other.is_senior_to(work))
+            .collect();
+        rivals.sort_by_key(|other| (other.created, &other.key));
+        rivals
+            .into_iter()
+            .find(|other| {
+                self.manifests(other).any(|(theirs, place)| {
+                    let same = matches!(place, Some((place, true)) if place == *id);
+                    same && theirs.body != manifest.body
+                })
+            })
+            .map(|other| Owner(other.key.to_string()))
+    }
+
+    /// Another work that asks for the object, or may do so: one that cannot be read, or whose manifest has the right names
+    /// and a kind that is not known.
+    pub(crate) fn other(&self, key: &WorkKey, id: &ObjectId) -> Option<Other> {
+        let others = self.works.iter().filter(|other| other.key != *key);
+        let mut perhaps = None;
+        for other in others {
+            let owner = || Owner(other.key.to_string());
+            if other.wish.is_err() {
+                perhaps = Some(Other::Perhaps(owner()));
+            }
+            for (theirs, place) in self.manifests(other) {
+                match place {
+                    Some((place, _)) if place == *id => return Some(Other::Owns(owner())),
+                    None if (&theirs.group, &theirs.namespace, &theirs.name)
+                        == (&id.group, &id.namespace, &id.name) =>
+                    {
+                        perhaps = Some(Other::Perhaps(owner()));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        perhaps
+    }
+
+    /// The manifests of a work, with their places and whether they are written there.
+    fn manifests<'a>(
+        &'a self,
+        work: &'a Work,
+    ) -> impl Iterator<Item = (&'a Manifest, Option<(ObjectId, bool)>)> + 'a {
+        let wish = work.wish.as_ref().ok();
+        wish.into_iter().flat_map(|wish| {
+            wish.manifests.iter().flatten().map(|manifest| {
+                let place = resolve(manifest, &wish.configs, self.kinds)
+                    .and_then(Result::ok)
+                    .map(|target| {
+                        (
+                            target.id,
+                            matches!(target.config.strategy, Strategy::Apply { .. }),
+                        )
+                    });
+                (manifest, place)
+            })
+        })
+    }
+}
+
+impl Owner {
+    /// Another record on the member cluster that lists the object, of this hub or of another.
+    pub(crate) fn by_record(records: &[(String, Record)], own: &Record, id: &ObjectId) -> Option<Owner> {
+        let uid = |record: &Record| record.stored.as_ref().map(|stored| stored.uid.clone());
+        records
+            .iter()
+            .filter(|(_, record)| uid(record) != uid(own))
+            .find(|(_, record)| record.entries.contains_key(id))
+            .map(|(name, record)| Owner(format!("the record {name} of a {}", record.key.kind)))
+    }
+
+    /// Another record that the object itself names as its owner: agents of other makers do it this way.
+    pub(crate) fn by_reference(there: &Value, own: Option<&str>) -> Option<Owner> {
+        let references = there.pointer("/metadata/ownerReferences")?.as_array()?;
+        let text = |reference: &Value, field: &str| {
+            reference
+                .get(field)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        references
+            .iter()
+            .filter(|reference| {
+                matches!(
+                    text(reference, "kind").as_str(),
+                    "AppliedManifestWork" | "AppliedWork"
+                )
+            })
+            .find(|reference| Some(text(reference, "uid").as_str()) != own)
+            .map(|reference| Owner(format!("{} {}", text(reference, "kind"), text(reference, "name"))))
+    }
+}

@@ -1,0 +1,205 @@
+//! What a work has left on the member cluster, kept there as AppliedManifestWork or AppliedWork.
+//!
+//! An object is written into the record before it is applied, and leaves it after it is known to be gone: whenever the
+//! agent dies, the record has every object that it may have left, and perhaps one more. An entry without a UID says that
+//! the agent was about to apply the object; whether it did shows in the object's `managedFields`.
+
+mod store;
+
+use std::collections::BTreeMap;
+
+use portolan_api::labels::portolan;
+use portolan_api::shorten;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::work::{ObjectId, Work, WorkKey, WorkKind};
+
+pub(crate) use store::{Records, Unkept};
+
+/// The record of one work.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Record {
+    pub(crate) key: WorkKey,
+    /// What the server says about the stored record; `None` when there is none.
+    pub(crate) stored: Option<Stored>,
+    pub(crate) note: Note,
+    /// What may be there, in order.
+    pub(crate) entries: BTreeMap<ObjectId, Entry>,
+}
+
+/// Identity and version of a stored record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub(crate) uid: String,
+    pub(crate) version: String,
+}
+
+/// Which state of the work the record is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Note {
+    /// UID of the work; empty where nobody noted it.
+    pub(crate) uid: String,
+    /// Its newest generation that was applied.
+    pub(crate) generation: i64,
+    /// Hash of what that asked for.
+    pub(crate) content: String,
+    /// The generation at which nothing is removed.
+    pub(crate) keep_at: Option<i64>,
+}
+
+impl Note {
+    /// The work as it is now.
+    pub(crate) fn of(work: &Work) -> Note {
+        Note {
+            uid: work.uid.clone(),
+            generation: work.generation,
+            content: work.content.clone(),
+            keep_at: None,
+        }
+    }
+
+    fn annotations(&self) -> Value {
+        json!({
+            portolan::WORK_UID: self.uid,
+            portolan::WORK_GENERATION: self.generation.to_string(),
+            portolan::WORK_CONTENT: self.content,
+            // In a merge patch, null takes away.
+            portolan::KEEP_AT_GENERATION: self.keep_at.map(|generation| generation.to_string()),
+        })
+    }
+
+    fn read(annotations: &BTreeMap<String, String>) -> Note {
+        let text = |key: &str| annotations.get(key).cloned().unwrap_or_default();
+        Note {
+            uid: text(portolan::WORK_UID),
+            generation: text(portolan::WORK_GENERATION).parse().unwrap_or_default(),
+            content: text(portolan::WORK_CONTENT),
+            keep_at: text(portolan::KEEP_AT_GENERATION).parse().ok(),
+        }
+    }
+}
+
+/// One object that a work may have left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    /// UID of the object that was applied; `None` while it is about to be.
+    pub(crate) uid: Option<String>,
+}
+
+impl Record {
+    /// The record of a work that has left nothing yet.
+    pub(crate) fn new(key: &WorkKey) -> Record {
+        Record {
+            key: key.clone(),
+            stored: None,
+            note: Note::default(),
+            entries: BTreeMap::new(),
+        }
+    }
+
+    /// `status.appliedResources` in the words of the kind.
+    fn applied_resources(&self) -> Value {
+        let entries = self.entries.iter().enumerate();
+        entries
+            .map(|(ordinal, (id, entry))| {
+                let mut resource = json!({
+                    "group": id.group, "version": entry.version, "resource": id.resource,
+                    "namespace": id.namespace, "name": id.name,
+                });
+                if let Some(uid) = &entry.uid {
+                    resource["uid"] = uid.as_str().into();
+                }
+                if self.key.kind == WorkKind::Work {
+                    resource["ordinal"] = ordinal.into();
+                    resource["kind"] = entry.kind.as_str().into();
+                }
+                resource
+            })
+            .collect()
+    }
+
+    /// Reads what [`Record::applied_resources`] has written, or another agent.
+    fn read_resources(status: &Value) -> BTreeMap<ObjectId, Entry> {
+        let resources = status.get("appliedResources").and_then(Value::as_array);
+        resources
+            .into_iter()
+            .flatten()
+            .map(|resource| {
+                let text = |field: &str| {
+                    resource
+                        .get(field)
+                        .and_then(Value::as_str)
+                        .unwrap_or_default()
+                        .to_owned()
+                };
+                let id = ObjectId {
+                    group: text("group"),
+                    resource: text("resource"),
+                    namespace: text("namespace"),
+                    name: text("name"),
+                };
+                let entry = Entry {
+                    version: text("version"),
+                    kind: text("kind"),
+                    uid: Some(text("uid")).filter(|uid| !uid.is_empty()),
+                };
+                (id, entry)
+            })
+            .collect()
+    }
+}
+
+/// Tells the works of this cluster on this hub from those of others that leave records on the same member cluster.
+pub(crate) fn hub_hash(hub_id: &str, cluster: &str) -> String {
+    let digest = Sha256::digest(format!("{hub_id}/{cluster}"));
+    digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The name of the record of a work.
+pub(crate) fn name(hub_hash: &str, work: &str) -> String {
+    shorten::object_name(&format!("{hub_hash}-{work}")).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_as_it_was_written_in_either_kind() {
+        for kind in [WorkKind::ManifestWork, WorkKind::Work] {
+            let mut record = Record::new(&WorkKey {
+                kind,
+                name: "web".to_owned(),
+            });
+            for (name, uid) in [("a", Some("1")), ("b", None)] {
+                let id = ObjectId {
+                    resource: "configmaps".to_owned(),
+                    namespace: "shop".to_owned(),
+                    name: name.to_owned(),
+                    ..ObjectId::default()
+                };
+                let entry = Entry {
+                    version: "v1".to_owned(),
+                    kind: match kind {
+                        WorkKind::Work => "ConfigMap".to_owned(),
+                        WorkKind::ManifestWork => String::new(),
+                    },
+                    uid: uid.map(str::to_owned),
+                };
+                record.entries.insert(id, entry);
+            }
+            let status = json!({ "appliedResources": record.applied_resources() });
+            assert_eq!(Record::read_resources(&status), record.entries);
+        }
+    }
+
+    #[test]
+    fn hubs_and_clusters_have_records_of_their_own() {
+        let names = [("", "east"), ("", "west"), ("second", "east")];
+        let names = names.map(|(hub, cluster)| name(&hub_hash(hub, cluster), "web"));
+        assert!(names[0] != names[1] && names[0] != names[2] && names[1] != names[2]);
+    }
+}

@@ -1,0 +1,351 @@
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use portolan_api::labels::conditions;
+use portolan_api::work::{ManifestCondition, ManifestResourceMeta, StatusFeedback};
+use serde_json::{Value, json};
+
+use super::conditions::{Said, Truth, aggregate, dated, truth};
+use super::feedback::feedback;
+use super::rules;
+use crate::work::{Status, Target, Work, WorkKind};
+
+/// A manifest was applied.
+const APPLIED: &str = "AppliedManifestComplete";
+/// All manifests of a work were applied.
+const WORK_APPLIED: &str = "AppliedManifestWorkComplete";
+/// At least one was not.
+const WORK_NOT_APPLIED: &str = "AppliedManifestWorkFailed";
+/// The work is older than what was applied.
+const HUB_WENT_BACK: &str = "HubWentBack";
+/// The work cannot be read.
+const UNREADABLE: &str = "UnreadableWork";
+/// Objects of a deleted work are still there.
+const REMOVING: &str = "RemovingObjects";
+/// Type of the condition that says whether all asked-for values were read back.
+const FEEDBACK_SYNCED: &str = "StatusFeedbackSynced";
+
+/// What came of applying a manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Applied {
+    Done,
+    /// With a reason, and the server's own words.
+    Failed {
+        reason: String,
+        message: String,
+    },
+}
+
+/// What is there now.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Found {
+    There(Box<Value>),
+    Missing,
+    /// It could not be found out, in words.
+    Unknown(String),
+}
+
+/// What is known about one manifest after it was dealt with.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding {
+    pub(crate) meta: ManifestResourceMeta,
+    /// `None` where the manifest has no place on the member cluster.
+    pub(crate) target: Option<Target>,
+    pub(crate) applied: Applied,
+    pub(crate) found: Found,
+}
+
+/// The status of a work whose manifests were dealt with.
+pub(crate) fn report(work: &Work, findings: &[Finding], now: Timestamp) -> Status {
+    let manifests: Vec<ManifestCondition> = findings
+        .iter()
+        .map(|finding| manifest(work, finding, now))
+        .collect();
+    let mut said = vec![applied(findings), available(&manifests)];
+    said.extend(from_rules(&manifests));
+    Status {
+        conditions: with_others(work, said, now),
+        manifests,
+    }
+}
+
+/// The status of a work that is older than what was applied: nothing is known to have changed.
+pub(crate) fn held(work: &Work, applied: i64, now: Timestamp) -> Status {
+    let why = format!(
+        "generation {applied} of this work was applied here, and the hub now has generation {}: it may be an older copy \
+         of itself. Nothing is changed or removed until the work is edited",
+        work.generation
+    );
+    let said = vec![Said::new(conditions::APPLIED, Truth::Unknown, HUB_WENT_BACK, why)];
+    instead(work, said, now)
+}
+
+/// The status of a work that cannot be read.
+pub(crate) fn unreadable(work: &Work, why: &str, now: Timestamp) -> Status {
+    let why = format!("the work cannot be read: {why}. Nothing is changed or removed");
+    instead(
+        work,
+        vec![Said::new(conditions::APPLIED, Truth::False, UNREADABLE, why)],
+        now,
+    )
+}
+
+/// The status of a deleted work some of whose objects are still there.
+pub(crate) fn waiting(work: &Work, left: &[String], now: Timestamp) -> Status {
+    let why = format!("{} objects are still there: {}", left.len(), first(left));
+    instead(
+        work,
+        vec![Said::new(conditions::DELETING, Truth::True, REMOVING, why)],
+        now,
+    )
+}
+
+/// The status as it was, but for what is said now.
+fn instead(work: &Work, said: Vec<Said>, now: Timestamp) -> Status {
+    let types: BTreeSet<&str> = said.iter().map(|said| said.r#type.as_str()).collect();
+    let before = work.status.conditions.iter();
+    let mut conditions: Vec<Condition> = before
+        .filter(|condition| !types.contains(condition.type_.as_str()))
+        .cloned()
+        .collect();
+    conditions.extend(dated(said, &work.status.conditions, work.generation, now));
+    conditions.sort_by(|a, b| a.type_.cmp(&b.type_));
+    Status {
+        conditions,
+        manifests: work.status.manifests.clone(),
+    }
+}
+
+fn manifest(work: &Work, finding: &Finding, now: Timestamp) -> ManifestCondition {
+    let before = work.status.manifests.iter().find(|manifest| {
+        let (a, b) = (&manifest.resource_meta, &finding.meta);
+        (&a.group, &a.kind, &a.namespace, &a.name) == (&b.group, &b.kind, &b.namespace, &b.name)
+    });
+    let mut said = vec![match &finding.applied {
+        Applied::Done => Said::new(
+            conditions::APPLIED,
+            Truth::True,
+            APPLIED,
+            "the manifest is applied",
+        ),
+        Applied::Failed { reason, message } => {
+            Said::new(conditions::APPLIED, Truth::False, reason, message.clone())
+        }
+    }];
+    said.push(match &finding.found {
+        Found::There(_) => Said::new(
+            conditions::WORK_AVAILABLE,
+            Truth::True,
+            "ResourceAvailable",
+            "the object is there",
+        ),
+        Found::Missing => Said::new(
+            conditions::WORK_AVAILABLE,
+            Truth::False,
+            "ResourceNotAvailable",
+            "the object is not there",
+        ),
+        Found::Unknown(why) => Said::new(
+            conditions::WORK_AVAILABLE,
+            Truth::Unknown,
+            "FetchingResourceFailed",
+            why.clone(),
+        ),
+    });
+    let mut values = None;
+    if let (Some(target), Found::There(object)) = (&finding.target, &finding.found) {
+        said.extend(rules::conditions(target, object));
+        if !target.config.feedback.is_empty() {
+            let (found, problems) = feedback(target, object);
+            said.push(match problems.as_slice() {
+                [] => Said::new(FEEDBACK_SYNCED, Truth::True, "StatusFeedbackSynced", ""),
+                problems => Said::new(
+                    FEEDBACK_SYNCED,
+                    Truth::False,
+                    "StatusFeedbackSyncFailed",
+                    problems.join("; "),
+                ),
+            });
+            values = Some(StatusFeedback { values: found });
+        }
+    }
+    ManifestCondition {
+        resource_meta: finding.meta.clone(),
+        status_feedback: values,
+        conditions: dated(
+            said,
+            before
+                .map(|manifest| manifest.conditions.as_slice())
+                .unwrap_or_default(),
+            work.generation,
+            now,
+        ),
+    }
+}
+
+fn applied(findings: &[Finding]) -> Said {
+    let failed: Vec<String> = findings
+        .iter()
+        .filter_map(|finding| match &finding.applied {
+            Applied::Done => None,
+            Applied::Failed { message, .. } => Some(format!("{}: {message}", named(&finding.meta))),
+        })
+        .collect();
+    match failed.as_slice() {
+        [] => Said::new(
+            conditions::APPLIED,
+            Truth::True,
+            WORK_APPLIED,
+            "all manifests are applied",
+        ),
+        failed => Said::new(
+            conditions::APPLIED,
+            Truth::False,
+            WORK_NOT_APPLIED,
+            format!(
+                "{} of {} manifests are not applied: {}",
+                failed.len(),
+                findings.len(),
+                first(failed)
+            ),
+        ),
+    }
+}
+
+/// What to call a manifest, which may lack everything.
+fn named(meta: &ManifestResourceMeta) -> String {
+    let kind = if meta.kind.is_empty() {
+        "manifest"
+    } else {
+        meta.kind.as_str()
+    };
+    match (meta.namespace.as_str(), meta.name.as_str()) {
+        (_, "") => format!("{kind} number {}", meta.ordinal),
+        ("", name) => format!("{kind} {name}"),
+        (namespace, name) => format!("{kind} {namespace}/{name}"),
+    }
+}
+
+/// The first few of a list, in words.
+fn first(items: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let mut text = items.iter().take(SHOWN).cloned().collect::<Vec<_>>().join("; ");
+    if items.len() > SHOWN {
+        text.push_str(&format!("; and {} more", items.len() - SHOWN));
+    }
+    text
+}
+
+fn truths(manifests: &[ManifestCondition], r#type: &str) -> Vec<Truth> {
+    manifests
+        .iter()
+        .flat_map(|manifest| &manifest.conditions)
+        .filter(|condition| condition.type_ == r#type)
+        .map(truth)
+        .collect()
+}
+
+fn available(manifests: &[ManifestCondition]) -> Said {
+    let truth = aggregate(
+        conditions::WORK_AVAILABLE,
+        &truths(manifests, conditions::WORK_AVAILABLE),
+    );
+    let (reason, message) = match truth {
+        Truth::True => ("ResourcesAvailable", "all objects are there".to_owned()),
+        Truth::False => ("ResourcesNotAvailable", absent(manifests)),
+        Truth::Unknown => (
+            "ResourcesStatusUnknown",
+            "it is not known whether all objects are there".to_owned(),
+        ),
+    };
+    Said::new(conditions::WORK_AVAILABLE, truth, reason, message)
+}
+
+fn absent(manifests: &[ManifestCondition]) -> String {
+    let missing: Vec<String> = manifests
+        .iter()
+        .filter(|manifest| {
+            let mut conditions = manifest.conditions.iter();
+            conditions
+                .any(|condition| condition.type_ == conditions::WORK_AVAILABLE && condition.status == "False")
+        })
+        .map(|manifest| named(&manifest.resource_meta))
+        .collect();
+    format!(
+        "{} of {} objects are not there: {}",
+        missing.len(),
+        manifests.len(),
+        first(&missing)
+    )
+}
+
+/// Conditions of the work from those that rules gave its manifests. An Available of a rule is one of the manifest alone.
+fn from_rules(manifests: &[ManifestCondition]) -> Vec<Said> {
+    let types: BTreeSet<&str> = manifests
+        .iter()
+        .flat_map(|manifest| &manifest.conditions)
+        .filter(|condition| condition.reason.starts_with(rules::PREFIX))
+        .map(|condition| condition.type_.as_str())
+        .filter(|r#type| ![conditions::APPLIED, conditions::WORK_AVAILABLE].contains(r#type))
+        .collect();
+    types
+        .into_iter()
+        .map(|r#type| {
+            let truth = aggregate(r#type, &truths(manifests, r#type));
+            let said: Vec<String> = manifests
+                .iter()
+                .flat_map(|manifest| {
+                    let deciding = manifest.conditions.iter();
+                    deciding
+                        .filter(|condition| condition.type_ == r#type && condition.status == truth.word())
+                        .filter(|condition| !condition.message.is_empty())
+                        .map(|condition| format!("{}: {}", named(&manifest.resource_meta), condition.message))
+                })
+                .collect();
+            Said::new(r#type, truth, "ConditionRulesAggregated", first(&said))
+        })
+        .collect()
+}
+
+/// With the conditions of other writers, which are not ours to take away.
+fn with_others(work: &Work, said: Vec<Said>, now: Timestamp) -> Vec<Condition> {
+    let types: BTreeSet<&str> = said.iter().map(|said| said.r#type.as_str()).collect();
+    let others = work.status.conditions.iter().filter(|condition| {
+        !types.contains(condition.type_.as_str()) && !condition.reason.starts_with(rules::PREFIX)
+    });
+    let mut conditions: Vec<Condition> = others.cloned().collect();
+    conditions.extend(dated(said, &work.status.conditions, work.generation, now));
+    conditions.sort_by(|a, b| a.type_.cmp(&b.type_));
+    conditions
+}
+
+/// The status in the words of the kind. Lists are always there, since a merge patch leaves alone what is not.
+pub(crate) fn to_json(kind: WorkKind, status: &Status) -> Value {
+    match kind {
+        WorkKind::ManifestWork => json!({
+            "conditions": status.conditions,
+            "resourceStatus": { "manifests": status.manifests },
+        }),
+        WorkKind::Work => {
+            let manifests = status.manifests.iter().map(|manifest| {
+                let mut identifier = json!({ "ordinal": manifest.resource_meta.ordinal });
+                let meta = &manifest.resource_meta;
+                for (field, text) in [
+                    ("group", &meta.group),
+                    ("version", &meta.version),
+                    ("kind", &meta.kind),
+                    ("resource", &meta.resource),
+                    ("namespace", &meta.namespace),
+                    ("name", &meta.name),
+                ] {
+                    if !text.is_empty() {
+                        identifier[field] = text.as_str().into();
+                    }
+                }
+                json!({ "identifier": identifier, "conditions": manifest.conditions })
+            });
+            json!({ "conditions": status.conditions, "manifestConditions": manifests.collect::<Vec<_>>() })
+        }
+    }
+}

@@ -1,0 +1,41 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::Clock;
+
+/// What a user can set, in the words of the command line.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Name of the cluster: of its ManagedCluster, and of its namespace on the hub.
+    pub cluster: String,
+    /// Where the time comes from.
+    pub clock: Clock,
+    /// Tells the hub from others that have a cluster of the same name, where one member cluster serves several hubs.
+    pub hub_id: String,
+    /// Longest wait between two looks at the objects of a work. After a change they are looked at more often.
+    pub poll: Duration,
+    /// Longest wait between two attempts after errors.
+    pub longest_backoff: Duration,
+    /// What the cluster offers, where its nodes cannot be asked: total resources by name.
+    pub capacity: BTreeMap<String, String>,
+    /// What of it workloads may use. Resources that are missing here count in full.
+    pub allocatable: BTreeMap<String, String>,
+    /// Claims of the cluster beside those that it has as objects.
+    pub claims: BTreeMap<String, String>,
+}
+
+impl Settings {
+    /// The defaults, for a cluster of this name.
+    pub fn new(cluster: &str, clock: Clock) -> Settings {
+        Settings {
+            cluster: cluster.to_owned(),
+            clock,
+            hub_id: String::new(),
+            poll: Duration::from_secs(10),
+            longest_backoff: Duration::from_secs(30),
+            capacity: BTreeMap::new(),
+            allocatable: BTreeMap::new(),
+            claims: BTreeMap::new(),
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The member cluster: finding out what it serves, reading and writing objects. Nothing here decides.
+
+mod kinds;
+mod objects;
+mod problem;
+
+pub(crate) use kinds::learn;
+pub(crate) use objects::{Objects, Part, Place};
+pub(crate) use problem::Problem;

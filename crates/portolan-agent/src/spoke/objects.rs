@@ -1,0 +1,175 @@
+use std::time::Duration;
+
+use http::header::{HeaderName, HeaderValue};
+use kube::Client;
+use kube::api::{
+    DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
+};
+use kube::core::Request;
+use serde_json::Value;
+
+use super::Problem;
+use crate::work::{FIELD_MANAGER, ObjectId};
+
+/// How long a server may take for one answer; webhooks may take thirty seconds at most.
+const PATIENCE: Duration = Duration::from_secs(35);
+
+/// Objects in one answer of a list.
+const PAGE: u32 = 100;
+
+const IMPERSONATE: HeaderName = HeaderName::from_static("impersonate-user");
+
+/// Where an object is found.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) id: ObjectId,
+    pub(crate) version: String,
+}
+
+impl Place {
+    /// The path of the collection that the object is in.
+    fn collection(&self) -> String {
+        let ObjectId {
+            group,
+            resource,
+            namespace,
+            ..
+        } = &self.id;
+        let root = match group.as_str() {
+            "" => format!("/api/{}", self.version),
+            group => format!("/apis/{group}/{}", self.version),
+        };
+        match namespace.as_str() {
+            "" => format!("{root}/{resource}"),
+            namespace => format!("{root}/namespaces/{namespace}/{resource}"),
+        }
+    }
+}
+
+/// Which part of an object is written: a server keeps the status apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Object,
+    Status,
+}
+
+/// Objects of any kind on the member cluster. Requests are made by hand since each may be made in another's name, which a
+/// client of kube has for all of its requests or none.
+#[derive(Clone)]
+pub(crate) struct Objects {
+    client: Client,
+}
+
+impl Objects {
+    pub(crate) fn new(client: Client) -> Objects {
+        Objects { client }
+    }
+
+    /// The object, if it is there.
+    pub(crate) async fn get(&self, place: &Place) -> Result<Option<Value>, Problem> {
+        let request = Request::new(place.collection()).get(&place.id.name, &GetParams::default());
+        match self.send(request, None).await {
+            Ok(object) => Ok(Some(object)),
+            Err(Problem::NotFound(_)) => Ok(None),
+            Err(problem) => Err(problem),
+        }
+    }
+
+    /// Makes the object.
+    pub(crate) async fn create(
+        &self,
+        place: &Place,
+        body: &Value,
+        user: Option<&str>,
+    ) -> Result<Value, Problem> {
+        let how = PostParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PostParams::default()
+        };
+        let request = Request::new(place.collection()).create(&how, body.to_string().into_bytes());
+        self.send(request, user).await
+    }
+
+    /// Applies the object as `manager`.
+    pub(crate) async fn apply(
+        &self,
+        place: &Place,
+        body: &Value,
+        manager: &str,
+        force: bool,
+        user: Option<&str>,
+    ) -> Result<Value, Problem> {
+        let mut how = PatchParams::apply(manager);
+        how.force = force;
+        let request = Request::new(place.collection()).patch(&place.id.name, &how, &Patch::Apply(body));
+        self.send(request, user).await
+    }
+
+    /// Merges fields into the object, or into its status.
+    pub(crate) async fn merge(&self, place: &Place, part: Part, fields: &Value) -> Result<Value, Problem> {
+        let how = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let (path, patch) = (Request::new(place.collection()), Patch::Merge(fields));
+        let request = match part {
+            Part::Object => path.patch(&place.id.name, &how, &patch),
+            Part::Status => path.patch_subresource("status", &place.id.name, &how, &patch),
+        };
+        self.send(request, None).await
+    }
+
+    /// All objects beside this place.
+    pub(crate) async fn list(&self, place: &Place) -> Result<Vec<Value>, Problem> {
+        let mut objects = Vec::new();
+        let mut how = ListParams::default().limit(PAGE);
+        loop {
+            let mut answer = self
+                .send(Request::new(place.collection()).list(&how), None)
+                .await?;
+            if let Value::Array(items) = answer["items"].take() {
+                objects.extend(items);
+            }
+            match answer.pointer("/metadata/continue").and_then(Value::as_str) {
+                Some(rest) if !rest.is_empty() => how = how.continue_token(rest),
+                _ => return Ok(objects),
+            }
+        }
+    }
+
+    /// Deletes the object, if it has this UID; what depends on it goes first.
+    pub(crate) async fn delete(&self, place: &Place, uid: &str) -> Result<(), Problem> {
+        let how = DeleteParams {
+            propagation_policy: Some(PropagationPolicy::Foreground),
+            preconditions: Some(Preconditions {
+                uid: Some(uid.to_owned()),
+                ..Preconditions::default()
+            }),
+            ..DeleteParams::default()
+        };
+        let request = Request::new(place.collection()).delete(&place.id.name, &how);
+        match self.send(request, None).await {
+            Ok(_) | Err(Problem::NotFound(_)) => Ok(()),
+            Err(problem) => Err(problem),
+        }
+    }
+
+    async fn send(
+        &self,
+        request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
+        user: Option<&str>,
+    ) -> Result<Value, Problem> {
+        let mut request = request.map_err(|error| Problem::Refused(error.to_string()))?;
+        if let Some(user) = user {
+            let user = HeaderValue::from_str(user)
+                .map_err(|_| Problem::Refused(format!("{user:?} cannot be the name of a user")))?;
+            request.headers_mut().insert(IMPERSONATE, user);
+        }
+        match tokio::time::timeout(PATIENCE, self.client.request::<Value>(request)).await {
+            Ok(answer) => answer.map_err(|error| Problem::of(&error)),
+            Err(_) => Err(Problem::Unanswered(format!(
+                "the member cluster did not answer within {PATIENCE:?}"
+            ))),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+use serde_json::Value;
+
+/// Fields that a server fills in. In a manifest they were copied from somewhere and mean nothing here.
+const SERVERS_OWN: &[&str] = &[
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+];
+
+/// An object that a work asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Manifest {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    /// Empty where the manifest names none.
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// What is sent to the member cluster.
+    pub(crate) body: Value,
+}
+
+/// Why a manifest cannot be applied, in words for its author.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault(pub(crate) String);
+
+impl Manifest {
+    /// Reads the manifest, or says which field is wrong.
+    pub(crate) fn read(value: &Value) -> Result<Manifest, Fault> {
+        if !value.is_object() {
+            return Err(Fault(
+                "the manifest is not an object; accepted: a complete Kubernetes object".to_owned(),
+            ));
+        }
+        let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let api_version = text("/apiVersion");
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let missing = |field: &str, accepted: &str| {
+            Err(Fault(format!(
+                "the manifest has no {field}; accepted: {accepted}"
+            )))
+        };
+        if version.is_empty() || version.contains('/') {
+            return missing("usable apiVersion", "a version such as v1 or apps/v1");
+        }
+        if text("/kind").is_empty() {
+            return missing("kind", "the kind of the object, such as ConfigMap");
+        }
+        if text("/metadata/name").is_empty() {
+            return match text("/metadata/generateName") {
+                "" => missing("metadata.name", "the name of the object"),
+                _ => Err(Fault(
+                    "the manifest has a metadata.generateName, by which an object could not be found again; \
+                     accepted: metadata.name"
+                        .to_owned(),
+                )),
+            };
+        }
+        for part in ["/metadata/name", "/metadata/namespace", "/kind", "/apiVersion"] {
+            // They become parts of a path.
+            if text(part).contains(['?', '#', '%', '\\']) || part != "/apiVersion" && text(part).contains('/')
+            {
+                return Err(Fault(format!(
+                    "the manifest's {} {:?} has a character that cannot be part of a name",
+                    part[1..].replace('/', "."),
+                    text(part)
+                )));
+            }
+        }
+        Ok(Manifest {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: text("/kind").to_owned(),
+            namespace: text("/metadata/namespace").to_owned(),
+            name: text("/metadata/name").to_owned(),
+            body: cleaned(value),
+        })
+    }
+
+    /// `apiVersion` as the object has it.
+    pub(crate) fn api_version(&self) -> String {
+        match self.group.as_str() {
+            "" => self.version.clone(),
+            group => format!("{group}/{}", self.version),
+        }
+    }
+}
+
+/// The manifest without what only a server can say.
+fn cleaned(value: &Value) -> Value {
+    let mut body = value.clone();
+    if let Some(object) = body.as_object_mut() {
+        object.remove("status");
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            SERVERS_OWN.iter().for_each(|field| {
+                metadata.remove(*field);
+            });
+        }
+    }
+    body
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_manifest_is_read_without_what_only_a_server_can_say() {
+        let manifest = Manifest::read(&json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": { "name": "web", "namespace": "shop", "creationTimestamp": null, "resourceVersion": "7", "uid": "x" },
+            "spec": { "replicas": 2 }, "status": { "replicas": 1 },
+        }))
+        .unwrap();
+        assert_eq!(
+            (
+                manifest.group.as_str(),
+                manifest.version.as_str(),
+                manifest.api_version().as_str()
+            ),
+            ("apps", "v1", "apps/v1")
+        );
+        assert_eq!(
+            manifest.body,
+            json!({
+                "apiVersion": "apps/v1", "kind": "Deployment",
+                "metadata": { "name": "web", "namespace": "shop" }, "spec": { "replicas": 2 },
+            })
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_what_would_be_accepted() {
+        for (manifest, word) in [
+            (json!(3), "not an object"),
+            (
+                json!({ "kind": "ConfigMap", "metadata": { "name": "a" } }),
+                "apiVersion",
+            ),
+            (json!({ "apiVersion": "v1", "metadata": { "name": "a" } }), "kind"),
+            (
+                json!({ "apiVersion": "v1", "kind": "ConfigMap" }),
+                "metadata.name",
+            ),
+            (
+                json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "generateName": "a-" } }),
+                "generateName",
+            ),
+            (
+                json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "../secrets" } }),
+                "metadata.name",
+            ),
+        ] {
+            let Fault(why) = Manifest::read(&manifest).unwrap_err();
+            assert!(why.contains(word), "{why}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The works of the hub, of both kinds, in one shape.
+
+mod loose;
+mod manifest;
+mod read;
+mod target;
+
+use std::fmt;
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use portolan_api::labels::{multicluster, ocm};
+use portolan_api::work::{DeleteOption, ManifestCondition, ManifestConfigOption};
+
+pub(crate) use loose::{Distributed, Loose};
+pub(crate) use manifest::{Fault, Manifest};
+pub(crate) use read::{hash, read};
+#[cfg(test)]
+pub(crate) use target::Config;
+pub(crate) use target::{FIELD_MANAGER, Kinds, ObjectId, Resource, Strategy, Target, resolve};
+
+/// One of the two kinds that carry manifests to a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum WorkKind {
+    /// `work.open-cluster-management.io`
+    ManifestWork,
+    /// `multicluster.x-k8s.io`
+    Work,
+}
+
+impl WorkKind {
+    /// What keeps a work of this kind until its objects are gone. The names are those of the kinds' first agents, so
+    /// that a work can be handed from one agent to another.
+    pub(crate) fn finalizer(self) -> &'static str {
+        match self {
+            WorkKind::ManifestWork => ocm::MANIFEST_WORK_FINALIZER,
+            WorkKind::Work => multicluster::WORK_FINALIZER,
+        }
+    }
+}
+
+impl fmt::Display for WorkKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            WorkKind::ManifestWork => "ManifestWork",
+            WorkKind::Work => "Work",
+        })
+    }
+}
+
+/// Which work. The namespace is always that of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct WorkKey {
+    pub(crate) kind: WorkKind,
+    pub(crate) name: String,
+}
+
+impl fmt::Display for WorkKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} {}", self.kind, self.name)
+    }
+}
+
+/// A work as the hub has it.
+#[derive(Clone, Debug)]
+pub(crate) struct Work {
+    pub(crate) key: WorkKey,
+    pub(crate) uid: String,
+    pub(crate) generation: i64,
+    /// The `resourceVersion` that writes are based on.
+    pub(crate) version: String,
+    pub(crate) created: Option<Timestamp>,
+    /// Whether it is being deleted.
+    pub(crate) deleting: bool,
+    pub(crate) finalizers: Vec<String>,
+    /// Hash of what it asks for.
+    pub(crate) content: String,
+    /// What it asks for, or why that cannot be read.
+    pub(crate) wish: Result<Wish, String>,
+    pub(crate) status: Status,
+}
+
+impl Work {
+    /// Whether it waits for us before it goes.
+    pub(crate) fn is_held(&self) -> bool {
+        let ours = self.key.kind.finalizer();
+        self.finalizers.iter().any(|finalizer| finalizer == ours)
+    }
+
+    /// Which of two works is the first to say what an object looks like: the older one.
+    pub(crate) fn is_senior_to(&self, other: &Work) -> bool {
+        (self.created, &self.key) < (other.created, &other.key)
+    }
+}
+
+/// What a work asks for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wish {
+    pub(crate) manifests: Vec<Result<Manifest, Fault>>,
+    pub(crate) configs: Vec<ManifestConfigOption>,
+    pub(crate) delete_option: DeleteOption,
+    /// The user in whose name objects are applied, if not in the agent's own.
+    pub(crate) executor: Option<String>,
+}
+
+/// The status of a work, whichever kind it is of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Status {
+    pub(crate) conditions: Vec<Condition>,
+    pub(crate) manifests: Vec<ManifestCondition>,
+}

@@ -1,0 +1,140 @@
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use portolan_api::multicluster::{WorkSpec, WorkStatus};
+use portolan_api::work::{
+    Executor, ManifestCondition, ManifestResourceMeta, ManifestWorkSpec, ManifestWorkStatus,
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{Manifest, Status, Wish, Work, WorkKey, WorkKind};
+
+/// Reads a work of either kind. What cannot be read is said in the work.
+pub(crate) fn read(kind: WorkKind, metadata: &ObjectMeta, spec: &Value, status: &Value) -> Work {
+    let (wish, status) = match kind {
+        WorkKind::ManifestWork => (
+            parse::<ManifestWorkSpec>(spec).map(of_manifest_work),
+            parse::<ManifestWorkStatus>(status)
+                .map(|status| Status {
+                    conditions: status.conditions,
+                    manifests: status.resource_status.unwrap_or_default().manifests,
+                })
+                .unwrap_or_default(),
+        ),
+        WorkKind::Work => (
+            parse::<WorkSpec>(spec).map(|spec| Wish {
+                manifests: spec.workload.manifests.iter().map(Manifest::read).collect(),
+                ..Wish::default()
+            }),
+            parse::<WorkStatus>(status).map(of_work).unwrap_or_default(),
+        ),
+    };
+    Work {
+        key: WorkKey {
+            kind,
+            name: metadata.name.clone().unwrap_or_default(),
+        },
+        uid: metadata.uid.clone().unwrap_or_default(),
+        generation: metadata.generation.unwrap_or_default(),
+        version: metadata.resource_version.clone().unwrap_or_default(),
+        created: metadata.creation_timestamp.as_ref().map(|time| time.0),
+        deleting: metadata.deletion_timestamp.is_some(),
+        finalizers: metadata.finalizers.clone().unwrap_or_default(),
+        content: hash(spec),
+        wish,
+        status,
+    }
+}
+
+/// An absent part is an empty one.
+fn parse<T: DeserializeOwned + Default>(value: &Value) -> Result<T, String> {
+    match value {
+        Value::Null => Ok(T::default()),
+        value => T::deserialize(value).map_err(|error| error.to_string()),
+    }
+}
+
+fn of_manifest_work(spec: ManifestWorkSpec) -> Wish {
+    Wish {
+        manifests: spec.workload.manifests.iter().map(Manifest::read).collect(),
+        configs: spec.manifest_configs,
+        delete_option: spec.delete_option.unwrap_or_default(),
+        executor: spec.executor.and_then(user),
+    }
+}
+
+/// The user that an executor stands for.
+fn user(executor: Executor) -> Option<String> {
+    let account = executor.subject?.service_account?;
+    Some(format!(
+        "system:serviceaccount:{}:{}",
+        account.namespace, account.name
+    ))
+}
+
+fn of_work(status: WorkStatus) -> Status {
+    let manifests = status.manifest_conditions.into_iter().map(|manifest| {
+        let identifier = manifest.identifier;
+        ManifestCondition {
+            resource_meta: ManifestResourceMeta {
+                ordinal: identifier.ordinal,
+                group: identifier.group.unwrap_or_default(),
+                version: identifier.version.unwrap_or_default(),
+                kind: identifier.kind.unwrap_or_default(),
+                resource: identifier.resource.unwrap_or_default(),
+                name: identifier.name.unwrap_or_default(),
+                namespace: identifier.namespace.unwrap_or_default(),
+            },
+            status_feedback: None,
+            conditions: manifest.conditions,
+        }
+    });
+    Status {
+        conditions: status.conditions,
+        manifests: manifests.collect(),
+    }
+}
+
+/// Twenty hexadecimal digits that are different for different content.
+pub(crate) fn hash(value: &Value) -> String {
+    let digest = Sha256::digest(value.to_string());
+    digest.iter().take(10).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_work_that_cannot_be_read_says_so_and_is_still_a_work() {
+        let spec =
+            json!({ "workload": { "manifests": [] }, "deleteOption": { "propagationPolicy": "Perhaps" } });
+        let metadata = ObjectMeta {
+            name: Some("web".to_owned()),
+            generation: Some(4),
+            ..ObjectMeta::default()
+        };
+        let work = read(WorkKind::ManifestWork, &metadata, &spec, &Value::Null);
+        assert_eq!((work.key.name.as_str(), work.generation), ("web", 4));
+        assert!(work.wish.unwrap_err().contains("Perhaps"));
+    }
+
+    #[test]
+    fn an_executor_is_the_user_of_its_service_account() {
+        let spec = json!({ "executor": { "subject": {
+            "type": "ServiceAccount", "serviceAccount": { "namespace": "shop", "name": "deployer" },
+        } } });
+        let work = read(
+            WorkKind::ManifestWork,
+            &ObjectMeta::default(),
+            &spec,
+            &Value::Null,
+        );
+        assert_eq!(
+            work.wish.unwrap().executor.as_deref(),
+            Some("system:serviceaccount:shop:deployer")
+        );
+    }
+}

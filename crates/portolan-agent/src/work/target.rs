@@ -1,0 +1,290 @@
+//! From a manifest to a place on the member cluster, and what the work says about that place.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use portolan_api::work::{
+    ConditionRule, FeedbackRule, FeedbackScrapeType, IgnoreField, ManifestConfigOption, ResourceIdentifier,
+    UpdateStrategy, UpdateStrategyType,
+};
+
+use super::{Fault, Manifest};
+
+/// Who we are in `managedFields` where a work says nothing else. The name is the API's default.
+pub(crate) const FIELD_MANAGER: &str = "work-agent";
+
+/// An object of the member cluster, by what tells it from all others there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ObjectId {
+    pub(crate) group: String,
+    pub(crate) resource: String,
+    /// Empty for kinds without.
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.resource)?;
+        if !self.group.is_empty() {
+            write!(formatter, ".{}", self.group)?;
+        }
+        formatter.write_str(" ")?;
+        if !self.namespace.is_empty() {
+            write!(formatter, "{}/", self.namespace)?;
+        }
+        formatter.write_str(&self.name)
+    }
+}
+
+/// The kinds that the member cluster serves, as far as they were asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kinds(BTreeMap<String, BTreeMap<String, Resource>>);
+
+/// How a kind is called in paths, and whether its objects have a namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Resource {
+    pub(crate) plural: String,
+    pub(crate) namespaced: bool,
+}
+
+impl Kinds {
+    /// All kinds of an `apiVersion`.
+    pub(crate) fn learn(&mut self, api_version: &str, kinds: BTreeMap<String, Resource>) {
+        self.0.insert(api_version.to_owned(), kinds);
+    }
+
+    pub(crate) fn find(&self, manifest: &Manifest) -> Option<&Resource> {
+        self.0.get(&manifest.api_version())?.get(&manifest.kind)
+    }
+}
+
+/// A manifest with its place on the member cluster.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) id: ObjectId,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    pub(crate) manifest: Manifest,
+    pub(crate) config: Config,
+}
+
+/// What a work says about one object.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Config {
+    pub(crate) strategy: Strategy,
+    pub(crate) feedback: Vec<FeedbackRule>,
+    pub(crate) rules: Vec<ConditionRule>,
+    /// Whether it is looked at as it changes.
+    pub(crate) watched: bool,
+}
+
+/// How an object is brought up to date.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Strategy {
+    /// By server-side apply.
+    Apply {
+        manager: String,
+        /// Fields of other managers are taken over.
+        force: bool,
+        ignored: Vec<IgnoreField>,
+    },
+    /// Not at all once it exists.
+    CreateOnly,
+    /// Never written.
+    ReadOnly,
+}
+
+impl Default for Strategy {
+    /// `Update`: what the work says counts, whoever said otherwise.
+    fn default() -> Strategy {
+        Strategy::Apply {
+            manager: FIELD_MANAGER.to_owned(),
+            force: true,
+            ignored: Vec::new(),
+        }
+    }
+}
+
+impl Strategy {
+    fn of(strategy: &UpdateStrategy) -> Strategy {
+        match strategy.r#type.unwrap_or_default() {
+            UpdateStrategyType::Update => Strategy::default(),
+            UpdateStrategyType::CreateOnly => Strategy::CreateOnly,
+            UpdateStrategyType::ReadOnly => Strategy::ReadOnly,
+            UpdateStrategyType::ServerSideApply => {
+                let settings = strategy.server_side_apply.clone().unwrap_or_default();
+                Strategy::Apply {
+                    manager: settings.field_manager.unwrap_or_else(|| FIELD_MANAGER.to_owned()),
+                    force: settings.force,
+                    ignored: settings.ignore_fields,
+                }
+            }
+        }
+    }
+}
+
+/// The place of a manifest and the settings for it. `None` while the member cluster serves no such kind.
+pub(crate) fn resolve(
+    manifest: &Manifest,
+    configs: &[ManifestConfigOption],
+    kinds: &Kinds,
+) -> Option<Result<Target, Fault>> {
+    let resource = kinds.find(manifest)?;
+    let (plural, namespace) = (&resource.plural, manifest.namespace.as_str());
+    let kind = &manifest.kind;
+    if resource.namespaced && namespace.is_empty() {
+        return Some(Err(Fault(format!(
+            "the manifest has no metadata.namespace, and a {kind} lives in one; accepted: the name of a namespace"
+        ))));
+    }
+    if !resource.namespaced && !namespace.is_empty() {
+        return Some(Err(Fault(format!(
+            "the manifest has the metadata.namespace {namespace:?}, and a {kind} lives in none; accepted: no namespace"
+        ))));
+    }
+    let id = ObjectId {
+        group: manifest.group.clone(),
+        resource: plural.clone(),
+        namespace: namespace.to_owned(),
+        name: manifest.name.clone(),
+    };
+    Some(Ok(Target {
+        config: config(&id, configs),
+        id,
+        version: manifest.version.clone(),
+        kind: kind.clone(),
+        manifest: manifest.clone(),
+    }))
+}
+
+/// The first option that names the object counts.
+fn config(id: &ObjectId, configs: &[ManifestConfigOption]) -> Config {
+    let Some(option) = configs
+        .iter()
+        .find(|option| id.is_meant_by(&option.resource_identifier))
+    else {
+        return Config::default();
+    };
+    Config {
+        strategy: option
+            .update_strategy
+            .as_ref()
+            .map(Strategy::of)
+            .unwrap_or_default(),
+        feedback: option.feedback_rules.clone(),
+        rules: option.condition_rules.clone(),
+        watched: option.feedback_scrape_type == Some(FeedbackScrapeType::Watch),
+    }
+}
+
+impl ObjectId {
+    /// Whether the identifier names this object. Name and namespace may have `*` in them.
+    pub(crate) fn is_meant_by(&self, identifier: &ResourceIdentifier) -> bool {
+        self.group == identifier.group
+            && self.resource == identifier.resource
+            && fits(&identifier.name, &self.name)
+            && fits(&identifier.namespace, &self.namespace)
+    }
+}
+
+/// Whether the text has the parts of the pattern in order, with anything where it has a `*`.
+fn fits(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    let Some(last) = parts.next_back() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn kinds() -> Kinds {
+        let mut kinds = Kinds::default();
+        let resource = |plural: &str, namespaced| Resource {
+            plural: plural.to_owned(),
+            namespaced,
+        };
+        kinds.learn(
+            "v1",
+            BTreeMap::from([
+                ("ConfigMap".to_owned(), resource("configmaps", true)),
+                ("Namespace".to_owned(), resource("namespaces", false)),
+            ]),
+        );
+        kinds
+    }
+
+    fn manifest(kind: &str, namespace: &str) -> Manifest {
+        Manifest::read(&json!({
+            "apiVersion": "v1", "kind": kind, "metadata": { "name": "a", "namespace": namespace },
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_manifest_finds_its_place_and_its_settings() {
+        let option: ManifestConfigOption = serde_json::from_value(json!({
+            "resourceIdentifier": { "group": "", "resource": "configmaps", "namespace": "shop", "name": "*" },
+            "updateStrategy": { "type": "ServerSideApply", "serverSideApply": { "fieldManager": "work-agent-x" } },
+        }))
+        .unwrap();
+        let target = resolve(&manifest("ConfigMap", "shop"), &[option], &kinds())
+            .unwrap()
+            .unwrap();
+        assert_eq!(target.id.to_string(), "configmaps shop/a");
+        assert_eq!(
+            target.config.strategy,
+            Strategy::Apply {
+                manager: "work-agent-x".to_owned(),
+                force: false,
+                ignored: Vec::new()
+            }
+        );
+    }
+
+    #[test]
+    fn a_namespace_too_many_or_too_few_is_refused_by_name() {
+        for (kind, namespace) in [("ConfigMap", ""), ("Namespace", "shop")] {
+            let Fault(why) = resolve(&manifest(kind, namespace), &[], &kinds())
+                .unwrap()
+                .unwrap_err();
+            assert!(why.contains("metadata.namespace") && why.contains(kind), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_kind_that_is_not_served_has_no_place() {
+        assert!(resolve(&manifest("Widget", "shop"), &[], &kinds()).is_none());
+    }
+
+    #[test]
+    fn patterns_match_whole_names() {
+        for (pattern, text, expected) in [
+            ("web", "web", true),
+            ("web", "web-1", false),
+            ("*", "", true),
+            ("web-*", "web-1", true),
+            ("*-a-*", "x-a-b", true),
+            ("a*a", "a", false),
+            ("a*b*c", "aXbYc", true),
+            ("a*b*c", "acb", false),
+        ] {
+            assert_eq!(fits(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::Input;
+use crate::settings::Settings;
+use crate::work::{Work, WorkKey, WorkKind};
+
+/// The first wait after a change or an error.
+const SHORTEST: Duration = Duration::from_millis(250);
+
+/// What came of dealing with a work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// All is as it was.
+    Quiet,
+    /// Something was written or has changed, so that more may follow soon.
+    Changed,
+    /// Something failed and is tried again.
+    Failed,
+    /// There is nothing more to do until the hub says something.
+    Done,
+}
+
+/// The works that are known, and when each is to be looked at.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    works: BTreeMap<WorkKey, Work>,
+    complete: BTreeMap<WorkKind, bool>,
+    due: BTreeMap<WorkKey, Timestamp>,
+    /// How long to wait before the next look at each work.
+    waits: BTreeMap<WorkKey, Duration>,
+    poll: Duration,
+    longest_backoff: Duration,
+}
+
+impl Desk {
+    pub(crate) fn new(settings: &Settings) -> Desk {
+        Desk {
+            works: BTreeMap::new(),
+            complete: BTreeMap::from([(WorkKind::ManifestWork, false), (WorkKind::Work, false)]),
+            due: BTreeMap::new(),
+            waits: BTreeMap::new(),
+            poll: settings.poll,
+            longest_backoff: settings.longest_backoff,
+        }
+    }
+
+    /// All works that are known.
+    pub(crate) fn works(&self) -> &BTreeMap<WorkKey, Work> {
+        &self.works
+    }
+
+    /// Whether these are all works that there are. Only then can it be said that an object has no other owner.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.complete.values().all(|complete| *complete)
+    }
+
+    /// Takes in what a watch says.
+    pub(crate) fn hear(&mut self, input: Input, now: Timestamp) {
+        match input {
+            Input::Work(work) => self.see(*work, now),
+            Input::Gone(key) => {
+                // What it has left stays: a work that was deleted has waited for us, so this one was lost.
+                self.works.remove(&key);
+                self.due.remove(&key);
+                self.waits.remove(&key);
+            }
+            Input::Listing(kind) => {
+                self.complete.insert(kind, false);
+            }
+            // Nobody can have a work of a kind that is not there.
+            Input::Complete(kind) | Input::Unserved(kind) => {
+                self.complete.insert(kind, true);
+                if self.is_complete() {
+                    // Removals have waited for this.
+                    self.works.keys().for_each(|key| {
+                        self.due.entry(key.clone()).or_insert(now);
+                    });
+                }
+            }
+        }
+    }
+
+    /// Takes in a work, from a watch or from the answer to a write. Our own status is no reason to look again.
+    pub(crate) fn see(&mut self, work: Work, now: Timestamp) {
+        let news = self.works.get(&work.key).is_none_or(|known| {
+            (
+                &known.uid,
+                known.generation,
+                known.deleting,
+                &known.content,
+                &known.finalizers,
+                &known.status,
+            ) != (
+                &work.uid,
+                work.generation,
+                work.deleting,
+                &work.content,
+                &work.finalizers,
+                &work.status,
+            )
+        });
+        if news {
+            self.waits.remove(&work.key);
+            self.due.insert(work.key.clone(), now);
+        }
+        self.works.insert(work.key.clone(), work);
+    }
+
+    /// Keeps the answer to a write, which is what the watch will say as well.
+    pub(crate) fn answered(&mut self, work: Work) {
+        self.works.insert(work.key.clone(), work);
+    }
+
+    /// A work to be dealt with now.
+    pub(crate) fn due(&mut self, now: Timestamp) -> Option<WorkKey> {
+        let key = self
+            .due
+            .iter()
+            .filter(|(_, at)| **at <= now)
+            .min_by_key(|(_, at)| **at)?
+            .0
+            .clone();
+        self.due.remove(&key);
+        Some(key)
+    }
+
+    /// When the next one is due.
+    pub(crate) fn next(&self) -> Option<Timestamp> {
+        self.due.values().min().copied()
+    }
+
+    /// A work was dealt with.
+    pub(crate) fn dealt_with(&mut self, key: &WorkKey, outcome: Outcome, now: Timestamp) {
+        let longest = match outcome {
+            Outcome::Done => {
+                self.waits.remove(key);
+                return;
+            }
+            Outcome::Failed => self.longest_backoff,
+            Outcome::Quiet | Outcome::Changed => self.poll,
+        };
+        let wait = match (self.waits.get(key), outcome) {
+            (None, _) | (_, Outcome::Changed) => SHORTEST.min(longest),
+            (Some(wait), _) => (*wait * 2).min(longest),
+        };
+        self.waits.insert(key.clone(), wait);
+        if self.works.contains_key(key) {
+            let at = now + wait;
+            // A watch may have asked for it meanwhile.
+            let due = self.due.entry(key.clone()).or_insert(at);
+            *due = (*due).min(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::Clock;
+    use crate::work::read;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millisecond(millis).unwrap()
+    }
+
+    fn work(generation: i64) -> Work {
+        let metadata = ObjectMeta {
+            name: Some("web".to_owned()),
+            generation: Some(generation),
+            ..ObjectMeta::default()
+        };
+        read(WorkKind::ManifestWork, &metadata, &json!({}), &Value::Null)
+    }
+
+    fn desk() -> Desk {
+        Desk::new(&Settings::new("east", Clock::new(|| Timestamp::UNIX_EPOCH)))
+    }
+
+    #[test]
+    fn a_quiet_work_is_looked_at_less_and_less_often_and_a_change_starts_again() {
+        let mut desk = desk();
+        desk.see(work(1), at(0));
+        let mut now = 0;
+        for (outcome, wait) in [
+            (Outcome::Changed, 250),
+            (Outcome::Quiet, 500),
+            (Outcome::Quiet, 1000),
+            (Outcome::Quiet, 2000),
+            (Outcome::Quiet, 4000),
+            (Outcome::Quiet, 8000),
+            (Outcome::Quiet, 10000),
+            (Outcome::Quiet, 10000),
+            (Outcome::Changed, 250),
+        ] {
+            let key = desk.due(at(now)).unwrap();
+            desk.dealt_with(&key, outcome, at(now));
+            assert!(desk.due(at(now + wait - 1)).is_none());
+            now += wait;
+            assert_eq!(desk.next(), Some(at(now)));
+        }
+    }
+
+    #[test]
+    fn a_work_is_looked_at_at_once_when_it_changes_but_not_when_it_is_said_again() {
+        let mut desk = desk();
+        desk.see(work(1), at(0));
+        let key = desk.due(at(0)).unwrap();
+        desk.dealt_with(&key, Outcome::Quiet, at(0));
+        desk.see(work(1), at(1));
+        assert!(desk.due(at(1)).is_none());
+        desk.see(work(2), at(2));
+        assert_eq!(desk.due(at(2)), Some(key));
+    }
+
+    #[test]
+    fn nothing_is_certain_before_both_kinds_are_complete_and_while_one_is_listed_again() {
+        let mut desk = desk();
+        let now = at(0);
+        desk.hear(Input::Complete(WorkKind::ManifestWork), now);
+        assert!(!desk.is_complete());
+        desk.hear(Input::Unserved(WorkKind::Work), now);
+        assert!(desk.is_complete());
+        desk.hear(Input::Listing(WorkKind::ManifestWork), now);
+        assert!(!desk.is_complete());
+    }
+}

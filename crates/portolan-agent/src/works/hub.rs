@@ -1,0 +1,93 @@
+//! The two things that are written to a work: its finalizer and its status.
+
+use std::time::Duration;
+
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
+use portolan_api::multicluster;
+use portolan_api::work::ManifestWork;
+use serde_json::{Value, json};
+
+use crate::report::to_json;
+use crate::spoke::Problem;
+use crate::work::{Distributed, Loose, Status, Work, WorkKind, read};
+
+const MANAGER: &str = "portolan-agent";
+const PATIENCE: Duration = Duration::from_secs(35);
+
+/// The cluster's namespace on the hub.
+pub(super) struct Hub {
+    client: Client,
+    namespace: String,
+}
+
+enum Part {
+    Object,
+    Status,
+}
+
+impl Hub {
+    pub(super) fn new(client: Client, namespace: &str) -> Hub {
+        Hub {
+            client,
+            namespace: namespace.to_owned(),
+        }
+    }
+
+    /// Makes the work wait for us before it goes.
+    pub(super) async fn hold(&self, work: &Work) -> Result<Work, Problem> {
+        let mut finalizers = work.finalizers.clone();
+        finalizers.push(work.key.kind.finalizer().to_owned());
+        self.set_finalizers(work, &finalizers).await
+    }
+
+    /// Lets the work go.
+    pub(super) async fn release(&self, work: &Work) -> Result<Work, Problem> {
+        let mut finalizers = work.finalizers.clone();
+        finalizers.retain(|finalizer| finalizer != work.key.kind.finalizer());
+        self.set_finalizers(work, &finalizers).await
+    }
+
+    async fn set_finalizers(&self, work: &Work, finalizers: &[String]) -> Result<Work, Problem> {
+        let patch = json!({ "metadata": {
+            "resourceVersion": work.version, "uid": work.uid, "finalizers": finalizers,
+        } });
+        self.patch(work, Part::Object, patch).await
+    }
+
+    /// Writes the status.
+    pub(super) async fn report(&self, work: &Work, status: &Status) -> Result<Work, Problem> {
+        let patch = json!({
+            "metadata": { "resourceVersion": work.version, "uid": work.uid },
+            "status": to_json(work.key.kind, status),
+        });
+        self.patch(work, Part::Status, patch).await
+    }
+
+    async fn patch(&self, work: &Work, part: Part, patch: Value) -> Result<Work, Problem> {
+        match work.key.kind {
+            WorkKind::ManifestWork => self.send::<ManifestWork>(work, part, patch).await,
+            WorkKind::Work => self.send::<multicluster::Work>(work, part, patch).await,
+        }
+    }
+
+    async fn send<K: Distributed>(&self, work: &Work, part: Part, patch: Value) -> Result<Work, Problem> {
+        let api: Api<Loose<K>> = Api::namespaced(self.client.clone(), &self.namespace);
+        let how = PatchParams {
+            field_manager: Some(MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let (name, patch) = (&work.key.name, Patch::Merge(patch));
+        let sent = async {
+            match part {
+                Part::Object => api.patch(name, &how, &patch).await,
+                Part::Status => api.patch_status(name, &how, &patch).await,
+            }
+        };
+        let answer = tokio::time::timeout(PATIENCE, sent)
+            .await
+            .map_err(|_| Problem::Unanswered(format!("the hub did not answer within {PATIENCE:?}")))?;
+        let object = answer.map_err(|error| Problem::of(&error))?;
+        Ok(read(K::KIND, &object.metadata, &object.spec, &object.status))
+    }
+}

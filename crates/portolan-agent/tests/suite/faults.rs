@@ -1,0 +1,219 @@
+//! Agents that die, networks that are gone, and agents that may do little.
+
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use kube::Api;
+use kube::api::{ListParams, PostParams};
+use portolan_agent::Agent;
+use portolan_api::work::ManifestWork;
+use serde_json::json;
+
+use crate::owners::{look_again, settle};
+use crate::world::{Faults, World, eventually, versions};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_dies_before_any_write_leaves_nothing_that_the_next_one_does_not_put_right() {
+    kill_at_every_write(Faults::still_after).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_dies_before_the_answer_to_any_write_leaves_nothing_either() {
+    kill_at_every_write(Faults::unanswered_after).await;
+}
+
+/// Kills the agent at its first, second, … write to the member cluster, until it gets by with fewer.
+async fn kill_at_every_write(at: impl Fn(usize) -> Faults) {
+    let world = World::new().await;
+    for writes in 0.. {
+        let name = format!("w{writes}");
+        let map = |part: &str, value: &str| world.config_map(&format!("{name}-{part}"), value);
+        world.create_work(&name, &[map("a", "1"), map("b", "1")]).await;
+        let faults = at(writes);
+        let agent = Agent::start(world.hub.client(), faults.client(&world.spoke), world.settings());
+        eventually("it stands still or is done", async || {
+            let work = world.manifest_works().get(&name).await.unwrap();
+            let conditions = work.status.unwrap_or_default().conditions;
+            faults.is_still() || conditions.iter().any(|condition| condition.type_ == "Applied")
+        })
+        .await;
+        let done = !faults.is_still();
+        agent.kill();
+        // What was on its way is withdrawn before anybody could note whether it arrived.
+        world.set_manifests(&name, &[map("b", "2"), map("c", "1")]).await;
+        let agent = world.agent();
+        world
+            .until_values(&name, &[(&format!("{name}-b"), "2"), (&format!("{name}-c"), "1")])
+            .await;
+        world.until_applied(&name).await;
+        world.delete_work(&name).await;
+        world.until_gone(&name).await;
+        world.until_values(&name, &[]).await;
+        assert!(world.recorded().await.is_empty());
+        agent.stop().await;
+        if done {
+            assert!(writes >= 4, "a record, its content twice, two objects");
+            return;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_writes_nothing() {
+    let world = World::new().await;
+    let faults = [Faults::default()];
+    let start = || {
+        Agent::start(
+            world.hub.client(),
+            faults[0].client(&world.spoke),
+            world.settings(),
+        )
+    };
+    let agent = start();
+    world
+        .create_work("web", &[world.config_map("a", "1"), world.config_map("b", "1")])
+        .await;
+    world.until_applied("web").await;
+    settle(&world, &faults).await;
+    agent.stop().await;
+    let before = versions(&world).await;
+    let agent = start();
+    look_again(&faults, 6).await;
+    assert_eq!(versions(&world).await, before);
+    agent.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_that_cannot_be_reached_removes_nothing_and_is_caught_up_with_later() {
+    let world = World::new().await;
+    let agent = world.agent();
+    world.create_work("web", &[world.config_map("a", "1")]).await;
+    world.create_work("going", &[world.config_map("g", "1")]).await;
+    world.until_applied("web").await;
+    world.until_applied("going").await;
+    agent.stop().await;
+
+    let (hub, spoke) = (Faults::default(), Faults::default());
+    hub.cut(true);
+    world.set_manifests("web", &[world.config_map("b", "1")]).await;
+    world.delete_work("going").await;
+    let agent = Agent::start(
+        hub.client(&world.hub),
+        spoke.client(&world.spoke),
+        world.settings(),
+    );
+    look_again(std::slice::from_ref(&hub), 3).await;
+    assert_eq!(spoke.writes(), 0);
+    assert_eq!(world.values("").await.len(), 2);
+
+    hub.cut(false);
+    world.until_values("", &[("b", "1")]).await;
+    world.until_gone("going").await;
+    agent.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_work_that_vanishes_without_being_deleted_leaves_its_objects() {
+    let world = World::new().await;
+    let agent = world.agent();
+    world.create_work("web", &[world.config_map("a", "1")]).await;
+    world.until_applied("web").await;
+    agent.stop().await;
+    // As after a restore of the hub: the work is not there, and nobody waited for the agent.
+    world
+        .patch_work("web", json!({ "metadata": { "finalizers": null } }))
+        .await;
+    world.delete_work("web").await;
+    world.until_gone("web").await;
+
+    let faults = [Faults::default()];
+    let agent = Agent::start(
+        world.hub.client(),
+        faults[0].client(&world.spoke),
+        world.settings(),
+    );
+    world.create_work("other", &[world.config_map("b", "1")]).await;
+    world.until_applied("other").await;
+    settle(&world, &faults).await;
+    assert_eq!(world.values("").await.len(), 2);
+
+    // Made anew with less in it, it removes nothing until somebody edits it.
+    world.create_work("web", &[world.config_map("c", "1")]).await;
+    world.until_applied("web").await;
+    settle(&world, &faults).await;
+    assert_eq!(world.values("a").await.len(), 1);
+    world.set_manifests("web", &[world.config_map("c", "2")]).await;
+    world.until_values("", &[("b", "1"), ("c", "2")]).await;
+    agent.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_needs_no_more_than_its_own_namespace_on_the_hub() {
+    let world = World::new().await;
+    let admin = world.hub.client();
+    let (name, user) = (
+        format!("agent-{}", world.cluster),
+        format!("agent-{}", world.cluster),
+    );
+    let role: Role = serde_json::from_value(json!({
+        "metadata": { "name": name },
+        "rules": [
+            { "apiGroups": ["work.open-cluster-management.io"], "resources": ["manifestworks"], "verbs": ["get", "list", "watch", "patch"] },
+            { "apiGroups": ["multicluster.x-k8s.io"], "resources": ["works"], "verbs": ["get", "list", "watch", "patch"] },
+            { "apiGroups": ["work.open-cluster-management.io"], "resources": ["manifestworks/status"], "verbs": ["patch"] },
+            { "apiGroups": ["multicluster.x-k8s.io"], "resources": ["works/status"], "verbs": ["patch"] },
+            { "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "create", "patch"] },
+        ],
+    }))
+    .unwrap();
+    let own: ClusterRole = serde_json::from_value(json!({
+        "metadata": { "name": name },
+        "rules": [
+            { "apiGroups": ["cluster.open-cluster-management.io"], "resources": ["managedclusters"], "resourceNames": [world.cluster], "verbs": ["get"] },
+            { "apiGroups": ["cluster.open-cluster-management.io"], "resources": ["managedclusters/status"], "resourceNames": [world.cluster], "verbs": ["patch"] },
+        ],
+    }))
+    .unwrap();
+    let binding = |kind: &str| {
+        json!({
+            "metadata": { "name": name },
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name },
+            "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user }],
+        })
+    };
+    let how = PostParams::default();
+    Api::<Role>::namespaced(admin.clone(), &world.cluster)
+        .create(&how, &role)
+        .await
+        .unwrap();
+    let bound: RoleBinding = serde_json::from_value(binding("Role")).unwrap();
+    Api::<RoleBinding>::namespaced(admin.clone(), &world.cluster)
+        .create(&how, &bound)
+        .await
+        .unwrap();
+    Api::<ClusterRole>::all(admin.clone())
+        .create(&how, &own)
+        .await
+        .unwrap();
+    let bound: ClusterRoleBinding = serde_json::from_value(binding("ClusterRole")).unwrap();
+    Api::<ClusterRoleBinding>::all(admin.clone())
+        .create(&how, &bound)
+        .await
+        .unwrap();
+    crate::heartbeat::create_cluster(&world).await;
+
+    let limited = world.hub.client_as(&user, &[]);
+    let elsewhere = Api::<ManifestWork>::namespaced(limited.clone(), "default");
+    eventually("the roles count", async || {
+        let own = Api::<ManifestWork>::namespaced(limited.clone(), &world.cluster);
+        own.list(&ListParams::default()).await.is_ok()
+    })
+    .await;
+    assert!(elsewhere.list(&ListParams::default()).await.is_err());
+    let agent = Agent::start(limited, world.spoke.client(), world.settings());
+    world.create_work("web", &[world.config_map("a", "1")]).await;
+    world.until_applied("web").await;
+    crate::heartbeat::until_joined(&world).await;
+    world.delete_work("web").await;
+    world.until_gone("web").await;
+    world.until_values("", &[]).await;
+    agent.stop().await;
+}

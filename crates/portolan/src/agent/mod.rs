@@ -1,0 +1,240 @@
+//! `portolan agent`: the agent of a member cluster.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use portolan_agent::{Agent, Clock, Settings};
+
+use crate::clock;
+use crate::controller::{InstallCrds, install_some};
+use crate::live::{self, ConnectArgs, Server};
+use crate::logging::LogArgs;
+use crate::stop::Stop;
+use crate::tracing_export::TraceArgs;
+
+const EXAMPLES: &str = "\
+Examples:
+  # Apply on this member cluster what the hub has for the cluster east
+  portolan agent --hub hub.kubeconfig --spoke east.kubeconfig --cluster east
+
+  # The first time: bring the two definitions in which the agent keeps what it has applied
+  portolan agent --hub hub.kubeconfig --spoke east.kubeconfig --cluster east --install-crds
+
+  # In a pod of the member cluster: the service account is the spoke, the hub comes from a secret
+  portolan agent --hub /var/run/hub/kubeconfig --cluster east
+
+  # What it says about the works, on the hub, and what it has applied, on the member cluster
+  kubectl --kubeconfig hub.kubeconfig get manifestworks,works -n east
+  kubectl --kubeconfig east.kubeconfig get appliedmanifestworks,appliedworks";
+
+/// Apply on a member cluster what its hub has for it, and report what came of it
+///
+/// Runs on the member cluster or anywhere that reaches both. Without the hub it keeps what is applied. Runs until it is
+/// stopped with SIGTERM or Ctrl-C; what is applied stays applied.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Kubeconfig of the hub
+    #[arg(long, env = "PORTOLAN_HUB", hide_env_values = true, value_name = "FILE")]
+    hub: PathBuf,
+
+    /// Kubeconfig of the member cluster [default: $KUBECONFIG, ~/.kube/config, or a pod's service account]
+    #[arg(long, env = "PORTOLAN_SPOKE", hide_env_values = true, value_name = "FILE")]
+    spoke: Option<PathBuf>,
+
+    /// Name of the cluster: of its ManagedCluster, and of its namespace on the hub
+    #[arg(long, env = "PORTOLAN_CLUSTER", hide_env_values = true, value_name = "NAME", value_parser = parse_cluster)]
+    cluster: String,
+
+    /// Tells this hub from another one that has a cluster of the same name, on a member cluster of both
+    #[arg(
+        long,
+        env = "PORTOLAN_HUB_ID",
+        hide_env_values = true,
+        value_name = "ID",
+        default_value = ""
+    )]
+    hub_id: String,
+
+    /// Longest wait between two looks at the objects of a work; after a change they are looked at more often
+    #[arg(
+        long,
+        env = "PORTOLAN_POLL",
+        hide_env_values = true,
+        value_name = "DURATION",
+        default_value = "10s",
+        value_parser = parse_wait
+    )]
+    poll: Duration,
+
+    /// Longest wait between two attempts after errors
+    #[arg(
+        long,
+        env = "PORTOLAN_LONGEST_BACKOFF",
+        hide_env_values = true,
+        value_name = "DURATION",
+        default_value = "30s",
+        value_parser = parse_wait
+    )]
+    longest_backoff: Duration,
+
+    /// A resource of the cluster, where its nodes cannot be asked; may be repeated
+    #[arg(long, value_name = "NAME=QUANTITY", value_parser = parse_pair)]
+    capacity: Vec<(String, String)>,
+
+    /// What of a resource workloads may use, if not all; may be repeated
+    #[arg(long, value_name = "NAME=QUANTITY", value_parser = parse_pair)]
+    allocatable: Vec<(String, String)>,
+
+    /// A claim of the cluster beside those that it has as objects; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
+    claim: Vec<(String, String)>,
+
+    /// Install the definitions of AppliedManifestWork and AppliedWork on the member cluster before starting; without a
+    /// value those that are missing
+    #[arg(
+        long,
+        env = "PORTOLAN_INSTALL_CRDS",
+        hide_env_values = true,
+        value_name = "WHICH",
+        value_enum,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "missing"
+    )]
+    install_crds: Option<InstallCrds>,
+
+    #[command(flatten)]
+    logs: LogArgs,
+
+    #[command(flatten)]
+    traces: TraceArgs,
+}
+
+impl Args {
+    fn settings(&self) -> Settings {
+        let pairs = |pairs: &[(String, String)]| pairs.iter().cloned().collect::<BTreeMap<_, _>>();
+        let mut settings = Settings::new(&self.cluster, Clock::new(clock::now));
+        settings.hub_id.clone_from(&self.hub_id);
+        settings.poll = self.poll;
+        settings.longest_backoff = self.longest_backoff;
+        settings.capacity = pairs(&self.capacity);
+        settings.allocatable = pairs(&self.allocatable);
+        settings.claims = pairs(&self.claim);
+        settings
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let _traces = args.logs.init("info", &args.traces)?;
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    runtime.block_on(serve(args))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn serve(args: &Args) -> anyhow::Result<()> {
+    let mut stop = Stop::new()?;
+    let hub = connect(Some(&args.hub)).await.context("--hub")?;
+    let spoke = connect(args.spoke.as_ref()).await.context("--spoke")?;
+    // The member cluster is where the agent lives; a hub may well be unreachable for a while, also at the start.
+    let version = spoke.client.apiserver_version().await;
+    let version = version.map_err(|error| live::explain(&error, "ask for the version", &spoke.url))?;
+    tracing::info!(
+        url = spoke.url,
+        version = version.git_version,
+        "the member cluster answers"
+    );
+    if let Some(which) = args.install_crds {
+        tokio::select! {
+            installed = install_some(&spoke, which, portolan_agent::definitions()) => drop(installed?),
+            () = stop.requested() => return Ok(()),
+        }
+    }
+    tracing::info!(hub = hub.url, cluster = args.cluster, "the agent starts");
+    let agent = Agent::start(hub.client, spoke.client, args.settings());
+    stop.requested().await;
+    tracing::info!("stopping");
+    stop.unless_again(agent.stop()).await;
+    Ok(())
+}
+
+async fn connect(kubeconfig: Option<&PathBuf>) -> anyhow::Result<Server> {
+    let connect = ConnectArgs {
+        kubeconfig: kubeconfig.cloned(),
+        context: None,
+    };
+    connect.connect().await
+}
+
+fn parse_cluster(text: &str) -> Result<String, String> {
+    match portolan_api::structural::is_dns_label(text) {
+        true => Ok(text.to_owned()),
+        false => {
+            Err("accepted: the name of a cluster, which is also that of a namespace, such as east".to_owned())
+        }
+    }
+}
+
+fn parse_pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err("accepted: NAME=VALUE, such as cpu=8".to_owned()),
+    }
+}
+
+fn parse_wait(text: &str) -> Result<Duration, String> {
+    match clock::parse_duration(text)? {
+        Duration::ZERO => Err("accepted: more than 0, such as 10s".to_owned()),
+        duration => Ok(duration),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn parse(words: &[&str]) -> Result<Settings, clap::Error> {
+        let always = ["portolan", "--hub=hub", "--cluster=east"];
+        Line::try_parse_from(always.iter().chain(words)).map(|line| line.args.settings())
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_agent() {
+        let theirs = Settings::new("east", Clock::new(clock::now));
+        assert_eq!(format!("{:?}", parse(&[]).unwrap()), format!("{theirs:?}"));
+    }
+
+    #[test]
+    fn values_that_make_no_sense_are_refused() {
+        for word in [
+            "--cluster=No_Name",
+            "--poll=0s",
+            "--capacity=cpu",
+            "--claim==x",
+            "--install-crds=maybe",
+        ] {
+            assert!(parse(&[word]).is_err(), "{word}");
+        }
+        let settings = parse(&["--capacity=cpu=8", "--claim=region=eu"]).unwrap();
+        assert_eq!(
+            (
+                settings.capacity["cpu"].as_str(),
+                settings.claims["region"].as_str()
+            ),
+            ("8", "eu")
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! Brings a cluster's objects onto a hub, and asks for its agent's token. Doing it again changes nothing.
+
+use jiff::Timestamp;
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::{ApiResource, GroupVersionKind, Status};
+use kube::{Api, Client};
+use portolan_api::cluster::ManagedCluster;
+use portolan_api::labels::conditions;
+use portolan_api::structural;
+use serde_json::{Value, json};
+
+use super::objects::{ACCOUNT, Newcomer};
+
+/// Whose fields these are.
+const MANAGER: &str = "portolan-join";
+/// Somebody else writes the status too; after so many times that they were faster something is wrong.
+const ATTEMPTS: usize = 10;
+
+/// A token and how long it is good for.
+#[derive(Clone, Debug)]
+pub(crate) struct Token {
+    pub(crate) secret: String,
+    pub(crate) expires: Timestamp,
+}
+
+/// Makes the cluster part of the fleet. Returns what was being done when something failed.
+pub(crate) async fn enroll(
+    client: &Client,
+    newcomer: &Newcomer,
+    now: Timestamp,
+) -> Result<(), (String, kube::Error)> {
+    for object in newcomer.objects() {
+        let what = describe(&object);
+        apply(client, &object)
+            .await
+            .map_err(|error| (format!("apply {what}"), error))?;
+    }
+    accept(client, &newcomer.name, now)
+        .await
+        .map_err(|error| (format!("accept the cluster {}", newcomer.name), error))
+}
+
+/// A new token for the agent of a cluster. Earlier ones stay valid until they expire.
+pub(crate) async fn token(client: &Client, cluster: &str, seconds: i64) -> kube::Result<Token> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), cluster);
+    let request = TokenRequest {
+        spec: TokenRequestSpec {
+            expiration_seconds: Some(seconds),
+            ..TokenRequestSpec::default()
+        },
+        ..TokenRequest::default()
+    };
+    let answer = accounts
+        .create_token_request(ACCOUNT, &PostParams::default(), &request)
+        .await?;
+    let Some(status) = answer.status else {
+        let failure = Status::failure("the answer to the TokenRequest has no token", "InternalError");
+        return Err(kube::Error::Api(Box::new(failure.with_code(500))));
+    };
+    Ok(Token {
+        secret: status.token,
+        expires: status.expiration_timestamp.0,
+    })
+}
+
+async fn apply(client: &Client, object: &Value) -> kube::Result<()> {
+    let text = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let (api_version, kind) = (text("/apiVersion"), text("/kind"));
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let identity = GroupVersionKind::gvk(group, version, kind);
+    let resource = match structural::find(api_version, kind) {
+        Some(ours) => ApiResource::from_gvk_with_plural(&identity, &ours.plural),
+        None => ApiResource::from_gvk(&identity),
+    };
+    let api: Api<DynamicObject> = match text("/metadata/namespace") {
+        "" => Api::all_with(client.clone(), &resource),
+        namespace => Api::namespaced_with(client.clone(), namespace, &resource),
+    };
+    if kind == "ManagedCluster" {
+        return create_or_merge(&api, text("/metadata/name"), object).await;
+    }
+    let how = PatchParams::apply(MANAGER).force();
+    api.patch(text("/metadata/name"), &how, &Patch::Apply(object))
+        .await
+        .map(drop)
+}
+
+/// A cluster that is there keeps what is not mentioned: joining again for a new token takes no label away.
+async fn create_or_merge(api: &Api<DynamicObject>, name: &str, object: &Value) -> kube::Result<()> {
+    let create = PostParams {
+        field_manager: Some(MANAGER.to_owned()),
+        ..PostParams::default()
+    };
+    let new = serde_json::from_value(object.clone()).map_err(kube::Error::SerdeError)?;
+    match api.create(&create, &new).await {
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {}
+        answer => return answer.map(drop),
+    }
+    let how = PatchParams {
+        field_manager: Some(MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    api.patch(name, &how, &Patch::Merge(object)).await.map(drop)
+}
+
+/// Says that the hub lets the cluster in, as OCM does where it runs.
+async fn accept(client: &Client, name: &str, now: Timestamp) -> kube::Result<()> {
+    let api: Api<ManagedCluster> = Api::all(client.clone());
+    let mut attempt = 1;
+    loop {
+        let cluster = api.get(name).await?;
+        let Some(status) = accepted(&cluster, now) else {
+            return Ok(());
+        };
+        let patch = json!({
+            "metadata": {"resourceVersion": cluster.metadata.resource_version}, "status": {"conditions": status},
+        });
+        match api
+            .patch_status(name, &PatchParams::default(), &Patch::Merge(patch))
+            .await
+        {
+            Err(kube::Error::Api(status)) if status.code == 409 && attempt < ATTEMPTS => attempt += 1,
+            answer => return answer.map(drop),
+        }
+    }
+}
+
+/// The conditions with the one that says so, unless it is there.
+fn accepted(cluster: &ManagedCluster, now: Timestamp) -> Option<Vec<Condition>> {
+    let status = cluster.status.clone().unwrap_or_default();
+    let is_accepted = |condition: &Condition| condition.type_ == conditions::HUB_ACCEPTED;
+    if status
+        .conditions
+        .iter()
+        .any(|condition| is_accepted(condition) && condition.status == "True")
+    {
+        return None;
+    }
+    let mut all = status.conditions;
+    all.retain(|condition| !is_accepted(condition) && condition.type_ != conditions::HUB_DENIED);
+    all.push(Condition {
+        type_: conditions::HUB_ACCEPTED.to_owned(),
+        status: "True".to_owned(),
+        reason: "HubClusterAdminAccepted".to_owned(),
+        message: "Accepted by hub cluster admin".to_owned(),
+        last_transition_time: Time(now),
+        observed_generation: None,
+    });
+    Some(all)
+}
+
+/// `Role west/portolan-agent`.
+fn describe(object: &Value) -> String {
+    let text = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    match text("/metadata/namespace") {
+        "" => format!("the {} {}", text("/kind"), text("/metadata/name")),
+        namespace => format!("the {} {namespace}/{}", text("/kind"), text("/metadata/name")),
+    }
+}

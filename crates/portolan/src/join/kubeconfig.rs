@@ -1,0 +1,116 @@
+//! Kubeconfigs: what an agent needs to reach its hub, and one file for many member clusters.
+
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use anyhow::Context;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kube::Config;
+use serde_json::{Value, json};
+
+/// A kubeconfig for the same server as `config`, with a token.
+pub(crate) fn with_token(config: &Config, cluster: &str, token: &str) -> Value {
+    let mut server = json!({"server": config.cluster_url.to_string().trim_end_matches('/')});
+    if let Some(authorities) = &config.root_cert {
+        let pem: String = authorities.iter().map(|der| pem(der)).collect();
+        server["certificate-authority-data"] = json!(STANDARD.encode(pem));
+    }
+    if let Some(name) = &config.tls_server_name {
+        server["tls-server-name"] = json!(name);
+    }
+    if config.accept_invalid_certs {
+        server["insecure-skip-tls-verify"] = json!(true);
+    }
+    if let Some(proxy) = &config.proxy_url {
+        server["proxy-url"] = json!(proxy.to_string());
+    }
+    json!({
+        "apiVersion": "v1", "kind": "Config",
+        "clusters": [{"name": "hub", "cluster": server}],
+        "users": [{"name": cluster, "user": {"token": token}}],
+        "contexts": [{"name": cluster, "context": {"cluster": "hub", "user": cluster, "namespace": cluster}}],
+        "current-context": cluster,
+    })
+}
+
+fn pem(der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
+    let lines = text.as_bytes().chunks(64).map(String::from_utf8_lossy);
+    let body: Vec<_> = lines.collect();
+    format!(
+        "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
+        body.join("\n")
+    )
+}
+
+/// One kubeconfig with a context for each of these, which have one context each. The first is the current one.
+pub(crate) fn merged(configs: &[(String, Value)]) -> Value {
+    let mut all = json!({
+        "apiVersion": "v1", "kind": "Config", "clusters": [], "users": [], "contexts": [],
+        "current-context": configs.first().map(|(name, _)| name),
+    });
+    for (name, config) in configs {
+        let part = |list: &str, field: &str| config[list][0][field].clone();
+        let mut push = |list: &str, entry: Value| {
+            if let Some(list) = all[list].as_array_mut() {
+                list.push(entry);
+            }
+        };
+        push(
+            "clusters",
+            json!({"name": name, "cluster": part("clusters", "cluster")}),
+        );
+        push("users", json!({"name": name, "user": part("users", "user")}));
+        push(
+            "contexts",
+            json!({"name": name, "context": {"cluster": name, "user": name}}),
+        );
+    }
+    all
+}
+
+/// Replaces a file at once, readable by its owner alone.
+pub(crate) fn write(path: &Path, config: &Value) -> anyhow::Result<()> {
+    let draft = path.with_extension("new");
+    let written = (|| {
+        let mut file = std::fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&draft)?;
+        // JSON is YAML.
+        file.write_all(config.to_string().as_bytes())?;
+        std::fs::rename(&draft, path)
+    })();
+    written.with_context(|| format!("cannot write the kubeconfig {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_kubeconfigs_become_contexts_of_one() {
+        let config = |server: &str| {
+            json!({
+                "clusters": [{"name": "portolan", "cluster": {"server": server}}],
+                "users": [{"name": "portolan", "user": {"token": server}}],
+                "contexts": [{"name": "portolan", "context": {"cluster": "portolan", "user": "portolan"}}],
+            })
+        };
+        let all = merged(&[("a".to_owned(), config("one")), ("b".to_owned(), config("two"))]);
+        assert_eq!(all["current-context"], "a");
+        assert_eq!(
+            all["clusters"][1],
+            json!({"name": "b", "cluster": {"server": "two"}})
+        );
+        assert_eq!(all["users"][0], json!({"name": "a", "user": {"token": "one"}}));
+        assert_eq!(
+            all["contexts"][1],
+            json!({"name": "b", "context": {"cluster": "b", "user": "b"}})
+        );
+    }
+}

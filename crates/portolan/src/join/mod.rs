@@ -1,0 +1,157 @@
+//! `portolan join`: a cluster becomes part of the fleet, and its agent gets credentials of its own.
+
+mod enroll;
+pub(crate) mod kubeconfig;
+mod objects;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::ValueEnum;
+
+use crate::live::{self, ConnectArgs, Server};
+use crate::{clock, output};
+
+pub(crate) use enroll::enroll;
+pub(crate) use objects::Newcomer;
+
+const EXAMPLES: &str = "\
+Examples:
+  # Let a cluster in; its agent's kubeconfig is written to west-1.kubeconfig
+  portolan join west-1 --hub hub.kubeconfig --label region=west --set production
+
+  # The kubeconfig on standard output, for a Secret
+  portolan join west-1 --hub hub.kubeconfig -o kubeconfig
+
+  # And on the member cluster
+  portolan agent --hub west-1.kubeconfig --spoke member.kubeconfig --cluster west-1 --install-crds";
+
+/// Let a cluster into the fleet, and give its agent credentials for its own namespace alone
+///
+/// Makes the ManagedCluster, accepted, its namespace, and an account that may read the cluster's works, report about them
+/// and about the cluster, and nothing else. Doing it again changes nothing and gives a new token.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Name of the cluster, and of its namespace on the hub
+    #[arg(value_name = "NAME", value_parser = parse_name)]
+    name: String,
+
+    /// Kubeconfig of an administrator of the hub [default: $KUBECONFIG, ~/.kube/config, or a pod's service account]
+    #[arg(long, visible_alias = "kubeconfig", value_name = "FILE")]
+    hub: Option<PathBuf>,
+
+    /// Context in the kubeconfig [default: its current one]
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+
+    /// Label of the cluster, for placements to select by; may be given more than once
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = parse_label)]
+    labels: Vec<(String, String)>,
+
+    /// The exclusive cluster set it belongs to [default: what it has, or default]
+    #[arg(long, value_name = "SET")]
+    set: Option<String>,
+
+    /// How long the token is to be valid; the hub may shorten that
+    #[arg(long, value_name = "DURATION", default_value = "8760h", value_parser = clock::parse_duration)]
+    valid_for: Duration,
+
+    /// File to write the agent's kubeconfig to, readable by you alone [default: NAME.kubeconfig]
+    #[arg(long, value_name = "FILE", conflicts_with = "output")]
+    write: Option<PathBuf>,
+
+    /// What to print; kubeconfig prints it instead of writing a file
+    #[arg(short, long, value_enum)]
+    output: Option<Format>,
+}
+
+/// `-o`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The agent's kubeconfig
+    Kubeconfig,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    live::block_on(join(args))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn join(args: &Args) -> anyhow::Result<()> {
+    let connect = ConnectArgs {
+        kubeconfig: args.hub.clone(),
+        context: args.context.clone(),
+    };
+    let config = connect.config().await?;
+    let server = Server::new(config.clone())?;
+    let newcomer = Newcomer {
+        name: args.name.clone(),
+        labels: args.labels.iter().cloned().collect::<BTreeMap<_, _>>(),
+        set: args.set.clone(),
+        lease_duration: None,
+    };
+    enroll(&server.client, &newcomer, clock::now())
+        .await
+        .map_err(|(doing, error)| explain(&error, &doing, &server.url))?;
+    let seconds = i64::try_from(args.valid_for.as_secs()).unwrap_or(i64::MAX);
+    let token = enroll::token(&server.client, &args.name, seconds)
+        .await
+        .map_err(|error| explain(&error, "ask for the agent's token", &server.url))?;
+    let agent = kubeconfig::with_token(&config, &args.name, &token.secret);
+    if args.output == Some(Format::Kubeconfig) {
+        return output::print(&output::yaml(&agent)?);
+    }
+    let path = args
+        .write
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("{}.kubeconfig", args.name)));
+    kubeconfig::write(&path, &agent)?;
+    output::print(&format!(
+        "{name} is part of the fleet of {url}\n\
+         the kubeconfig of its agent is {path}, valid until {expires}; treat it as a secret\n\
+         next: portolan agent --hub {path} --spoke MEMBER-KUBECONFIG --cluster {name} --install-crds\n",
+        name = args.name,
+        url = server.url,
+        path = path.display(),
+        expires = token.expires,
+    ))
+}
+
+/// The usual causes, and what to do about them.
+fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Error {
+    match error {
+        kube::Error::Api(status) if status.code == 404 && doing.contains("ManagedCluster") => {
+            anyhow::anyhow!(
+                "cannot {doing}: {url} does not know ManagedClusters; install the definitions first: \
+             portolan crds | kubectl apply -f -"
+            )
+        }
+        kube::Error::Api(status) if status.code == 404 && doing.contains("token") => anyhow::anyhow!(
+            "cannot {doing}: {url} answered 404: {}; tokens of service accounts need Kubernetes 1.20 or newer, and the \
+             account must not be deleted meanwhile",
+            status.message
+        ),
+        kube::Error::Api(status) if status.code == 422 && doing.contains("token") => anyhow::anyhow!(
+            "cannot {doing}: {}; --valid-for takes another time, of ten minutes or more",
+            status.message
+        ),
+        _ => live::explain(error, doing, url),
+    }
+}
+
+fn parse_name(text: &str) -> Result<String, String> {
+    match objects::refuse_name(text) {
+        Some(why) => Err(why),
+        None => Ok(text.to_owned()),
+    }
+}
+
+fn parse_label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("accepted: KEY=VALUE, such as region=west".to_owned()),
+    }
+}

@@ -1,0 +1,207 @@
+//! What a cluster has on its hub: its ManagedCluster, its namespace, and an account that may touch nothing else.
+
+use std::collections::BTreeMap;
+
+use portolan_api::labels::ocm;
+use serde_json::{Value, json};
+
+/// The account of an agent, in its cluster's namespace, and what it may do there.
+pub(crate) const ACCOUNT: &str = "portolan-agent";
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+const CLUSTER: &str = "cluster.open-cluster-management.io";
+
+/// A cluster that is to be part of the fleet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Newcomer {
+    pub(crate) name: String,
+    pub(crate) labels: BTreeMap<String, String>,
+    /// Its exclusive cluster set.
+    pub(crate) set: Option<String>,
+    /// How often its agent renews its Lease, in seconds; what the hub defaults to without it.
+    pub(crate) lease_duration: Option<u16>,
+}
+
+impl Newcomer {
+    /// The account that its agent uses.
+    pub(crate) fn user(&self) -> String {
+        format!("system:serviceaccount:{}:{ACCOUNT}", self.name)
+    }
+
+    /// The groups of the account.
+    pub(crate) fn groups(&self) -> [String; 2] {
+        [
+            "system:serviceaccounts".to_owned(),
+            format!("system:serviceaccounts:{}", self.name),
+        ]
+    }
+
+    /// Everything, in the order in which it is to be applied: the rights before the account that has them, so that an
+    /// agent that finds its account finds its rights.
+    pub(crate) fn objects(&self) -> Vec<Value> {
+        let (name, here) = (&self.name, self.name.as_str());
+        vec![
+            self.cluster(),
+            json!({"apiVersion": "v1", "kind": "Namespace",
+                "metadata": {"name": name, "labels": {(ocm::CLUSTER_NAME): name}}}),
+            json!({"apiVersion": format!("{RBAC}/v1"), "kind": "Role",
+                "metadata": {"name": ACCOUNT, "namespace": here}, "rules": in_namespace()}),
+            json!({"apiVersion": format!("{RBAC}/v1"), "kind": "RoleBinding",
+                "metadata": {"name": ACCOUNT, "namespace": here},
+                "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": ACCOUNT}, "subjects": [self.subject()]}),
+            json!({"apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRole",
+                "metadata": {"name": self.role(), "labels": {(ocm::CLUSTER_NAME): name}},
+                "rules": of_cluster(name)}),
+            json!({"apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRoleBinding",
+                "metadata": {"name": self.role(), "labels": {(ocm::CLUSTER_NAME): name}},
+                "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": self.role()},
+                "subjects": [self.subject()]}),
+            json!({"apiVersion": "v1", "kind": "ServiceAccount",
+                "metadata": {"name": ACCOUNT, "namespace": here}}),
+        ]
+    }
+
+    fn cluster(&self) -> Value {
+        let mut labels = self.labels.clone();
+        labels.extend(self.set.clone().map(|set| (ocm::CLUSTER_SET.to_owned(), set)));
+        let mut cluster = json!({
+            "apiVersion": format!("{CLUSTER}/v1"), "kind": "ManagedCluster", "metadata": {"name": self.name},
+            "spec": {"hubAcceptsClient": true},
+        });
+        if !labels.is_empty() {
+            cluster["metadata"]["labels"] = json!(labels);
+        }
+        if let Some(seconds) = self.lease_duration {
+            cluster["spec"]["leaseDurationSeconds"] = json!(seconds);
+        }
+        cluster
+    }
+
+    fn role(&self) -> String {
+        format!("portolan-agent:{}", self.name)
+    }
+
+    fn subject(&self) -> Value {
+        json!({"kind": "ServiceAccount", "name": ACCOUNT, "namespace": self.name})
+    }
+}
+
+/// What an agent may do in its cluster's namespace.
+fn in_namespace() -> Value {
+    let rule = |group: &str, resources: &[&str], verbs: &[&str]| json!({"apiGroups": [group], "resources": resources, "verbs": verbs});
+    json!([
+        rule(
+            "work.open-cluster-management.io",
+            &["manifestworks"],
+            // Finalizers are in the object itself.
+            &["get", "list", "watch", "patch"]
+        ),
+        rule(
+            "work.open-cluster-management.io",
+            &["manifestworks/status"],
+            &["get", "patch"]
+        ),
+        rule(
+            "multicluster.x-k8s.io",
+            &["works"],
+            &["get", "list", "watch", "patch"]
+        ),
+        rule("multicluster.x-k8s.io", &["works/status"], &["get", "patch"]),
+        rule("coordination.k8s.io", &["leases"], &["get", "create", "patch"]),
+        rule("", &["events"], &["create", "patch"]),
+        rule("events.k8s.io", &["events"], &["create", "patch"]),
+        rule(
+            CLUSTER,
+            &["addonplacementscores"],
+            &["get", "list", "watch", "create", "patch"]
+        ),
+        rule(CLUSTER, &["addonplacementscores/status"], &["get", "patch"]),
+    ])
+}
+
+/// What an agent may do with its own ManagedCluster: see it, and say how the cluster is. Labels, taints and acceptance are
+/// the hub's.
+fn of_cluster(name: &str) -> Value {
+    json!([
+        {"apiGroups": [CLUSTER], "resources": ["managedclusters"], "resourceNames": [name],
+            "verbs": ["get", "list", "watch"]},
+        {"apiGroups": [CLUSTER], "resources": ["managedclusters/status"], "resourceNames": [name],
+            "verbs": ["get", "patch"]},
+    ])
+}
+
+/// Why a cluster cannot have this name, which is that of a namespace too.
+pub(crate) fn refuse_name(name: &str) -> Option<String> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let ends = |c: Option<char>| c.is_some_and(|c| c != '-');
+    let label =
+        name.len() <= 63 && name.chars().all(plain) && ends(name.chars().next()) && ends(name.chars().last());
+    if !label {
+        return Some(
+            "accepted: what names a namespace, at most 63 lowercase letters, digits and `-`, such as west-1"
+                .to_owned(),
+        );
+    }
+    let system = name == "default" || name == "open-cluster-management" || name.starts_with("kube-");
+    system.then(|| {
+        format!(
+            "the namespace {name} has another purpose, and the agent could read it; accepted: any other name"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn west() -> Newcomer {
+        Newcomer {
+            name: "west".to_owned(),
+            labels: BTreeMap::from([("tier".to_owned(), "gold".to_owned())]),
+            set: Some("prod".to_owned()),
+            lease_duration: None,
+        }
+    }
+
+    #[test]
+    fn the_cluster_is_accepted_with_its_labels_and_set() {
+        let objects = west().objects();
+        assert_eq!(objects[0]["spec"], json!({"hubAcceptsClient": true}));
+        assert_eq!(
+            objects[0]["metadata"]["labels"],
+            json!({"tier": "gold", "cluster.open-cluster-management.io/clusterset": "prod"})
+        );
+    }
+
+    #[test]
+    fn rights_beyond_the_namespace_are_on_the_own_cluster_by_name() {
+        for object in west().objects() {
+            if object["kind"] == "ClusterRole" {
+                for rule in object["rules"].as_array().unwrap() {
+                    assert_eq!(rule["resourceNames"], json!(["west"]), "{rule}");
+                }
+            }
+            let wide = object["kind"].as_str().unwrap().starts_with("Cluster");
+            let text = object.to_string();
+            assert!(!text.contains('*'), "{text}");
+            assert_eq!(
+                wide || object["kind"] == "Namespace" || object["kind"] == "ManagedCluster",
+                object.pointer("/metadata/namespace").is_none()
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_is_one_that_a_namespace_can_have_and_no_other_has() {
+        for name in ["west", "eu-central-1", "a", "0"] {
+            assert_eq!(refuse_name(name), None, "{name}");
+        }
+        let long = "x".repeat(64);
+        for name in ["", "-a", "a-", "A", "a.b", "a/b", long.as_str()] {
+            assert!(refuse_name(name).unwrap().contains("63"), "{name}");
+        }
+        for name in ["default", "kube-system", "open-cluster-management"] {
+            assert!(refuse_name(name).unwrap().contains("another purpose"), "{name}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What is to happen to a member: an annotation of its ManagedCluster, written by `portolan demo`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use futures::StreamExt;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event};
+use kube::{Api, Client};
+use portolan_api::cluster::ManagedCluster;
+use tokio::sync::watch;
+
+use super::member;
+
+/// The annotation, on a ManagedCluster of an embedded member or on a workload in one.
+pub(crate) const ANNOTATION: &str = "portolan.dev/simulate";
+
+/// What happens to a member or to a workload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Nothing.
+    #[default]
+    Well,
+    /// Its workloads fail, and it says that it is ill.
+    Failed,
+    /// Its agent cannot reach the hub. What runs there goes on.
+    Partitioned,
+}
+
+impl Fate {
+    /// The value of the annotation, if it takes one.
+    pub(crate) fn annotation(self) -> Option<&'static str> {
+        match self {
+            Fate::Well => None,
+            Fate::Failed => Some("fail"),
+            Fate::Partitioned => Some("partition"),
+        }
+    }
+
+    /// What annotations say. What is not understood is nothing.
+    pub(crate) fn of(annotations: Option<&BTreeMap<String, String>>) -> Fate {
+        let value = annotations.and_then(|annotations| annotations.get(ANNOTATION));
+        let is = |fate: &Fate| value.is_some_and(|value| fate.annotation() == Some(value));
+        [Fate::Failed, Fate::Partitioned]
+            .into_iter()
+            .find(is)
+            .unwrap_or_default()
+    }
+}
+
+/// Where the fate of each member is heard of, by name.
+pub(super) type Fates = Arc<HashMap<String, watch::Sender<Fate>>>;
+
+/// Passes on what is written on the hub, until it is dropped. A member that is deleted there is left alone.
+pub(super) async fn follow(hub: Client, fates: Fates) {
+    let api: Api<ManagedCluster> = Api::all(hub);
+    let config = watcher::Config::default().labels(&format!("{}=true", member::LABEL));
+    let mut events = watcher::watcher(api, config).default_backoff().boxed();
+    while let Some(event) = events.next().await {
+        let (Ok(Event::Apply(cluster)) | Ok(Event::InitApply(cluster))) = event else {
+            continue;
+        };
+        let name = cluster.metadata.name.as_deref().unwrap_or_default();
+        if let Some(fate) = fates.get(name) {
+            let now = Fate::of(cluster.metadata.annotations.as_ref());
+            fate.send_if_modified(|before| std::mem::replace(before, now) != now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_what_is_read_and_nothing_else_is_a_fate() {
+        let of = |value: &str| Fate::of(Some(&BTreeMap::from([(ANNOTATION.to_owned(), value.to_owned())])));
+        for fate in [Fate::Failed, Fate::Partitioned] {
+            assert_eq!(of(fate.annotation().unwrap()), fate);
+        }
+        for other in ["", "Fail", "failed", "well"] {
+            assert_eq!(of(other), Fate::Well, "{other}");
+        }
+        assert_eq!(Fate::of(None), Fate::Well);
+    }
+}

@@ -1,0 +1,207 @@
+//! The line between an agent and a server in the same process, which can be cut.
+//!
+//! A cut line behaves as a network does: requests fail, and answers that are still coming in break off.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use portolan_hub::Service;
+use tokio::sync::watch;
+
+use super::fate::Fate;
+
+/// What a line lets through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Passage {
+    /// Everything.
+    Open,
+    /// Everything, but the server says that it is ill when it is asked.
+    Ill,
+    /// Nothing.
+    Cut,
+}
+
+/// A server at the other end of a line.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    server: Service,
+    fate: watch::Receiver<Fate>,
+    /// What the fate of the member means for this line.
+    passage: fn(Fate) -> Passage,
+}
+
+type Answering = Pin<Box<dyn Future<Output = io::Result<Response<Body>>> + Send>>;
+
+impl Line {
+    /// From a member's agent to its hub.
+    pub(super) fn to_hub(hub: Service, fate: watch::Receiver<Fate>) -> Line {
+        let passage = |fate| match fate {
+            Fate::Partitioned => Passage::Cut,
+            Fate::Well | Fate::Failed => Passage::Open,
+        };
+        Line {
+            server: hub,
+            fate,
+            passage,
+        }
+    }
+
+    /// From a member's agent to the member.
+    pub(super) fn to_member(member: Service, fate: watch::Receiver<Fate>) -> Line {
+        let passage = |fate| match fate {
+            Fate::Failed => Passage::Ill,
+            Fate::Well | Fate::Partitioned => Passage::Open,
+        };
+        Line {
+            server: member,
+            fate,
+            passage,
+        }
+    }
+}
+
+impl<B> tower::Service<Request<B>> for Line
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+{
+    type Response = Response<Body>;
+    type Error = io::Error;
+    type Future = Answering;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Answering {
+        let cut = cut(self.fate.clone(), self.passage);
+        match (self.passage)(*self.fate.borrow()) {
+            Passage::Cut => Box::pin(async { Err(unreachable()) }),
+            Passage::Ill if is_question_of_health(request.uri().path()) => Box::pin(async {
+                let body = Full::from("simulated: [-]etcd failed\n").boxed_unsync();
+                let mut response = Response::new(Body { inner: body, cut });
+                *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+                Ok(response)
+            }),
+            _ => {
+                let answering = tower::Service::call(&mut self.server, request);
+                Box::pin(async {
+                    let response = answering.await.unwrap_or_else(|never| match never {});
+                    Ok(response.map(|inner| Body { inner, cut }))
+                })
+            }
+        }
+    }
+}
+
+fn is_question_of_health(path: &str) -> bool {
+    let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+    matches!(first, "healthz" | "livez" | "readyz")
+}
+
+type Cutting = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Ends when the line is cut.
+fn cut(mut fate: watch::Receiver<Fate>, passage: fn(Fate) -> Passage) -> Cutting {
+    Box::pin(async move {
+        if fate
+            .wait_for(|fate| passage(*fate) == Passage::Cut)
+            .await
+            .is_err()
+        {
+            // Nobody is there any more who could cut it.
+            std::future::pending().await
+        }
+    })
+}
+
+fn unreachable() -> io::Error {
+    io::Error::new(io::ErrorKind::NetworkUnreachable, "simulated: the line is cut")
+}
+
+/// An answer that breaks off when the line is cut.
+pub(super) struct Body {
+    inner: http_body_util::combinators::UnsyncBoxBody<Bytes, Infallible>,
+    cut: Cutting,
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<http_body::Frame<Bytes>>>> {
+        if self.cut.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Some(Err(unreachable())));
+        }
+        Pin::new(&mut self.inner)
+            .poll_frame(context)
+            .map(|frame| frame.map(|frame| frame.map_err(|never| match never {})))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::StreamExt;
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::api::{ListParams, WatchParams};
+    use kube::{Api, Client};
+    use portolan_hub::Hub;
+
+    use super::*;
+
+    fn client(line: Line) -> Client {
+        Client::new(line, "default")
+    }
+
+    async fn is_healthy(client: &Client) -> bool {
+        let request = Request::get("/livez").body(Vec::new()).unwrap();
+        client.request_text(request).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn a_partition_fails_requests_to_the_hub_and_ends_watches_and_all_works_again_afterwards() {
+        let hub = Hub::builder().start().await.unwrap();
+        let (fate, receiver) = watch::channel(Fate::Well);
+        let (to_hub, to_member) = (
+            client(Line::to_hub(hub.service(), receiver.clone())),
+            client(Line::to_member(hub.service(), receiver)),
+        );
+        let maps: Api<ConfigMap> = Api::default_namespaced(to_hub);
+        maps.list(&ListParams::default()).await.unwrap();
+        let mut watch = maps.watch(&WatchParams::default(), "0").await.unwrap().boxed();
+
+        fate.send_replace(Fate::Partitioned);
+        assert!(maps.list(&ListParams::default()).await.is_err());
+        let last = watch.next().await;
+        assert!(!matches!(last, Some(Ok(_))), "{last:?}");
+        assert!(is_healthy(&to_member).await, "the member is not concerned");
+
+        fate.send_replace(Fate::Well);
+        maps.list(&ListParams::default()).await.unwrap();
+        hub.stop().await;
+    }
+
+    #[tokio::test]
+    async fn a_failed_member_says_that_it_is_ill_and_answers_all_the_same() {
+        let member = Hub::builder().start().await.unwrap();
+        let (fate, receiver) = watch::channel(Fate::Well);
+        let agent = client(Line::to_member(member.service(), receiver));
+        assert!(is_healthy(&agent).await);
+        fate.send_replace(Fate::Failed);
+        assert!(!is_healthy(&agent).await);
+        let maps: Api<ConfigMap> = Api::default_namespaced(agent.clone());
+        maps.list(&ListParams::default()).await.unwrap();
+        fate.send_replace(Fate::Well);
+        assert!(is_healthy(&agent).await);
+        member.stop().await;
+    }
+}

@@ -1,0 +1,183 @@
+//! `portolan up --spokes N`: embedded member clusters in the same process, each with an agent, joined to the hub.
+//!
+//! A member is a hub of its own, in memory, whose workloads are [`simulated`]. Its agent reaches the hub as the account
+//! that `portolan join` makes for it and with no other rights, over a [`line`] that can be cut; what is to happen to a
+//! member is read from its ManagedCluster ([`fate`]).
+
+mod fate;
+mod line;
+mod member;
+mod simulated;
+
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use futures::{StreamExt, TryStreamExt, stream};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use portolan_agent::{Agent, Clock, Settings};
+use portolan_hub::Hub;
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::clock;
+use crate::join::{enroll, kubeconfig};
+use crate::live::{self, Server};
+use crate::progress::Progress;
+use line::Line;
+
+pub(crate) use fate::{ANNOTATION, Fate};
+pub(crate) use member::LABEL;
+
+/// Members that are started at the same time.
+const PARALLEL: usize = 8;
+/// Changes that a member remembers for watches to go back to. They are few, and there are many members.
+const HISTORY: usize = 1024;
+
+/// Member clusters, running.
+pub(super) struct Spokes {
+    members: Vec<Member>,
+    follower: JoinHandle<()>,
+    kubeconfig: PathBuf,
+}
+
+struct Member {
+    hub: Hub,
+    agent: Agent,
+    workloads: JoinHandle<()>,
+}
+
+impl Spokes {
+    /// Starts so many members of a hub, and writes one kubeconfig with a context for each.
+    pub(super) async fn start(
+        hub: &Hub,
+        server: &Server,
+        number: usize,
+        kubeconfig: PathBuf,
+    ) -> anyhow::Result<Spokes> {
+        super::progress(&format!("starting {number} member clusters"));
+        let mut progress = Progress::new("member clusters", number);
+        let fates: fate::Fates = Arc::new(
+            (0..number)
+                .map(|index| (member::name(index), watch::channel(Fate::Well).0))
+                .collect(),
+        );
+        let started: Vec<(usize, Member)> = stream::iter(0..number)
+            .map(|index| start_one(hub, server, index, number, &fates))
+            .buffer_unordered(PARALLEL)
+            .inspect_ok(|_| progress.advance())
+            .try_collect()
+            .await?;
+        drop(progress);
+        let mut started = started;
+        started.sort_by_key(|(index, _)| *index);
+        let members: Vec<Member> = started.into_iter().map(|(_, member)| member).collect();
+        write_kubeconfig(&members, &kubeconfig)?;
+        let follower = tokio::spawn(fate::follow(server.client.clone(), fates));
+        Ok(Spokes {
+            members,
+            follower,
+            kubeconfig,
+        })
+    }
+
+    /// How many there are.
+    pub(super) fn number(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The file with a context for each.
+    pub(super) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// Agents finish what is under way; then the members end.
+    pub(super) async fn stop(self) {
+        self.follower.abort();
+        let stopping = self.members.into_iter().map(|member| async move {
+            member.agent.stop().await;
+            member.workloads.abort();
+            member.hub.stop().await;
+        });
+        futures::future::join_all(stopping).await;
+    }
+}
+
+async fn start_one(
+    hub: &Hub,
+    server: &Server,
+    index: usize,
+    members: usize,
+    fates: &fate::Fates,
+) -> anyhow::Result<(usize, Member)> {
+    let newcomer = member::newcomer(index, members);
+    let name = newcomer.name.as_str();
+    enroll(&server.client, &newcomer, clock::now())
+        .await
+        .map_err(|(doing, error)| live::explain(&error, &format!("{doing} for {name}"), &server.url))?;
+    let member = Hub::builder()
+        .listen((Ipv4Addr::LOCALHOST, 0).into())
+        .history(HISTORY)
+        .start()
+        .await
+        .with_context(|| {
+            format!("cannot start the member cluster {name}; --spokes takes a smaller number")
+        })?;
+    let admin = Client::new(member.service(), "default");
+    define(&admin)
+        .await
+        .map_err(|error| live::explain(&error, "install the definitions", name))?;
+    let fate = fates
+        .get(name)
+        .map(watch::Sender::subscribe)
+        .with_context(|| format!("{name} has no fate"))?;
+    let (user, groups) = (newcomer.user(), newcomer.groups());
+    let account = hub.service_for(&user, &groups.each_ref().map(String::as_str));
+    let to_hub = Client::new(Line::to_hub(account, fate.clone()), name);
+    let to_member = Client::new(Line::to_member(member.service(), fate.clone()), "default");
+    let agent = Agent::start(to_hub, to_member, settings(index));
+    let workloads = tokio::spawn(simulated::run(admin, fate));
+    let member = Member {
+        hub: member,
+        agent,
+        workloads,
+    };
+    Ok((index, member))
+}
+
+fn settings(index: usize) -> Settings {
+    let mut settings = Settings::new(&member::name(index), Clock::new(clock::now));
+    settings.capacity = member::capacity(index);
+    settings
+}
+
+/// What an agent keeps on its member.
+async fn define(member: &Client) -> kube::Result<()> {
+    let api: Api<CustomResourceDefinition> = Api::all(member.clone());
+    let kept = |definition: &Value| {
+        let kind = definition.pointer("/spec/names/kind").and_then(Value::as_str);
+        kind.is_some_and(|kind| kind.starts_with("Applied"))
+    };
+    for definition in portolan_api::crd_values().into_iter().filter(kept) {
+        let definition = serde_json::from_value(definition).map_err(kube::Error::SerdeError)?;
+        api.create(&PostParams::default(), &definition).await?;
+    }
+    Ok(())
+}
+
+fn write_kubeconfig(members: &[Member], path: &Path) -> anyhow::Result<()> {
+    let configs: anyhow::Result<Vec<(String, Value)>> = members
+        .iter()
+        .enumerate()
+        .map(|(index, member)| {
+            let text = member.hub.kubeconfig().unwrap_or_default();
+            let config = serde_saphyr::from_str(&text).context("cannot read a member's kubeconfig")?;
+            Ok((member::name(index), config))
+        })
+        .collect();
+    kubeconfig::write(path, &kubeconfig::merged(&configs?))
+}

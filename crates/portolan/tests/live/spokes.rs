@@ -1,0 +1,255 @@
+//! `portolan up --spokes` and `portolan demo` as processes.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::api::{DeleteParams, DynamicObject, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Api, Client, Config};
+use portolan_api::cluster::ManagedCluster;
+use portolan_api::work::ManifestWork;
+use serde_json::{Value, json};
+
+use super::support::{Scratch, portolan};
+use super::up::Up;
+
+/// The workloads of a member, seen through its kubeconfig.
+struct Member {
+    runtime: tokio::runtime::Runtime,
+    client: Client,
+}
+
+impl Member {
+    fn new(kubeconfig: &str, name: &str) -> Member {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let options = KubeConfigOptions {
+            context: Some(name.to_owned()),
+            ..KubeConfigOptions::default()
+        };
+        let client = runtime.block_on(async {
+            let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
+            let config = Config::from_custom_kubeconfig(kubeconfig, &options)
+                .await
+                .unwrap();
+            Client::try_from(config).unwrap()
+        });
+        Member { runtime, client }
+    }
+
+    fn api(&self, group: &str, kind: &str) -> Api<DynamicObject> {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
+        Api::default_namespaced_with(self.client.clone(), &resource)
+    }
+
+    fn create(&self, group: &str, kind: &str, name: &str, spec: Value) {
+        let object = json!({"apiVersion": format!("{group}/v1"), "kind": kind, "metadata": {"name": name}, "spec": spec});
+        let object = serde_json::from_value(object).unwrap();
+        let api = self.api(group, kind);
+        let created = self.runtime.block_on(api.create(&PostParams::default(), &object));
+        created.unwrap();
+    }
+
+    /// On the hub: a work with one manifest for a cluster.
+    fn work(&self, cluster: &str, name: &str, manifest: Value) {
+        let work = serde_json::from_value(json!({
+            "metadata": {"name": name}, "spec": {"workload": {"manifests": [manifest]}},
+        }))
+        .unwrap();
+        let works: Api<ManifestWork> = Api::namespaced(self.client.clone(), cluster);
+        let created = self.runtime.block_on(works.create(&PostParams::default(), &work));
+        created.unwrap();
+    }
+
+    /// Whether a ConfigMap is there.
+    fn has(&self, name: &str) -> bool {
+        let api: Api<ConfigMap> = Api::default_namespaced(self.client.clone());
+        self.runtime.block_on(api.get_opt(name)).unwrap().is_some()
+    }
+
+    fn until_there(&self, name: &str) {
+        for _ in 0..1_200 {
+            if self.has(name) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("{name} is never there");
+    }
+
+    /// On the hub: waits until the Available condition of a cluster has a status.
+    fn until_available(&self, cluster: &str, status: &str) {
+        let api: Api<ManagedCluster> = Api::all(self.client.clone());
+        self.runtime.block_on(async {
+            for _ in 0..1_200 {
+                let found = api.get(cluster).await.unwrap().status.unwrap_or_default();
+                let is = |condition: &Condition| {
+                    condition.type_ == "ManagedClusterConditionAvailable" && condition.status == status
+                };
+                if found.conditions.iter().any(is) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            panic!("{cluster} is never {status}");
+        });
+    }
+
+    /// Waits until a field of the status has a value.
+    fn wait(&self, group: &str, kind: &str, name: &str, pointer: &str, value: Value) {
+        let api = self.api(group, kind);
+        self.runtime.block_on(async {
+            for _ in 0..600 {
+                let object = api.get_opt(name).await.unwrap();
+                let found = object.and_then(|object| object.data.pointer(pointer).cloned());
+                if found.is_some_and(|found| found == value) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            panic!("{name} never had {pointer} {value}");
+        });
+    }
+}
+
+fn template() -> Value {
+    json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}})
+}
+
+#[test]
+fn members_are_joined_their_workloads_are_simulated_and_fail_and_recover_on_request() {
+    let scratch = Scratch::new();
+    let up = Up::start(&scratch, &["--spokes", "3", "--data", "data"]);
+    let clusters = up.ask_json(&scratch, &["get", "clusters"]);
+    let names: Vec<&str> = clusters
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|row| row["name"].as_str())
+        .collect();
+    assert_eq!(names, ["member-1", "member-2", "member-3"]);
+
+    let kubeconfig = scratch.path().join("data/members.kubeconfig");
+    let member = Member::new(kubeconfig.to_str().unwrap(), "member-2");
+    let spec = json!({"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template()});
+    member.create("apps", "Deployment", "web", spec);
+    member.wait("apps", "Deployment", "web", "/status/availableReplicas", json!(2));
+    let mut pod = template();
+    pod["spec"]["restartPolicy"] = json!("Never");
+    member.create("batch", "Job", "train", json!({"template": pod}));
+    member.wait("batch", "Job", "train", "/status/succeeded", json!(1));
+
+    let hub = Member::new(&up.kubeconfig, "portolan");
+    hub.until_available("member-2", "True");
+    let said = up.ask(&scratch, &["demo", "fail", "member-2"]);
+    assert!(said.contains("become unavailable"), "{said}");
+    hub.until_available("member-2", "False");
+    member.wait(
+        "apps",
+        "Deployment",
+        "web",
+        "/status/unavailableReplicas",
+        json!(2),
+    );
+    let said = up.ask(&scratch, &["demo", "recover", "member-2"]);
+    assert!(said.contains("recovers"), "{said}");
+    hub.until_available("member-2", "True");
+    member.wait("apps", "Deployment", "web", "/status/availableReplicas", json!(2));
+    let said = up.ask(&scratch, &["demo", "partition", "member-3"]);
+    assert!(said.contains("in 25s"), "{said}");
+
+    let args = ["demo", "fail", "member-9", "--kubeconfig", &up.kubeconfig];
+    let run = portolan(scratch.path(), &args, "");
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr.contains("accepted: member-1, member-2, member-3"),
+        "{}",
+        run.stderr
+    );
+    up.stop();
+}
+
+#[test]
+fn a_work_on_the_hub_becomes_a_workload_on_the_member_and_goes_with_it() {
+    let scratch = Scratch::new();
+    let up = Up::start(&scratch, &["--spokes", "2", "--data", "data"]);
+    let hub = Member::new(&up.kubeconfig, "portolan");
+    let kubeconfig = scratch.path().join("data/members.kubeconfig");
+    let member = Member::new(kubeconfig.to_str().unwrap(), "member-2");
+    let web = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": template()},
+    });
+    hub.work("member-2", "web", web);
+    let works: Api<ManifestWork> = Api::namespaced(hub.client.clone(), "member-2");
+    member.wait("apps", "Deployment", "web", "/status/availableReplicas", json!(3));
+    let deleted = hub
+        .runtime
+        .block_on(works.delete("web", &DeleteParams::default()));
+    deleted.unwrap();
+    let deployments = member.api("apps", "Deployment");
+    member.runtime.block_on(async {
+        while deployments.get_opt("web").await.unwrap().is_some() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    });
+    up.stop();
+}
+
+#[test]
+fn a_member_that_is_cut_off_becomes_unknown_keeps_its_workloads_and_catches_up() {
+    let scratch = Scratch::new();
+    let up = Up::start(&scratch, &["--spokes", "1", "--data", "data"]);
+    let hub = Member::new(&up.kubeconfig, "portolan");
+    let kubeconfig = scratch.path().join("data/members.kubeconfig");
+    let member = Member::new(kubeconfig.to_str().unwrap(), "member-1");
+    let map = |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}});
+    hub.work("member-1", "before", map("before"));
+    member.until_there("before");
+    hub.until_available("member-1", "True");
+
+    up.ask(&scratch, &["demo", "partition", "member-1"]);
+    hub.until_available("member-1", "Unknown");
+    hub.work("member-1", "after", map("after"));
+    assert!(
+        member.has("before"),
+        "nothing is removed because the hub cannot be reached"
+    );
+    assert!(!member.has("after"));
+
+    up.ask(&scratch, &["demo", "recover", "member-1"]);
+    hub.until_available("member-1", "True");
+    member.until_there("after");
+    up.stop();
+}
+
+#[test]
+fn the_bench_says_what_members_take_and_how_fast_a_change_reaches_them() {
+    let scratch = Scratch::new();
+    let args = "bench fleet --members 3 --reach 2 --rounds 2 --idle 1 -o json";
+    let run = portolan(scratch.path(), &args.split(' ').collect::<Vec<_>>(), "");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(
+        (&report["members"], &report["reach"]["members"]),
+        (&json!(3), &json!(2))
+    );
+    assert_eq!(report["reach"]["seconds"].as_array().unwrap().len(), 2);
+    for figure in ["startSeconds", "rssMb", "rssPeakMb"] {
+        assert!(report[figure].as_f64().unwrap() > 0.0, "{figure}");
+    }
+}
+
+#[test]
+fn where_there_are_no_members_the_demo_says_how_to_start_them() {
+    let scratch = Scratch::new();
+    let up = Up::start(&scratch, &["--in-memory"]);
+    let args = ["demo", "fail", "member-1", "--kubeconfig", &up.kubeconfig];
+    let run = portolan(scratch.path(), &args, "");
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("portolan up --spokes N"), "{}", run.stderr);
+    up.stop();
+}
