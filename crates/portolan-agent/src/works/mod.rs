@@ -3,6 +3,7 @@
 //! ```text
 //! desk    (pure) the works that are known, how well, and which is due
 //! pass    one look at one work: observe ─► plan ─► note ─► apply ─► remove ─► report
+//! items   the manifests on their way: their places, what the record says
 //! hub     the two things that are written to a work: its finalizer and its status
 //! ```
 //!
@@ -11,6 +12,7 @@
 
 mod desk;
 mod hub;
+mod items;
 mod pass;
 mod removing;
 

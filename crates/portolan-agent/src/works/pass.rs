@@ -2,18 +2,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::StreamExt;
 use kube::Client;
-use portolan_api::work::ManifestResourceMeta;
 use serde_json::Value;
 
 use super::desk::{Desk, Outcome};
 use super::hub::Hub;
+use super::items::{Item, note_ahead, note_uid, unrecorded};
 use crate::Clock;
-use crate::plan::{Action, Claims, Seen, Stance, act, stance};
-use crate::record::{Entry, Record, Records, Unkept};
+use crate::plan::{Action, Seen, Stance, act, stance};
+use crate::record::{Record, Records, Unkept};
 use crate::report::{self, Applied, Finding, Found};
 use crate::settings::Settings;
 use crate::spoke::{Objects, Place, Problem, learn};
-use crate::work::{Fault, Kinds, Manifest, ObjectId, Status, Strategy, Target, Wish, Work, WorkKey, resolve};
+use crate::work::{Fault, Kinds, ObjectId, Status, Target, Wish, Work, WorkKey};
 
 /// Objects of one work that are asked for side by side.
 const PARALLEL: usize = 8;
@@ -40,14 +40,6 @@ pub(crate) struct Passes {
     seen: BTreeMap<WorkKey, BTreeMap<ObjectId, Seen>>,
     pub(super) kinds: Kinds,
     pub(super) clock: Clock,
-}
-
-/// A manifest on its way.
-struct Item {
-    meta: ManifestResourceMeta,
-    /// What became of it already: it cannot be applied.
-    refused: Option<Applied>,
-    target: Option<Target>,
 }
 
 impl Passes {
@@ -178,61 +170,6 @@ impl Passes {
         }
         self.save(&ahead, after).await?;
         self.conclude(desk, &work, findings, outcome).await
-    }
-
-    /// The manifests with their places, or why they have none.
-    fn items(&self, desk: &Desk, work: &Work, wish: &Wish) -> Vec<Item> {
-        let claims = Claims::new(desk.works(), &self.kinds);
-        let mut taken = BTreeMap::new();
-        let place = |(ordinal, manifest): (usize, &Result<Manifest, Fault>)| {
-            let mut item = Item {
-                meta: meta(ordinal, manifest.as_ref().ok()),
-                refused: None,
-                target: None,
-            };
-            let invalid = |Fault(message): Fault| Applied::Failed {
-                reason: "InvalidManifest".to_owned(),
-                message,
-            };
-            let manifest = match manifest {
-                Ok(manifest) => manifest,
-                Err(fault) => {
-                    item.refused = Some(invalid(fault.clone()));
-                    return item;
-                }
-            };
-            match resolve(manifest, &wish.configs, &self.kinds) {
-                None => {
-                    item.refused = Some(Applied::Failed {
-                        reason: "KindNotServed".to_owned(),
-                        message: format!(
-                            "the member cluster does not serve the kind {} of {}",
-                            manifest.kind,
-                            manifest.api_version()
-                        ),
-                    });
-                }
-                Some(Err(fault)) => item.refused = Some(invalid(fault)),
-                Some(Ok(target)) => {
-                    item.meta.resource = target.id.resource.clone();
-                    if let Some(first) = taken.insert(target.id.clone(), ordinal) {
-                        item.refused = Some(invalid(Fault(format!(
-                            "manifest number {first} of this work is the same object"
-                        ))));
-                    } else if matches!(target.config.strategy, Strategy::Apply { .. })
-                        && let Some(owner) = claims.senior(work, &target.id, manifest)
-                    {
-                        item.refused = Some(Applied::Failed {
-                            reason: "AppliedByAnotherWork".to_owned(),
-                            message: format!("{} is older and says what this object looks like", owner.0),
-                        });
-                    }
-                    item.target = Some(target);
-                }
-            }
-            item
-        };
-        wish.manifests.iter().enumerate().map(place).collect()
     }
 
     /// What is there for each of them.
@@ -422,63 +359,5 @@ pub(super) fn place(target: &Target) -> Place {
     Place {
         id: target.id.clone(),
         version: target.version.clone(),
-    }
-}
-
-fn meta(ordinal: usize, manifest: Option<&Manifest>) -> ManifestResourceMeta {
-    let mut meta = ManifestResourceMeta {
-        ordinal: i32::try_from(ordinal).unwrap_or(i32::MAX),
-        ..ManifestResourceMeta::default()
-    };
-    if let Some(manifest) = manifest {
-        meta.group.clone_from(&manifest.group);
-        meta.version.clone_from(&manifest.version);
-        meta.kind.clone_from(&manifest.kind);
-        meta.namespace.clone_from(&manifest.namespace);
-        meta.name.clone_from(&manifest.name);
-    }
-    meta
-}
-
-/// Writes down what is about to be applied, and forgets what is only looked at from now on.
-fn note_ahead(record: &mut Record, items: &[Item], actions: &[Option<Result<Action, Fault>>]) {
-    for (item, action) in items.iter().zip(actions) {
-        let Some(target) = &item.target else { continue };
-        if target.config.strategy == Strategy::ReadOnly {
-            record.entries.remove(&target.id);
-        }
-        if let Some(Ok(Action::Create { .. } | Action::Apply { .. })) = action {
-            let entry = record.entries.entry(target.id.clone()).or_default();
-            entry.version.clone_from(&target.version);
-            if record.key.kind == crate::work::WorkKind::Work {
-                entry.kind.clone_from(&target.kind);
-            }
-        }
-    }
-}
-
-/// Writes down which object it was.
-fn note_uid(record: &mut Record, finding: &Finding) {
-    let (Some(target), Applied::Done, Found::There(object)) =
-        (&finding.target, &finding.applied, &finding.found)
-    else {
-        return;
-    };
-    let uid = object.pointer("/metadata/uid").and_then(Value::as_str);
-    if let Some(Entry { uid: noted, .. }) = record.entries.get_mut(&target.id) {
-        *noted = uid.map(str::to_owned);
-    }
-}
-
-/// Nothing is applied that cannot be written down first.
-fn unrecorded(item: Item, why: &Unkept) -> Finding {
-    Finding {
-        meta: item.meta,
-        target: item.target,
-        applied: item.refused.unwrap_or_else(|| Applied::Failed {
-            reason: "NoRecord".to_owned(),
-            message: why.to_string(),
-        }),
-        found: Found::Unknown("nothing was applied".to_owned()),
     }
 }

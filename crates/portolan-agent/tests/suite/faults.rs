@@ -7,8 +7,9 @@ use portolan_agent::Agent;
 use portolan_api::work::ManifestWork;
 use serde_json::json;
 
+use crate::network::Faults;
 use crate::owners::{look_again, settle};
-use crate::world::{Faults, World, eventually, versions};
+use crate::world::{World, eventually, versions};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_dies_before_any_write_leaves_nothing_that_the_next_one_does_not_put_right() {

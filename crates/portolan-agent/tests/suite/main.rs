@@ -1,8 +1,12 @@
 //! The agent between a hub and a member cluster: two embedded hubs, or one real server that is both.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod applying;
+mod executor;
 mod faults;
 mod heartbeat;
+mod network;
 mod owners;
 mod restored;
 mod world;

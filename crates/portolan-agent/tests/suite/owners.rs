@@ -4,7 +4,8 @@ use kube::api::{DeleteParams, PostParams};
 use portolan_api::multicluster::Work;
 use serde_json::json;
 
-use crate::world::{Faults, World, eventually, versions};
+use crate::network::Faults;
+use crate::world::{World, eventually, versions};
 use portolan_agent::Agent;
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,16 +1,12 @@
 //! A hub with the cluster's namespace, a member cluster, and agents between them.
 
-use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use http::{Method, Request, Response};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
-use kube::client::{Body, ClientBuilder};
 use kube::core::NamespaceResourceScope;
 use kube::{Api, Client, Resource};
 use portolan_agent::{Agent, Clock, Settings};
@@ -293,133 +289,6 @@ pub(crate) async fn eventually_or<T>(
     match waited.await {
         Ok(found) => found,
         Err(_) => panic!("not after {PATIENCE:?}: {}", what()),
-    }
-}
-
-/// Counts the requests of a client and can make it stand still.
-#[derive(Clone, Default)]
-pub(crate) struct Faults(Arc<Counts>);
-
-#[derive(Default)]
-struct Counts {
-    reads: AtomicUsize,
-    writes: AtomicUsize,
-    /// From this write on nothing is sent any more; 0 for never.
-    still_after: AtomicUsize,
-    /// Whether the write that it stands still at is sent.
-    arrives: std::sync::atomic::AtomicBool,
-    arrived: std::sync::atomic::AtomicBool,
-    cut: std::sync::atomic::AtomicBool,
-}
-
-impl Faults {
-    /// Nothing is sent any more after so many writes.
-    pub(crate) fn still_after(writes: usize) -> Faults {
-        let faults = Faults::default();
-        faults.0.still_after.store(writes + 1, Ordering::SeqCst);
-        faults
-    }
-
-    /// The same, but the write after which it stands still arrives: only its answer does not.
-    pub(crate) fn unanswered_after(writes: usize) -> Faults {
-        let faults = Faults::still_after(writes);
-        faults.0.arrives.store(true, Ordering::SeqCst);
-        faults
-    }
-
-    /// Every request fails from now on, or none.
-    pub(crate) fn cut(&self, cut: bool) {
-        self.0.cut.store(cut, Ordering::SeqCst);
-    }
-
-    pub(crate) fn reads(&self) -> usize {
-        self.0.reads.load(Ordering::SeqCst)
-    }
-
-    pub(crate) fn writes(&self) -> usize {
-        self.0.writes.load(Ordering::SeqCst)
-    }
-
-    /// Whether it stands still.
-    pub(crate) fn is_still(&self) -> bool {
-        self.stands() && (!self.0.arrives.load(Ordering::SeqCst) || self.0.arrived.load(Ordering::SeqCst))
-    }
-
-    fn stands(&self) -> bool {
-        let limit = self.0.still_after.load(Ordering::SeqCst);
-        limit > 0 && self.writes() >= limit
-    }
-
-    /// A client whose requests are counted here.
-    pub(crate) fn client(&self, server: &TestServer) -> Client {
-        let faults = self.clone();
-        let layer = tower::layer::layer_fn(move |inner| Faulty {
-            inner,
-            faults: faults.clone(),
-        });
-        ClientBuilder::try_from(server.config().clone())
-            .unwrap()
-            .with_layer(&layer)
-            .build()
-    }
-}
-
-#[derive(Clone)]
-struct Faulty<S> {
-    inner: S,
-    faults: Faults,
-}
-
-impl<S, B> tower::Service<Request<Body>> for Faulty<S>
-where
-    S: tower::Service<Request<Body>, Response = Response<B>> + Send + 'static,
-    S::Future: Send + 'static,
-    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    B: Send + 'static,
-{
-    type Response = Response<B>;
-    type Error = Box<dyn std::error::Error + Send + Sync>;
-    type Future = std::pin::Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
-
-    fn poll_ready(
-        &mut self,
-        context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Result<(), Self::Error>> {
-        self.inner.poll_ready(context).map_err(Into::into)
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        // The lease is renewed by the clock, and would make counts depend on it.
-        let counted = !request.uri().path().contains("/leases");
-        let write = request.method() != Method::GET;
-        if counted {
-            let counter = if write {
-                &self.faults.0.writes
-            } else {
-                &self.faults.0.reads
-            };
-            counter.fetch_add(1, Ordering::SeqCst);
-        }
-        let (still, cut) = (
-            counted && self.faults.stands(),
-            self.faults.0.cut.load(Ordering::SeqCst),
-        );
-        let faults = self.faults.clone();
-        let sent = self.inner.call(request);
-        Box::pin(async move {
-            if still {
-                if write && faults.0.arrives.load(Ordering::SeqCst) {
-                    drop(sent.await);
-                    faults.0.arrived.store(true, Ordering::SeqCst);
-                }
-                return std::future::pending().await;
-            }
-            if cut {
-                drop(sent);
-                return Err("the network is gone".into());
-            }
-            sent.await.map_err(Into::into)
-        })
     }
 }
 
