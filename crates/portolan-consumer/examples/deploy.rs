@@ -36,10 +36,8 @@ pub(crate) async fn deploy(client: Client, namespace: &str, key: &str, mut work:
         for change in update.changes {
             match change {
                 Change::Added(chosen) => {
-                    let params = PatchParams::apply("deploy").force();
-                    works(&chosen.cluster)
-                        .patch(&name, &params, &Patch::Apply(&work))
-                        .await?;
+                    let (works, how) = (works(&chosen.cluster), PatchParams::apply("deploy").force());
+                    works.patch(&name, &how, &Patch::Apply(&work)).await?;
                 }
                 Change::Removed(cluster) => {
                     works(&cluster).delete(&name, &DeleteParams::default()).await?;

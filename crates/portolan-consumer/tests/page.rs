@@ -12,4 +12,13 @@ fn the_page_quotes_the_example_word_for_word() {
         page.contains(&quoted),
         "docs/consumer.md is to quote this:\n{quoted}"
     );
+    let counts = |line: &&str| {
+        let line = line.trim();
+        !line.is_empty() && !line.starts_with("//") && !line.starts_with("use ")
+    };
+    let lines = example.lines().filter(counts).count();
+    assert!(
+        lines <= 40,
+        "the page says 40 lines besides imports; there are {lines}"
+    );
 }

@@ -2,6 +2,7 @@
 
 use super::hub::Live;
 use super::support::{Scratch, portolan};
+use super::up::Up;
 use serde_json::{Value, json};
 
 fn decision(index: i32, group: &str, clusters: &[&str]) -> Value {
@@ -223,4 +224,94 @@ fn what_is_not_there_is_said() {
         assert!(run.stderr.contains(expected), "{args:?}: {}", run.stderr);
     }
     live.stop();
+}
+
+/// kubectl against a hub. What it prints, or nothing where it is refused.
+fn kubectl(kubeconfig: &str, args: &[&str]) -> Option<String> {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let output = std::process::Command::new("kubectl")
+        .args(["--kubeconfig", kubeconfig])
+        .args(args)
+        .current_dir(examples)
+        .output()
+        .expect("kubectl runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    output.status.success().then_some(said)
+}
+
+/// What kubectl prints once it is not refused any more.
+fn eventually(kubeconfig: &str, args: &[&str]) -> String {
+    let mut answers = (0..600).map(|_| {
+        let answer = kubectl(kubeconfig, args);
+        if answer.is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        answer
+    });
+    let answer = answers.find_map(|answer| answer);
+    answer.unwrap_or_else(|| panic!("kubectl {args:?} was refused for a minute"))
+}
+
+#[test]
+fn a_hub_that_is_killed_between_two_groups_goes_on_where_it_was() {
+    if std::process::Command::new("kubectl")
+        .arg("version")
+        .arg("--client")
+        .output()
+        .is_err()
+    {
+        eprintln!("skipped: there is no kubectl");
+        return;
+    }
+    let scratch = Scratch::new();
+    let uid = |cluster| {
+        [
+            "get",
+            "manifestwork",
+            "shop.web",
+            "-o",
+            "jsonpath={.metadata.uid}",
+            "-n",
+            cluster,
+        ]
+    };
+    let succeed = |cluster| {
+        let how = [
+            "--subresource=status",
+            "--type=merge",
+            "--patch-file",
+            "rollout-report.json",
+            "-n",
+            cluster,
+        ];
+        [&["patch", "manifestwork", "shop.web"], &how[..]].concat()
+    };
+    let first = Up::start(&scratch, &["--data", "data"]);
+    let kubeconfig = first.kubeconfig.clone();
+    eventually(&kubeconfig, &["apply", "-f", "rollout.yaml"]);
+    let canary = eventually(&kubeconfig, &uid("canary"));
+    eventually(&kubeconfig, &succeed("canary"));
+    let berlin = eventually(&kubeconfig, &uid("berlin"));
+    // Killed, hub and controllers at once: the canaries are done, and of the next group one has its work.
+    drop(first);
+    let second = Up::start(&scratch, &["--data", "data"]);
+    let kubeconfig = second.kubeconfig.clone();
+    second.wait_until_ready();
+    assert_eq!(
+        eventually(&kubeconfig, &uid("canary")),
+        canary,
+        "it is not begun again"
+    );
+    assert_eq!(eventually(&kubeconfig, &uid("berlin")), berlin);
+    assert_eq!(
+        kubectl(&kubeconfig, &uid("oslo")),
+        None,
+        "one at a time, as before"
+    );
+    eventually(&kubeconfig, &succeed("berlin"));
+    eventually(&kubeconfig, &uid("oslo"));
+    eventually(&kubeconfig, &succeed("oslo"));
+    let watched = second.ask(&scratch, &["rollout", "watch", "shop/web"]);
+    assert!(watched.contains("3 of 3 clusters done, complete"), "{watched}");
+    second.stop();
 }

@@ -53,6 +53,11 @@ impl Up {
             .expect("an answer in JSON")
     }
 
+    /// Waits until the controllers have looked at everything.
+    pub(crate) fn wait_until_ready(&self) {
+        wait_until_ready(&self.metrics);
+    }
+
     pub(crate) fn stop(self) {
         let (code, rest) = self.process.stop();
         assert_eq!(code, Some(0), "{rest}");
