@@ -1,4 +1,4 @@
-//! The README's commands for a hub do what it says, typed as they stand there.
+//! The commands of the README and of the tutorial do what they say, typed as they stand there.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 fn block(page: &str, marker: &str) -> String {
     let (_, rest) = page
         .split_once(&format!("<!-- {marker} -->\n```sh\n"))
-        .expect("the README has the block");
+        .expect("the page has the block");
     rest.split("```").next().unwrap_or_default().to_owned()
 }
 
@@ -28,9 +28,9 @@ fn has_kubectl() -> bool {
 
 /// Types the block `session` while the block `start` runs in another terminal and has said `ready`. What the session
 /// says. A free port instead of the usual one, and what was just built instead of cargo.
-fn typed(start: (&str, &str, &str), session: &str, ready: &str) -> String {
+fn typed(page: &str, start: (&str, &str, &str), session: &str, ready: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let page = std::fs::read_to_string(root.join(page)).unwrap();
     let program = env!("CARGO_BIN_EXE_portolan");
     let (marker, command, ports) = start;
     let start = block(&page, marker).replace(
@@ -81,6 +81,7 @@ fn kubectl_works_against_the_hub_as_the_readme_shows() {
         return;
     }
     let said = typed(
+        "README.md",
         ("hub", "hub", "--listen 127.0.0.1:0"),
         "kubectl",
         "the hub serves",
@@ -101,7 +102,8 @@ fn the_rollout_tutorial_works_as_it_is_typed() {
         return;
     }
     let ports = "--listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0";
-    let said = typed(("rollout-up", "up", ports), "rollout", "Ctrl-C stops it");
+    let start = ("rollout-up", "up", ports);
+    let said = typed("README.md", start, "rollout", "Ctrl-C stops it");
     for expected in [
         "shop/web: 0 of 3 clusters done",
         "shop/web: 1 of 3 clusters done, paused",
@@ -110,4 +112,22 @@ fn the_rollout_tutorial_works_as_it_is_typed() {
     ] {
         assert!(said.contains(expected), "{expected}: {said}");
     }
+}
+
+#[test]
+fn the_tutorial_ends_with_a_workload_that_failed_over() {
+    if !has_kubectl() {
+        return;
+    }
+    let ports = "--listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0";
+    let start = ("failover-up", "up", ports);
+    let said = typed("docs/tutorial.md", start, "failover", "Ctrl-C stops it");
+    let named = |words: &str| {
+        let line = said.lines().find_map(|line| line.strip_prefix(words));
+        line.unwrap_or_else(|| panic!("{words}: {said}")).to_owned()
+    };
+    let (first, second) = (named("the ledger runs on "), named("the ledger moved to "));
+    assert_ne!(first, second);
+    assert!(said.contains("deployment.apps/ledger condition met"), "{said}");
+    assert_eq!(named("the ledger stays on "), second);
 }
