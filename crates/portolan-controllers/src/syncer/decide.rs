@@ -31,11 +31,7 @@ impl State {
         let Some(template) = self.templates.get(key) else {
             return Vec::new();
         };
-        let clusters = match self
-            .spaces
-            .get(&key.0)
-            .map(|space| space.decided(&template.placement_key))
-        {
+        let clusters = match self.spaces.get(&key.0).map(|space| space.decided(template)) {
             Some(Decided::Clusters(clusters) | Decided::AtLeast(clusters, _)) => clusters,
             _ => return Vec::new(),
         };
@@ -61,7 +57,7 @@ impl State {
         let Ok(content) = &template.content else {
             return Verdict::Keep;
         };
-        let (clusters, exact) = match space.decided(&template.placement_key) {
+        let (clusters, exact) = match space.decided(template) {
             Decided::Clusters(clusters) => (clusters, true),
             Decided::AtLeast(clusters, _) => (clusters, false),
             Decided::None => return Verdict::Absent,
@@ -152,7 +148,7 @@ impl State {
         };
         let outlook = match &template.content {
             Err(mistakes) => Some(report::Outlook::Invalid(mistakes.clone())),
-            Ok(_) => match space.decided(&template.placement_key) {
+            Ok(_) => match space.decided(template) {
                 Decided::None => Some(report::Outlook::NoDecision(template.placement_key.clone())),
                 Decided::Unknown(why) | Decided::AtLeast(_, why) => Some(report::Outlook::Waiting(why)),
                 Decided::Clusters(_) => self.outlook(key),

@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use portolan_api::multicluster::PlacementDecision;
 use portolan_consumer::{Decisions, Discovery, Options, Slice};
 
+use super::template::Template;
 use crate::upkeep::Knowledge;
 use crate::watch::Delta;
 
@@ -29,6 +30,8 @@ pub(super) struct Space {
     seen: BTreeSet<String>,
     /// Whether the kind was not served at some time.
     lapsed: bool,
+    /// When the definition of the kind was created, if that could be told.
+    founded: Option<Timestamp>,
     /// The Placements behind slices.
     owners: BTreeMap<(String, String), (Option<String>, ObjectReference)>,
 }
@@ -56,6 +59,7 @@ impl Space {
             blocked: BTreeMap::new(),
             seen: BTreeSet::new(),
             lapsed: false,
+            founded: None,
             owners: BTreeMap::new(),
         }
     }
@@ -71,7 +75,8 @@ impl Space {
             }
             Delta::Listing => self.decisions.doubt(),
             Delta::Synced => self.decisions.trust(),
-            Delta::Held(_) | Delta::Founded(_) => {}
+            Delta::Founded(at) => self.founded = *at,
+            Delta::Held(_) => {}
             Delta::Unserved => {
                 self.lapsed = true;
                 self.decisions.doubt();
@@ -151,14 +156,20 @@ impl Space {
     }
 
     /// What is decided for a workload. Asked only when everything in the namespace is known.
-    pub(super) fn decided(&self, key: &str) -> Decided<'_> {
+    pub(super) fn decided(&self, template: &Template) -> Decided<'_> {
+        let key = template.placement_key.as_str();
+        // A template that is older than the definition may have had a decision under the one before.
+        let outlived = self
+            .founded
+            .is_some_and(|founded| template.created.is_some_and(|at| at < founded));
         match (self.wanted.get(key), self.blocked.get(key)) {
             (Some(clusters), None) => Decided::Clusters(clusters),
             (Some(clusters), Some(hold)) => Decided::AtLeast(clusters, hold.clone()),
             (None, Some(hold)) => Decided::Unknown(hold.clone()),
             // With the definition went all decisions; that this one was deleted is not known.
-            (None, None) if self.lapsed && !self.seen.contains(key) => {
-                Decided::Unknown("PlacementDecisions were not served, and none has come since".to_owned())
+            (None, None) if (self.lapsed || outlived) && !self.seen.contains(key) => {
+                let why = "PlacementDecisions went with their definition, or were not served, and none has come since";
+                Decided::Unknown(why.to_owned())
             }
             (None, None) => Decided::None,
         }

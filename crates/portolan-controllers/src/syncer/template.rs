@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use kube::Resource;
@@ -22,6 +23,7 @@ pub(super) struct Template {
     /// What works made from it say, or why none can be made.
     pub(super) content: Result<Arc<Content>, String>,
     pub(super) version: Version,
+    pub(super) created: Option<Timestamp>,
     pub(super) conditions: Vec<Condition>,
     pub(super) reference: ObjectReference,
 }
@@ -104,6 +106,7 @@ impl Template {
             placement_key: placement_key.to_owned(),
             content: Content::of(work, key, placement_key).map(Arc::new),
             version: Version::of(&work.metadata),
+            created: work.metadata.creation_timestamp.as_ref().map(|at| at.0),
             conditions: work
                 .status
                 .as_ref()

@@ -1,5 +1,6 @@
 //! Nothing is destroyed on doubt.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use portolan_api::multicluster::{ClusterProfile, PlacementDecision, Work};
 use serde_json::json;
 
@@ -7,6 +8,7 @@ use super::fixture::*;
 use crate::sabotage::{Rule, with_broken};
 use crate::syncer::message::{Input, Write};
 use crate::upkeep::Keeper;
+use crate::upkeep::fake::second;
 use crate::watch::{Delta, Key};
 
 fn synced() -> Hub {
@@ -45,12 +47,7 @@ fn decisions_that_were_never_seen_because_the_kind_was_not_served_remove_nothing
     hub.server.delete::<PlacementDecision>(HOME, "web-0");
     hub.restart();
     // The watch starts, and before its list is through the kind turns out not to be served.
-    while hub.deliver_one() {}
-    for write in hub.state.due(hub.now, usize::MAX) {
-        if let Write::WatchDecisions { namespace, watch } = write {
-            hub.watched.insert(namespace, watch);
-        }
-    }
+    watch_decisions(&mut hub);
     for delta in [Delta::Unserved, Delta::Listing, Delta::Synced] {
         hub.tell(delta);
     }
@@ -61,6 +58,42 @@ fn decisions_that_were_never_seen_because_the_kind_was_not_served_remove_nothing
     hub.decide(&slice(&["b"]));
     hub.settle();
     assert_eq!(hub.made(), ["b"], "a decision is evidence");
+}
+
+#[test]
+fn decisions_that_went_with_a_definition_younger_than_the_template_remove_nothing() {
+    for (founded, left) in [(200, vec!["a", "b"]), (50, vec![])] {
+        let mut hub = Hub::new();
+        let mut template = template("web", json!([manifest("web")]));
+        template.metadata.creation_timestamp = Some(Time(second(100)));
+        hub.server.put(&template);
+        hub.decide(&slice(&["a", "b"]));
+        hub.settle();
+        assert_eq!(hub.made(), ["a", "b"]);
+        hub.server.delete::<PlacementDecision>(HOME, "web-0");
+        hub.restart();
+        watch_decisions(&mut hub);
+        for delta in [
+            Delta::Listing,
+            Delta::Founded(Some(second(founded))),
+            Delta::Synced,
+        ] {
+            hub.tell(delta);
+        }
+        hub.state.handle(Input::Profile(Delta::Synced));
+        hub.wait(600);
+        assert_eq!(hub.made(), left, "founded at {founded}");
+    }
+}
+
+/// Lets the watch of decisions start, which tells nothing yet.
+fn watch_decisions(hub: &mut Hub) {
+    while hub.deliver_one() {}
+    for write in hub.state.due(hub.now, usize::MAX) {
+        if let Write::WatchDecisions { namespace, watch } = write {
+            hub.watched.insert(namespace, watch);
+        }
+    }
 }
 
 #[test]
