@@ -13,8 +13,9 @@ pub(super) struct Part {
     /// `None` when the index is missing or no number.
     pub(super) group: Option<GroupKey>,
     pub(super) clusters: Vec<String>,
-    /// Whether labels and status belong together. They cannot change in one write.
-    pub(super) is_whole: bool,
+    /// What the labels and the clusters that belong together hash to, where its writer says so.
+    said: Option<String>,
+    index: String,
 }
 
 impl Part {
@@ -27,16 +28,22 @@ impl Part {
         let name = annotation(portolan::DECISION_GROUP_NAME).or(label(ocm::DECISION_GROUP_NAME));
         let entries = decision.status.iter().flat_map(|status| &status.decisions);
         let clusters: Vec<String> = entries.map(|entry| entry.cluster_name.clone()).collect();
-        let hash = content_hash(index.unwrap_or_default(), clusters.iter().map(String::as_str));
         Part {
             group: index
                 .and_then(|index| index.parse().ok())
                 .filter(|index| *index >= 0)
                 .map(|index| GroupKey::new(name.unwrap_or_default(), index)),
-            // Another writer's object does not say, and is taken as it is.
-            is_whole: annotation(portolan::CONTENT).is_none_or(|said| said == hash),
+            said: annotation(portolan::CONTENT).map(str::to_owned),
+            index: index.unwrap_or_default().to_owned(),
             clusters,
         }
+    }
+
+    /// Whether labels and status belong together. They cannot change in one write. Another writer's object does not say,
+    /// and is taken as it is. Computed when somebody asks: most decisions are nobody's rollout.
+    pub(super) fn is_whole(&self) -> bool {
+        let hash = || content_hash(&self.index, self.clusters.iter().map(String::as_str));
+        self.said.as_ref().is_none_or(|said| *said == hash())
     }
 }
 
@@ -106,7 +113,7 @@ pub(super) fn read(placement: Option<&Chosen>, parts: Option<&BTreeMap<String, P
     };
     let mut groups = Groups::new();
     for (name, part) in parts {
-        if !part.is_whole {
+        if !part.is_whole() {
             return Reading::Unsettled(format!("{name} is being rewritten"));
         }
         let Some(group) = &part.group else {

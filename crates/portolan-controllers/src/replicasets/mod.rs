@@ -33,6 +33,9 @@ mod tests;
 mod works;
 mod write;
 
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
 use kube::Client;
 use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
@@ -41,7 +44,7 @@ use tokio::sync::mpsc;
 
 use crate::settings::Settings;
 use crate::upkeep::{self, Pace};
-use crate::watch::Feed;
+use crate::watch::{Delta, Feed};
 
 use message::Input;
 use state::State;
@@ -77,7 +80,7 @@ impl ReplicaSets {
             works: Feed::new(sender.clone(), Input::Work),
             placements: Feed::new(sender.clone(), Input::Placement),
             decisions: Feed::new(sender.clone(), Input::Decision),
-            clusters: hears_clusters.then(|| Feed::new(sender, Input::Cluster)),
+            clusters: hears_clusters.then(|| Feed::of_some(sender, Input::Cluster, availability_changes())),
         };
         let sets = ReplicaSets {
             client,
@@ -95,5 +98,24 @@ impl ReplicaSets {
             write::carry_out(client.clone(), pace.clone(), job)
         })
         .await;
+    }
+}
+
+/// Passes on what is said of a cluster that went offline or came back. A fleet's heartbeats say nothing else of it.
+fn availability_changes() -> impl Fn(&Delta<ManagedCluster>) -> bool {
+    let offline = Mutex::new(HashSet::new());
+    move |delta| {
+        let mut offline = offline.lock().unwrap_or_else(PoisonError::into_inner);
+        match delta {
+            Delta::Applied(cluster) => {
+                let name = cluster.metadata.name.as_deref().unwrap_or_default();
+                match state::is_offline(cluster) {
+                    true => offline.insert(name.to_owned()),
+                    false => offline.remove(name),
+                }
+            }
+            Delta::Deleted(key) => offline.remove(&key.name),
+            _ => true,
+        }
     }
 }

@@ -206,15 +206,7 @@ impl State {
     /// Offline is who says so, or of whom others do. A cluster that never reported is not: on a hub where nobody looks
     /// after availability all would be.
     fn cluster_applied(&mut self, object: &ManagedCluster) {
-        let name = name_of(&object.metadata);
-        let list = object.status.iter().flat_map(|status| &status.conditions);
-        let available = list
-            .into_iter()
-            .find(|condition| condition.type_ == conditions::AVAILABLE);
-        self.set_offline(
-            name,
-            available.is_some_and(|condition| condition.status != "True"),
-        );
+        self.set_offline(name_of(&object.metadata), is_offline(object));
     }
 
     fn set_offline(&mut self, name: &str, offline: bool) {
@@ -380,4 +372,11 @@ fn name_of(metadata: &ObjectMeta) -> &str {
 
 fn namespace_of(metadata: &ObjectMeta) -> &str {
     metadata.namespace.as_deref().unwrap_or_default()
+}
+
+/// Whether a cluster is known not to answer. One of which nothing is said is not.
+pub(super) fn is_offline(cluster: &ManagedCluster) -> bool {
+    let mut said = cluster.status.iter().flat_map(|status| &status.conditions);
+    let available = said.find(|condition| condition.type_ == conditions::AVAILABLE);
+    available.is_some_and(|condition| condition.status != "True")
 }

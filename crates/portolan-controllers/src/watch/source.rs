@@ -36,7 +36,19 @@ impl<K: Send + Sync + 'static> Feed<K> {
         sender: mpsc::Sender<M>,
         wrap: impl Fn(Delta<K>) -> M + Send + Sync + 'static,
     ) -> Feed<K> {
+        Feed::of_some(sender, wrap, |_| true)
+    }
+
+    /// As [`Feed::new`], for a listener that has no use for most of what a watch says: what it is not told wakes nobody.
+    pub fn of_some<M: Send + 'static>(
+        sender: mpsc::Sender<M>,
+        wrap: impl Fn(Delta<K>) -> M + Send + Sync + 'static,
+        wanted: impl Fn(&Delta<K>) -> bool + Send + Sync + 'static,
+    ) -> Feed<K> {
         Feed(Box::new(move |delta| {
+            if !wanted(&delta) {
+                return Box::pin(std::future::ready(Ok(())));
+            }
             let (sender, message) = (sender.clone(), wrap(delta));
             Box::pin(async move { sender.send(message).await.map_err(|_| Closed) })
         }))
