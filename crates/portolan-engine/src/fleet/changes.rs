@@ -46,11 +46,14 @@ impl Fleet {
                 .insert(id);
         }
         if delta.any {
+            self.cel.forget_cluster(id);
+        }
+        // Most changes of a cluster are heartbeats, which change nothing that is indexed.
+        if delta.touches_index() {
             if let Some(old) = &old {
                 self.unindex(id, old);
             }
             self.index(id, &new);
-            self.cel.forget_cluster(id);
             delta.membership = self.refresh_membership(id, Some(&new))
                 || delta
                     .labels

@@ -63,3 +63,11 @@ pub(super) fn changes(old: &Pairs, new: &Pairs) -> Vec<Change> {
         }
     }
 }
+
+impl ClusterDelta {
+    /// Whether something changed that the fleet's index or its sets go by.
+    pub(crate) fn touches_index(&self) -> bool {
+        let pairs = !self.labels.is_empty() || !self.claims.is_empty();
+        self.presence || pairs || self.taints || self.cpu || self.memory
+    }
+}

@@ -15,7 +15,11 @@ pub(crate) struct Document(Box<[u8]>);
 impl Document {
     /// Objects of our own types always serialise; should one not, CEL sees an empty document and says "no such key".
     pub(crate) fn of(object: &impl serde::Serialize) -> Document {
-        let json = serde_json::to_vec(object).unwrap_or_else(|_| b"{}".to_vec());
+        // Room for most objects, so that the text is not moved as it grows.
+        let mut json = Vec::with_capacity(TYPICAL.len());
+        if serde_json::to_writer(&mut json, object).is_err() {
+            json = b"{}".to_vec();
+        }
         let packed = lz4_flex::block::compress_prepend_size_with_dict(&json, TYPICAL);
         Document(packed.into_boxed_slice())
     }
