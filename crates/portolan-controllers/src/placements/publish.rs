@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures::future::{join, join_all};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -13,7 +14,7 @@ use portolan_api::multicluster;
 use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{Plan, Reference, Write};
 use serde_json::json;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tracing::Instrument;
 
 use super::answer::Objects;
@@ -24,6 +25,9 @@ use crate::profiles::Profiles;
 use crate::request::{self, Problem};
 use crate::trace;
 use crate::watch::Key;
+
+/// How long a write that no reader waits for lets others go first.
+const LONGEST_STEP_BACK: Duration = Duration::from_millis(250);
 
 /// Writes what the desk decided.
 #[derive(Clone)]
@@ -172,7 +176,7 @@ impl Publisher {
             let writes = phase.writes.into_iter().map(|write| async {
                 // The clusters of a decision that are there already are not held up by it.
                 let _afterthought = match &write {
-                    Write::DecisionMetadata(_) if number > 0 => Some(self.afterthoughts.acquire().await),
+                    Write::DecisionMetadata(_) if number > 0 => self.step_back().await,
                     _ => None,
                 };
                 self.write(key, write, ledger).await
@@ -301,7 +305,7 @@ impl Publisher {
             metadata["resourceVersion"] = json!(version);
         }
         let patch = json!({"metadata": metadata, "status": status});
-        let _afterthought = self.afterthoughts.acquire().await;
+        let _afterthought = self.step_back().await;
         let patched = self
             .call("patch", "placements/status", || {
                 placements.merge_status(&placement.name, &patch)
@@ -323,6 +327,13 @@ impl Publisher {
                 Err(failure(operation, problem))
             }
         }
+    }
+
+    /// Lets writes go first that readers wait for, but not for long: a few that the server does not answer must not hold
+    /// up the next decisions of everybody else.
+    async fn step_back(&self) -> Option<SemaphorePermit<'_>> {
+        let turn = tokio::time::timeout(LONGEST_STEP_BACK, self.afterthoughts.acquire()).await;
+        turn.ok().and_then(Result::ok)
     }
 
     /// One request, within the shared limit, counted.
