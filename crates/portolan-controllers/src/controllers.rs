@@ -18,7 +18,7 @@ use crate::events::Events;
 use crate::fields;
 use crate::health::{Health, Outputs};
 use crate::metrics::Metrics;
-use crate::placements::{Input, Placements, Publisher, Received};
+use crate::placements::{self, Input, Placements, Publisher, Received};
 use crate::profiles::{self, Profiles};
 use crate::registration::{self, Registration};
 use crate::replicasets::{self, ReplicaSets};
@@ -176,9 +176,11 @@ impl Feeds {
         }
         match settings.inventory {
             Inventory::ManagedClusters => {
-                feeds
-                    .clusters
-                    .push(Feed::new(sender.clone(), Received::by(Input::Cluster)));
+                feeds.clusters.push(Feed::patient(
+                    sender.clone(),
+                    Received::by(Input::Cluster),
+                    placements::heartbeats(),
+                ));
                 feeds
                     .sets
                     .push(Feed::new(sender.clone(), Received::by(Input::Set)));

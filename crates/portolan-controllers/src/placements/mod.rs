@@ -12,6 +12,7 @@ mod desk;
 mod doubt;
 mod evidence;
 mod gate;
+mod heartbeat;
 mod input;
 mod job;
 mod notes;
@@ -36,6 +37,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::Instrument;
 
+pub(crate) use heartbeat::heartbeats;
 pub(crate) use input::{Input, Received};
 pub(crate) use job::{Note, Spoken};
 pub(crate) use publish::Publisher;

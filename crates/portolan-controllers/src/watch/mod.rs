@@ -3,6 +3,7 @@
 //! A watch says what it knows and no more: an object is reported gone only when the server said so, or when a complete
 //! list did not have it. While a list is under way, and when the kind is not served, it says that instead.
 
+mod feed;
 mod guard;
 mod lean;
 mod source;
@@ -13,8 +14,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+pub use feed::Feed;
 pub(crate) use lean::Lean;
-pub use source::{Feed, Source};
+pub use source::Source;
 pub(crate) use youth::{Grace, Youth};
 
 /// What a watch says.

@@ -8,8 +8,8 @@ use kube::core::NamespaceResourceScope;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
-use tokio::sync::mpsc;
 
+use super::feed::{Closed, Feed};
 use super::guard::Guard;
 use super::lean::Lean;
 use super::{Delta, Key};
@@ -20,40 +20,6 @@ const UNSERVED_PAUSE: Duration = Duration::from_secs(1);
 const PAGE: u32 = 100;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
-
-/// Where the deltas of a watch go. A full channel slows the watch down; a closed one ends it.
-pub struct Feed<K>(Box<dyn Fn(Delta<K>) -> Sending + Send + Sync>);
-
-type Sending = futures::future::BoxFuture<'static, Result<(), Closed>>;
-
-/// Nobody listens any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Closed;
-
-impl<K: Send + Sync + 'static> Feed<K> {
-    /// Feeds a channel of messages that deltas are turned into.
-    pub fn new<M: Send + 'static>(
-        sender: mpsc::Sender<M>,
-        wrap: impl Fn(Delta<K>) -> M + Send + Sync + 'static,
-    ) -> Feed<K> {
-        Feed::of_some(sender, wrap, |_| true)
-    }
-
-    /// As [`Feed::new`], for a listener that has no use for most of what a watch says: what it is not told wakes nobody.
-    pub fn of_some<M: Send + 'static>(
-        sender: mpsc::Sender<M>,
-        wrap: impl Fn(Delta<K>) -> M + Send + Sync + 'static,
-        wanted: impl Fn(&Delta<K>) -> bool + Send + Sync + 'static,
-    ) -> Feed<K> {
-        Feed(Box::new(move |delta| {
-            if !wanted(&delta) {
-                return Box::pin(std::future::ready(Ok(())));
-            }
-            let (sender, message) = (sender.clone(), wrap(delta));
-            Box::pin(async move { sender.send(message).await.map_err(|_| Closed) })
-        }))
-    }
-}
 
 /// A watch of one kind, for any number of listeners.
 pub struct Source<K> {
@@ -323,7 +289,7 @@ where
 
     async fn tell(&self, delta: Delta<K>) -> Result<(), Closed> {
         for feed in &self.feeds {
-            (feed.0)(delta.clone()).await?;
+            feed.tell(delta.clone()).await?;
         }
         Ok(())
     }

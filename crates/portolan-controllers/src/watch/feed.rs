@@ -1,0 +1,205 @@
+//! Where the deltas of a watch go.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::{BoxFuture, FutureExt, ready};
+use tokio::sync::{Mutex, mpsc};
+
+use super::Delta;
+
+/// How long a message waits for company that nobody is in a hurry for.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// Messages that wait at most.
+const COMPANY: usize = 64;
+
+/// A listener of a watch. One that is behind slows the watch down; one that is gone ends it.
+pub struct Feed<K>(Box<dyn Fn(Delta<K>) -> Sending + Send + Sync>);
+
+type Sending = BoxFuture<'static, Result<(), Closed>>;
+
+/// Nobody listens any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Closed;
+
+impl<K: Send + Sync + 'static> Feed<K> {
+    /// Feeds a channel of messages that deltas are turned into.
+    pub fn new<M: Send + 'static>(
+        sender: mpsc::Sender<M>,
+        wrap: impl Fn(Delta<K>) -> M + Send + Sync + 'static,
+    ) -> Feed<K> {
+        Feed::of_some(sender, wrap, |_| true)
+    }
+
+    /// As [`Feed::new`], for a listener that has no use for most of what a watch says: what it is not told wakes nobody.
+    pub fn of_some<M: Send + 'static>(
+        sender: mpsc::Sender<M>,
+        wrap: impl Fn(Delta<K>) -> M + Send + Sync + 'static,
+        wanted: impl Fn(&Delta<K>) -> bool + Send + Sync + 'static,
+    ) -> Feed<K> {
+        Feed(Box::new(move |delta| {
+            if !wanted(&delta) {
+                return ready(Ok(())).boxed();
+            }
+            let (sender, message) = (sender.clone(), wrap(delta));
+            async move { sender.send(message).await.map_err(|_| Closed) }.boxed()
+        }))
+    }
+
+    /// As [`Feed::new`], for a listener that wants everything but is in no hurry for some of it: waking up costs more than
+    /// what it then does. Messages stay in order.
+    pub fn patient<M: Send + 'static>(
+        sender: mpsc::Sender<M>,
+        wrap: impl Fn(Delta<K>) -> M + Send + Sync + 'static,
+        can_wait: impl Fn(&Delta<K>) -> bool + Send + Sync + 'static,
+    ) -> Feed<K> {
+        let room = Arc::new(WaitingRoom {
+            sender,
+            waiting: Mutex::new(Vec::new()),
+        });
+        Feed(Box::new(move |delta| {
+            let can_wait = can_wait(&delta);
+            let (room, message) = (room.clone(), wrap(delta));
+            async move {
+                match can_wait {
+                    true => room.wait(message).await,
+                    false => room.leave_with(message).await,
+                }
+            }
+            .boxed()
+        }))
+    }
+
+    pub(super) fn tell(&self, delta: Delta<K>) -> Sending {
+        (self.0)(delta)
+    }
+}
+
+/// Messages that wait for one that cannot, or for their time to be up.
+struct WaitingRoom<M> {
+    sender: mpsc::Sender<M>,
+    /// Held while messages leave, so that none overtakes them.
+    waiting: Mutex<Vec<M>>,
+}
+
+impl<M: Send + 'static> WaitingRoom<M> {
+    async fn wait(self: Arc<Self>, message: M) -> Result<(), Closed> {
+        let mut waiting = self.waiting.lock().await;
+        waiting.push(message);
+        match waiting.len() {
+            1 => {
+                let room = self.clone();
+                tokio::spawn(async move {
+                    tokio::time::sleep(PATIENCE).await;
+                    // Whether somebody listens the next message tells.
+                    let _ = room.leave(&mut *room.waiting.lock().await).await;
+                });
+                Ok(())
+            }
+            COMPANY.. => self.leave(&mut waiting).await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn leave_with(&self, message: M) -> Result<(), Closed> {
+        let mut waiting = self.waiting.lock().await;
+        waiting.push(message);
+        self.leave(&mut waiting).await
+    }
+
+    async fn leave(&self, waiting: &mut Vec<M>) -> Result<(), Closed> {
+        for message in waiting.drain(..) {
+            self.sender.send(message).await.map_err(|_| Closed)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Key;
+    use super::*;
+
+    /// A feed of the names of deleted objects; those of "later" can wait.
+    fn names(capacity: usize) -> (Feed<()>, mpsc::Receiver<String>) {
+        let (sender, receiver) = mpsc::channel(capacity);
+        let name = |delta: &Delta<()>| match delta {
+            Delta::Deleted(key) => key.name.clone(),
+            _ => panic!("{delta:?}"),
+        };
+        let can_wait = move |delta: &Delta<()>| name(delta).starts_with("later");
+        (
+            Feed::patient(sender, move |delta| name(&delta), can_wait),
+            receiver,
+        )
+    }
+
+    fn gone(name: &str) -> Delta<()> {
+        Delta::Deleted(Key {
+            namespace: String::new(),
+            name: name.to_owned(),
+            uid: String::new(),
+        })
+    }
+
+    fn received(receiver: &mut mpsc::Receiver<String>) -> Vec<String> {
+        std::iter::from_fn(|| receiver.try_recv().ok()).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_can_wait_waits_and_goes_before_what_cannot() {
+        let (feed, mut receiver) = names(8);
+        for name in ["later-1", "later-2"] {
+            feed.tell(gone(name)).await.unwrap();
+        }
+        tokio::time::sleep(PATIENCE / 2).await;
+        assert!(received(&mut receiver).is_empty());
+        feed.tell(gone("now")).await.unwrap();
+        assert_eq!(received(&mut receiver), ["later-1", "later-2", "now"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_waits_is_not_kept_for_longer_than_that() {
+        let (feed, mut receiver) = names(8);
+        for round in 0..2 {
+            feed.tell(gone("later")).await.unwrap();
+            tokio::time::sleep(PATIENCE * 2).await;
+            assert_eq!(received(&mut receiver), ["later"], "round {round}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn not_many_wait_at_once() {
+        let (feed, mut receiver) = names(2 * COMPANY);
+        for _ in 0..COMPANY {
+            feed.tell(gone("later")).await.unwrap();
+        }
+        assert_eq!(received(&mut receiver).len(), COMPANY);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_overtakes_messages_that_are_leaving() {
+        let (feed, mut receiver) = names(1);
+        for number in 0..3 {
+            feed.tell(gone(&format!("later-{number}"))).await.unwrap();
+        }
+        // Their time is up, and only one of them finds room.
+        tokio::time::sleep(PATIENCE * 2).await;
+        let now = tokio::spawn(async move { feed.tell(gone("now")).await });
+        tokio::time::sleep(PATIENCE).await;
+        let mut order = Vec::new();
+        while order.len() < 4 {
+            order.push(receiver.recv().await.unwrap());
+        }
+        assert_eq!(order, ["later-0", "later-1", "later-2", "now"]);
+        assert_eq!(now.await.unwrap(), Ok(()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_listener_that_is_gone_is_noticed() {
+        let (feed, receiver) = names(1);
+        drop(receiver);
+        assert_eq!(feed.tell(gone("later")).await, Ok(()));
+        assert_eq!(feed.tell(gone("now")).await, Err(Closed));
+    }
+}
