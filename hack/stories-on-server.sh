@@ -26,8 +26,7 @@ folder=$(mktemp -d)
 stop() {
     # Everything that was started is a child of this shell or of its one helper, and has left its number.
     cat "$folder"/*.pid 2>/dev/null | while read -r pid; do kill -9 "$pid" 2>/dev/null || true; done
-    wait 2>/dev/null || true
-    rm -rf "$folder"
+    rm -rf "$folder" || { sleep 1; rm -rf "$folder"; } # one of them may still have been writing
 }
 trap stop EXIT
 trap 'exit 130' INT TERM
@@ -38,6 +37,7 @@ run() { # a name for the log, then a program that is ended with this script
     shift
     "$@" </dev/null >>"$folder/$name.log" 2>&1 &
     echo $! >"$folder/$name.pid"
+    disown # what was killed on purpose is not worth a word
 }
 patiently() { # a command that succeeds within two minutes
     for _ in $(seq 240); do "$@" >/dev/null 2>&1 && return; sleep 0.5; done
@@ -79,8 +79,9 @@ api_server() { # name, port: a real API server with its part of the one etcd
         --service-account-issuer https://kubernetes.default.svc --service-cluster-ip-range 10.0.0.0/24 \
         --disable-admission-plugins ServiceAccount
 }
-flags='--secure-port=0' # the port without TLS had a default until the flag was taken away
-if "$assets/kube-controller-manager" --help 2>&1 | grep -q '^ *--port '; then flags='--port=0 --secure-port=0'; fi
+minor=$("$assets/kube-controller-manager" --version | sed 's/.*v1\.\([0-9]*\).*/\1/')
+flags='--secure-port=0'
+if ((minor < 24)); then flags+=' --port=0'; fi # the port without TLS had a default until the flag was taken away
 controllers() { # name: what collects garbage and ends namespaces
     # shellcheck disable=SC2086 # several flags
     run "$1-controllers" "$assets/kube-controller-manager" --kubeconfig "$folder/$1.kubeconfig" --leader-elect=false \
@@ -97,7 +98,7 @@ for name in hub $real; do
 done
 for name in $members; do
     [ -n "${port[$name]:-}" ] && continue
-    run "$name" "$PORTOLAN" hub --in-memory --listen 127.0.0.1:0 --kubeconfig "$folder/$name.kubeconfig"
+    run "$name" "$PORTOLAN" hub --listen 127.0.0.1:0 --kubeconfig "$folder/$name.kubeconfig"
 done
 for name in hub $members; do
     patiently kubectl --kubeconfig "$folder/$name.kubeconfig" get namespace default
@@ -122,10 +123,21 @@ for name in $members; do
     index=$((index + 1))
 done
 run workloads "$PORTOLAN" demo workloads "${spokes[@]}"
-MEMBERS="$folder/members.kubeconfig"
+MEMBERS="$folder/members.kubeconfig" # a context for each, called like the member
 export MEMBERS
-KUBECONFIG=$(for name in $members; do printf '%s:' "$folder/$name.kubeconfig"; done) \
-    kubectl config view --raw --flatten >"$MEMBERS"
+for name in $members; do kubectl --kubeconfig "$folder/$name.kubeconfig" config view --raw -o json; done |
+    python3 -c '
+import json, sys
+merged = {"apiVersion": "v1", "kind": "Config", "clusters": [], "users": [], "contexts": []}
+text, decoder = sys.stdin.read(), json.JSONDecoder()
+for name in sys.argv[1:]:
+    one, end = decoder.raw_decode(text)
+    text = text[end:].lstrip()
+    merged["clusters"].append({"name": name, "cluster": one["clusters"][0]["cluster"]})
+    merged["users"].append({"name": name, "user": one["users"][0]["user"]})
+    merged["contexts"].append({"name": name, "context": {"cluster": name, "user": name}})
+json.dump(merged, sys.stdout)
+' $members >"$MEMBERS"
 patiently kubectl wait --for=condition=ManagedClusterConditionAvailable managedclusters --all --timeout=1s
 
 fates() { # what `portolan demo fail` and `recover` mean for a real member
@@ -141,15 +153,14 @@ fates() { # what `portolan demo fail` and `recover` mean for a real member
         done
     done
 }
-fates 2>"$folder/fates.log" &
-echo $! >"$folder/fates.pid"
+run fates fates
 
 echo "hub and $real are real API servers, all is up after $SECONDS s"
 for story in "${@:-1 2 3 4 5}"; do
     for number in $story; do
         echo
         if ! examples/stories/"$number"-*/run.sh; then
-            tail -n 15 "$folder"/{controller,workloads,member-?-agent}.log >&2
+            tail -n 15 "$folder"/{controller,workloads,member-?-agent,*-controllers}.log >&2
             exit 1
         fi
     done

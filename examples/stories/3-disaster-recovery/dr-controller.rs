@@ -16,7 +16,9 @@ use kube::api::PostParams;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
 use portolan_api::labels::{conditions::CONTROL_PLANE_HEALTHY, multicluster as labels};
-use portolan_api::multicluster::{ClusterDecision, ClusterProfile, ClusterProfileReference, PlacementDecision};
+use portolan_api::multicluster::{
+    ClusterDecision, ClusterProfile, ClusterProfileReference, PlacementDecision,
+};
 
 const SCHEDULER: &str = "dr-controller";
 /// How long until it looks again although nothing was heard.
@@ -94,8 +96,14 @@ impl Controller {
         let standby = self.profiles.get_opt(&self.standby).await?;
         let name = format!("{}-0", self.key);
         let before = self.decisions.get_opt(&name).await?;
-        if let Some(theirs) = before.as_ref().filter(|slice| slice.scheduler_name.as_deref() != Some(SCHEDULER)) {
-            bail!("the decision {name} belongs to {:?}, not to {SCHEDULER:?}", theirs.scheduler_name);
+        if let Some(theirs) = before
+            .as_ref()
+            .filter(|slice| slice.scheduler_name.as_deref() != Some(SCHEDULER))
+        {
+            bail!(
+                "the decision {name} belongs to {:?}, not to {SCHEDULER:?}",
+                theirs.scheduler_name
+            );
         }
         let primary = (self.primary.as_str(), health(primary.as_ref()));
         let standby = (self.standby.as_str(), health(standby.as_ref()));
@@ -121,7 +129,9 @@ async fn main() -> anyhow::Result<()> {
     let [namespace, key, primary, standby] = &args[..] else {
         bail!("usage: dr-controller NAMESPACE KEY PRIMARY STANDBY");
     };
-    let client = Client::try_default().await.context("connect to the hub that KUBECONFIG names")?;
+    let client = Client::try_default()
+        .await
+        .context("connect to the hub that KUBECONFIG names")?;
     let controller = Controller {
         profiles: Api::namespaced(client.clone(), namespace),
         decisions: Api::namespaced(client, namespace),

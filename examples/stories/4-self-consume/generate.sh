@@ -42,16 +42,15 @@ consume() { # one application for each cluster of the decision, and none anywher
     clusters=$(kubectl get "$decisions" -n "$namespace" -l "multicluster.x-k8s.io/placement-key=$key" \
         -o jsonpath='{range .items[*]}{range .decisions[*]}{.clusterProfileRef.name}{"\n"}{end}{end}')
     for cluster in $clusters; do
-        said=$(sed "s/{{cluster}}/$cluster/g" "$application" | kubectl apply -n "$cluster" -f -)
-        echo "$cluster: $said"
-    done
+        sed "s/{{cluster}}/$cluster/g" "$application"
+        echo ---
+    done | kubectl apply -f -
     made=$(kubectl get works --all-namespaces -l "example.com/generated-by=$key" \
         -o jsonpath='{range .items[*]}{.metadata.namespace}/{.metadata.name}{"\n"}{end}')
     for one in $made; do
         cluster=${one%%/*}
         printf '%s\n' "$clusters" | grep -qx "$cluster" && continue
-        said=$(kubectl delete work "${one#*/}" -n "$cluster" --wait=false)
-        echo "$cluster: $said"
+        kubectl delete work "${one#*/}" -n "$cluster" --wait=false
     done
 }
 

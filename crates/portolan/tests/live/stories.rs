@@ -109,7 +109,13 @@ impl Stage {
     fn watch(&self) -> Watch {
         let kubectl = Command::new("kubectl")
             .args(["get", "placementdecisions.multicluster.x-k8s.io"])
-            .args(["--all-namespaces", "--watch", "--output-watch-events", "-o", "json"])
+            .args([
+                "--all-namespaces",
+                "--watch",
+                "--output-watch-events",
+                "-o",
+                "json",
+            ])
             .env("HOME", self.scratch.path())
             .env("KUBECONFIG", &self.up.kubeconfig)
             .stdout(std::fs::File::create(self.events()).unwrap())
@@ -175,7 +181,10 @@ fn the_five_stories_hold_one_after_the_other_and_decisions_of_other_producers_pa
     for story in STORIES {
         let output = stage.run(story, &[]);
         assert!(output.status.success(), "{story}: {}", said(&output));
-        eprintln!("{story}: {}", String::from_utf8_lossy(&output.stdout).lines().last().unwrap());
+        eprintln!(
+            "{story}: {}",
+            String::from_utf8_lossy(&output.stdout).lines().last().unwrap()
+        );
     }
     drop(watch);
 
@@ -215,11 +224,23 @@ fn a_story_whose_outcome_does_not_come_fails_and_says_what_it_waited_for() {
     };
     std::thread::scope(|scope| {
         for (story, environment, expected) in [
-            (STORIES[0], &[][..], "the job is on member-2 and on no other member"),
+            (
+                STORIES[0],
+                &[][..],
+                "the job is on member-2 and on no other member",
+            ),
             (STORIES[1], &[], "version 1 is on all 6 members"),
             (STORIES[2], &[], "the database is on member-1 alone"),
-            (STORIES[3], &[], "the application is on those and on no other member"),
-            (STORIES[4], &[("DEPLOY", "true")], "deployer: deployment/payments is on"),
+            (
+                STORIES[3],
+                &[],
+                "the application is on those and on no other member",
+            ),
+            (
+                STORIES[4],
+                &[("DEPLOY", "true")],
+                "deployer: deployment/payments is on",
+            ),
         ] {
             scope.spawn(move || fails(story, environment, expected));
         }
