@@ -88,6 +88,16 @@ nothing_left() {
     left=$(kubectl get namespace "$namespace" --ignore-not-found -o name) && [ -z "$left" ]
 }
 
+# An example program of this checkout: its path if somebody built it before, its name, then its arguments. It is built
+# before the story begins, so that nothing waits for a compiler.
+program_ready() { if [ -z "$1" ]; then say "building $2" && cargo build --quiet --example "$2"; fi; }
+program() {
+    path=$1 name=$2
+    shift 2
+    if [ -n "$path" ]; then exec "$path" "$@"; fi
+    exec cargo run --quiet --example "$name" -- "$@"
+}
+
 pids=
 background() { # a program that runs as long as the story does
     "$@" &

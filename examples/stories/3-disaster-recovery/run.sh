@@ -7,10 +7,6 @@ namespace=story-orders
 
 key=db-primary primary=member-1 standby=member-2
 
-dr_controller() { # a hundred lines of Rust beside this script
-    if [ -n "${DR_CONTROLLER:-}" ]; then exec "$DR_CONTROLLER" "$@"; fi
-    exec cargo run --quiet --example dr-controller -- "$@"
-}
 healthy() {
     [ "$(kubectl get clusterprofile "$1" -n $namespace \
         -o jsonpath='{.status.conditions[?(@.type=="ControlPlaneHealthy")].status}')" = "$2" ]
@@ -23,6 +19,7 @@ withdrawn() { # the hub asks for it no longer: the work is gone, or is going as 
 gone_or_silent() { has_not "$1" deployment/db || ! member "$1" get --raw /version; }
 clean_more() { portolan demo recover $primary >/dev/null; }
 
+program_ready "${DR_CONTROLLER:-}" dr-controller # a good hundred lines of Rust beside this script
 begin "Story 3: disaster recovery"
 
 step "A DR controller decides for the healthy primary; no scheduler is asked"
@@ -30,7 +27,7 @@ kubectl apply -f "$here/inventory.yaml" -f "$here/database.yaml"
 for one in $primary $standby; do
     eventually "the inventory says that $one is healthy" healthy "$one" True
 done
-background dr_controller $namespace $key $primary $standby
+background program "${DR_CONTROLLER:-}" dr-controller $namespace $key $primary $standby
 eventually "the decision is for $primary" decided_is $key $primary
 eventually "the database is on $primary alone" exactly_on deployment/db $primary
 eventually "it is available there" available deployment/db $primary

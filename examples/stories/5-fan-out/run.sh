@@ -8,10 +8,6 @@ namespace=story-payments
 key=payment-service
 consumers="deployer scanner observability backup"
 
-consumer() { # 40 lines of Rust: crates/portolan-consumer/examples/deploy.rs
-    if [ -n "${DEPLOY:-}" ]; then exec "$DEPLOY" "$@"; fi
-    exec cargo run --quiet --example deploy -- "$@"
-}
 object_of() { # what a consumer brings to a cluster
     case $1 in
     deployer) echo deployment/payments ;;
@@ -33,6 +29,7 @@ clean_more() {
     kubectl delete works --all-namespaces -l example.com/deployed-for=$key --timeout="${PATIENCE}s" >/dev/null
 }
 
+program_ready "${DEPLOY:-}" deploy # 40 lines of Rust: crates/portolan-consumer/examples/deploy.rs
 begin "Story 5: one decision, four consumers"
 
 step "One request, one decision"
@@ -43,7 +40,7 @@ say "   $chosen"
 
 step "Four consumers: a deployer, a security scanner, observability, backup"
 for one in $consumers; do
-    background consumer $namespace $key "$here/$one.json"
+    background program "${DEPLOY:-}" deploy $namespace $key "$here/$one.json"
 done
 all_follow "$chosen"
 
