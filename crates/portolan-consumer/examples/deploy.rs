@@ -25,6 +25,7 @@ pub(crate) async fn deploy(client: Client, namespace: &str, key: &str, mut work:
     let deployed = Api::<Work>::all(client.clone()).list(&mine).await?;
     let clusters = deployed
         .iter()
+        .filter(|work| work.name_any() == name) // others may deploy along the same decision
         .map(|work| Cluster::new(namespace, work.namespace().unwrap_or_default()));
 
     let options = Options::new(Discovery::DecisionKey(key.to_owned()));

@@ -1,18 +1,25 @@
-//! `portolan demo`: makes an embedded member of a running `portolan up --spokes` fail, cuts it off, or lets it recover.
+//! `portolan demo`: makes an embedded member of a running `portolan up --spokes` fail, cuts it off, or lets it recover;
+//! and plays the workload controllers of a member that has none.
 //!
-//! It only writes an annotation; the process that runs the member reads it.
+//! Of the first three it only writes an annotation; the process that runs the member reads it.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::Subcommand;
 use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams};
 use portolan_api::cluster::ManagedCluster;
 use serde_json::json;
+use tokio::sync::watch;
 
 use crate::live::{self, ConnectArgs, Server};
+use crate::logging::LogArgs;
 use crate::output;
-use crate::up::spokes::{ANNOTATION, Fate, LABEL};
+use crate::stop::Stop;
+use crate::tracing_export::TraceArgs;
+use crate::up::spokes::{ANNOTATION, Fate, LABEL, simulate_workloads};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,9 +29,12 @@ Examples:
   # In another, with the KUBECONFIG that it names
   portolan demo fail member-1
   portolan demo partition member-2
-  portolan demo recover member-1";
+  portolan demo recover member-1
 
-/// Make an embedded member cluster fail, cut it off from the hub, or let it recover
+  # For an API server without a kubelet that takes the part of a member cluster
+  portolan demo workloads --spoke east.kubeconfig";
+
+/// Make an embedded member cluster fail, cut it off from the hub, or let it recover; simulate workloads
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -40,6 +50,8 @@ enum What {
     Partition(Target),
     /// Undo both
     Recover(Target),
+    /// Play the workload controllers of a member cluster that has none: simulated, no container runs
+    Workloads(Workloads),
 }
 
 #[derive(Debug, clap::Args)]
@@ -52,14 +64,52 @@ struct Target {
     connect: ConnectArgs,
 }
 
+#[derive(Debug, clap::Args)]
+struct Workloads {
+    /// Kubeconfig of the member cluster; may be repeated
+    #[arg(long, value_name = "FILE", required = true)]
+    spoke: Vec<PathBuf>,
+
+    #[command(flatten)]
+    logs: LogArgs,
+}
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let (target, fate) = match &args.what {
-        What::Fail(target) => (target, Fate::Failed),
-        What::Partition(target) => (target, Fate::Partitioned),
-        What::Recover(target) => (target, Fate::Well),
-    };
-    live::block_on(write(target, fate))?;
+    match &args.what {
+        What::Fail(target) => live::block_on(write(target, Fate::Failed)),
+        What::Partition(target) => live::block_on(write(target, Fate::Partitioned)),
+        What::Recover(target) => live::block_on(write(target, Fate::Well)),
+        What::Workloads(args) => {
+            let _traces = args.logs.init("info", &TraceArgs::default())?;
+            live::block_on(workloads(&args.spoke))
+        }
+    }?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Plays workload controllers until it is told to stop. A member that does not answer is asked again.
+async fn workloads(spokes: &[PathBuf]) -> anyhow::Result<()> {
+    let mut stop = Stop::new()?;
+    // Nothing is done to these members but by annotations of the workloads themselves.
+    let (_well, fate) = watch::channel(Fate::Well);
+    let mut played = Vec::new();
+    for spoke in spokes {
+        let connect = ConnectArgs {
+            kubeconfig: Some(spoke.clone()),
+            context: None,
+        };
+        let server = connect
+            .connect()
+            .await
+            .with_context(|| format!("--spoke {}", spoke.display()))?;
+        tracing::info!(url = server.url, "workloads are simulated");
+        played.push(simulate_workloads(server.client, fate.clone()));
+    }
+    tokio::select! {
+        _ = futures::future::join_all(played) => {}
+        () = stop.requested() => tracing::info!("stopping"),
+    }
+    Ok(())
 }
 
 async fn write(target: &Target, fate: Fate) -> anyhow::Result<()> {

@@ -7,6 +7,7 @@ mod process;
 mod reading;
 mod rollout;
 mod spokes;
+mod stories;
 #[path = "../support/mod.rs"]
 mod support;
 mod up;

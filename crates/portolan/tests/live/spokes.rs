@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -14,6 +15,8 @@ use portolan_api::cluster::ManagedCluster;
 use portolan_api::work::ManifestWork;
 use serde_json::{Value, json};
 
+use super::hub::Live;
+use super::process::Process;
 use super::support::{Scratch, portolan};
 use super::up::Up;
 
@@ -224,6 +227,21 @@ fn a_member_that_is_cut_off_becomes_unknown_keeps_its_workloads_and_catches_up()
     hub.until_available("member-1", "True");
     member.until_there("after");
     up.stop();
+}
+
+#[test]
+fn workloads_are_simulated_on_any_api_server_that_takes_the_part_of_a_member() {
+    let scratch = Scratch::new();
+    let live = Live::bare(scratch.path());
+    let member = Member::new(live.argument(), "portolan");
+    let spec = json!({"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template()});
+    member.create("apps", "Deployment", "web", spec);
+    let args = ["demo", "workloads", "--spoke", live.argument()];
+    let mut workloads = Process::start(scratch.path(), &args, &BTreeMap::new());
+    workloads.log_with(&["workloads are simulated"]);
+    member.wait("apps", "Deployment", "web", "/status/availableReplicas", json!(2));
+    assert_eq!(workloads.stop().0, Some(0));
+    live.stop();
 }
 
 #[test]

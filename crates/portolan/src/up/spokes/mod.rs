@@ -32,6 +32,7 @@ use line::Line;
 
 pub(crate) use fate::{ANNOTATION, Fate};
 pub(crate) use member::LABEL;
+pub(crate) use simulated::run as simulate_workloads;
 
 /// Members that are started at the same time.
 const PARALLEL: usize = 8;
@@ -140,7 +141,7 @@ async fn start_one(
     let to_hub = Client::new(Line::to_hub(account, fate.clone()), name);
     let to_member = Client::new(Line::to_member(member.service(), fate.clone()), "default");
     let agent = Agent::start(to_hub, to_member, settings(index));
-    let workloads = tokio::spawn(simulated::run(admin, fate));
+    let workloads = tokio::spawn(simulate_workloads(admin, fate));
     let member = Member {
         hub: member,
         agent,

@@ -1,5 +1,5 @@
-//! A **simulated** workload controller: no container runs. Deployments and Jobs on an embedded member get the status that
-//! a cluster would give them, after a moment, or that of a failure where one was asked for.
+//! A **simulated** workload controller: no container runs. Deployments and Jobs on a member get the status that a cluster
+//! would give them, after a moment, or that of a failure where one was asked for.
 //!
 //! What a workload is to look like is a pure function of the object, the member's fate and the time ([`deployment`],
 //! [`job`]); [`run`] follows the objects and writes. A workload can be told how to go by annotations of its own:
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::fate::Fate;
 
-pub(super) use run::run;
+pub(crate) use run::run;
 
 /// Annotation of a workload: how many seconds until it is available or done.
 const SECONDS: &str = "portolan.dev/simulate-seconds";

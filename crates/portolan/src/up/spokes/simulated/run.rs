@@ -29,7 +29,7 @@ struct Key {
 }
 
 /// Plays the workload controllers of a member until it is dropped.
-pub(in super::super) async fn run(member: Client, mut fate: watch::Receiver<Fate>) {
+pub(crate) async fn run(member: Client, mut fate: watch::Receiver<Fate>) {
     let kinds = [("apps", "Deployment"), ("batch", "Job")];
     let resource = |group: &str, kind: &str| ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
     let watches = kinds.map(|(group, kind)| {
