@@ -8,4 +8,4 @@ mod status;
 mod well_known;
 
 pub(crate) use json_path::JsonPath;
-pub(crate) use status::{Applied, Finding, Found, held, report, to_json, unreadable, waiting};
+pub(crate) use status::{Applied, Finding, Found, held, report, to_json, undecided, unreadable, waiting};

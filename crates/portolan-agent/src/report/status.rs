@@ -21,6 +21,8 @@ const WORK_NOT_APPLIED: &str = "AppliedManifestWorkFailed";
 const HUB_WENT_BACK: &str = "HubWentBack";
 /// The work cannot be read.
 const UNREADABLE: &str = "UnreadableWork";
+/// It cannot be found out what the deletion of a work means.
+const UNDECIDED: &str = "DefinitionUnknown";
 /// Objects of a deleted work are still there.
 const REMOVING: &str = "RemovingObjects";
 /// Type of the condition that says whether all asked-for values were read back.
@@ -97,6 +99,19 @@ pub(crate) fn waiting(work: &Work, left: &[String], now: Timestamp) -> Status {
     instead(
         work,
         vec![Said::new(conditions::DELETING, Truth::True, REMOVING, why)],
+        now,
+    )
+}
+
+/// The status of a deleted work whose objects stay until it is known whether somebody deleted it.
+pub(crate) fn undecided(work: &Work, problem: &str, now: Timestamp) -> Status {
+    let why = format!(
+        "the hub does not tell whether this work alone is deleted or its whole kind, and nothing is removed before that: \
+         {problem}. Accepted: an agent that may get /apis/*, as everybody may who has the role system:discovery"
+    );
+    instead(
+        work,
+        vec![Said::new(conditions::DELETING, Truth::True, UNDECIDED, why)],
         now,
     )
 }

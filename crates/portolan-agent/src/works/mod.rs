@@ -15,6 +15,8 @@ mod hub;
 mod items;
 mod pass;
 mod removing;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 

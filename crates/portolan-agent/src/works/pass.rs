@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use futures::StreamExt;
 use kube::Client;
@@ -8,12 +9,12 @@ use super::desk::{Desk, Outcome};
 use super::hub::Hub;
 use super::items::{Item, note_ahead, note_uid, unrecorded};
 use crate::Clock;
-use crate::plan::{Action, Seen, Stance, act, stance};
+use crate::plan::{Action, Seen, Served, Stance, act, stance};
 use crate::record::{Record, Records, Unkept};
 use crate::report::{self, Applied, Finding, Found};
 use crate::settings::Settings;
 use crate::spoke::{Objects, Place, Problem, learn};
-use crate::work::{Fault, Kinds, ObjectId, Status, Target, Wish, Work, WorkKey};
+use crate::work::{Fault, Kinds, ObjectId, Status, Target, Wish, Work, WorkKey, WorkKind};
 
 /// Objects of one work that are asked for side by side.
 const PARALLEL: usize = 8;
@@ -39,6 +40,9 @@ pub(crate) struct Passes {
     pub(super) kept: BTreeMap<WorkKey, Record>,
     seen: BTreeMap<WorkKey, BTreeMap<ObjectId, Seen>>,
     pub(super) kinds: Kinds,
+    /// What the hub last said about the kinds of works.
+    pub(super) served: BTreeMap<WorkKind, Served>,
+    pub(super) deletion_patience: Duration,
     pub(super) clock: Clock,
 }
 
@@ -53,6 +57,8 @@ impl Passes {
             kept: BTreeMap::new(),
             seen: BTreeMap::new(),
             kinds: Kinds::default(),
+            served: BTreeMap::new(),
+            deletion_patience: settings.deletion_patience,
             clock: settings.clock.clone(),
         }
     }
@@ -105,7 +111,7 @@ impl Passes {
             true => work,
             false => {
                 let work = self.hub.hold(&work).await.map_err(Trouble::Hub)?;
-                desk.answered(work.clone());
+                desk.answered(work.clone(), self.clock.now());
                 work
             }
         };
@@ -320,7 +326,7 @@ impl Passes {
     pub(super) async fn tell(&self, desk: &mut Desk, work: &Work, status: Status) -> Result<(), Trouble> {
         if status != work.status {
             let work = self.hub.report(work, &status).await.map_err(Trouble::Hub)?;
-            desk.answered(work);
+            desk.answered(work, self.clock.now());
         }
         Ok(())
     }
@@ -347,7 +353,7 @@ impl Passes {
 /// The outcome that asks for more attention.
 pub(super) fn worse(a: Outcome, b: Outcome) -> Outcome {
     let rank = |outcome: &Outcome| match outcome {
-        Outcome::Done => 0,
+        Outcome::Done | Outcome::Until(_) => 0,
         Outcome::Quiet => 1,
         Outcome::Changed => 2,
         Outcome::Failed => 3,
