@@ -168,7 +168,9 @@ impl Passes {
             .cloned()
             .collect();
         // A manifest that cannot be understood may be the new form of one that seems to have been withdrawn.
-        if !withdrawn.is_empty() && stance == Stance::Sure && sound && desk.is_complete() {
+        // One that is over is left as it is.
+        let over = report::is_over(&findings);
+        if !withdrawn.is_empty() && stance == Stance::Sure && sound && !over && desk.is_complete() {
             let removed = self
                 .remove(desk, &work.key, &wish.delete_option, &mut after, &withdrawn)
                 .await;
@@ -234,7 +236,7 @@ impl Passes {
         for ((item, observed), action) in items.into_iter().zip(observed).zip(actions) {
             let user = wish.executor.as_deref();
             let finding = self.one(item, observed, action, user).await;
-            if finding.applied != Applied::Done {
+            if finding.applied.has_failed() {
                 outcome = worse(outcome, Outcome::Failed);
             }
             if let (Some(target), Found::There(object)) = (&finding.target, &finding.found) {
