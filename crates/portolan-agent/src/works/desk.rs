@@ -76,6 +76,12 @@ impl Desk {
             Input::Listing(kind) => {
                 self.complete.insert(kind, false);
             }
+            Input::Stirred(key) => {
+                if self.works.contains_key(&key) {
+                    self.waits.remove(&key);
+                    self.due.insert(key, now);
+                }
+            }
             // Nobody can have a work of a kind that is not there.
             Input::Complete(kind) | Input::Unserved(kind) => {
                 self.complete.insert(kind, true);

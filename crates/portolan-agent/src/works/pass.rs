@@ -8,13 +8,14 @@ use serde_json::Value;
 use super::desk::{Desk, Outcome};
 use super::hub::Hub;
 use super::items::{Item, note_ahead, note_uid, unrecorded};
+use super::watching::Watches;
 use crate::Clock;
 use crate::plan::{Action, Seen, Served, Stance, act, stance};
 use crate::record::{Record, Records, Unkept};
 use crate::report::{self, Applied, Finding, Found};
 use crate::settings::Settings;
 use crate::spoke::{Objects, Place, Problem, learn};
-use crate::work::{Fault, Kinds, ObjectId, Status, Target, Wish, Work, WorkKey, WorkKind};
+use crate::work::{Fault, Kinds, ObjectId, Status, Wish, Work, WorkKey, WorkKind};
 
 /// Objects of one work that are asked for side by side.
 const PARALLEL: usize = 8;
@@ -40,6 +41,7 @@ pub(crate) struct Passes {
     pub(super) kept: BTreeMap<WorkKey, Record>,
     seen: BTreeMap<WorkKey, BTreeMap<ObjectId, Seen>>,
     pub(super) kinds: Kinds,
+    watches: Watches,
     /// What the hub last said about the kinds of works.
     pub(super) served: BTreeMap<WorkKind, Served>,
     pub(super) deletion_patience: Duration,
@@ -47,7 +49,7 @@ pub(crate) struct Passes {
 }
 
 impl Passes {
-    pub(crate) fn new(hub: Client, spoke: Client, settings: &Settings) -> Passes {
+    pub(super) fn new(hub: Client, spoke: Client, watches: Watches, settings: &Settings) -> Passes {
         let objects = Objects::new(spoke.clone());
         Passes {
             hub: Hub::new(hub, &settings.cluster),
@@ -57,6 +59,7 @@ impl Passes {
             kept: BTreeMap::new(),
             seen: BTreeMap::new(),
             kinds: Kinds::default(),
+            watches,
             served: BTreeMap::new(),
             deletion_patience: settings.deletion_patience,
             clock: settings.clock.clone(),
@@ -65,6 +68,7 @@ impl Passes {
 
     /// A work is not on the hub any more. Deleted works wait for us, so one with objects was lost, and they stay.
     pub(crate) fn gone(&mut self, key: &WorkKey) {
+        self.watches.follow(key, std::iter::empty());
         self.seen.remove(key);
         if let Some(record) = self.kept.remove(key)
             && !record.entries.is_empty()
@@ -184,7 +188,10 @@ impl Passes {
     async fn observe(&self, items: &[Item]) -> Vec<Result<Option<Value>, Problem>> {
         let objects = &self.objects;
         // The places are made first: a stream of futures that borrow from the items would not be `Send`.
-        let places: Vec<Option<Place>> = items.iter().map(|item| item.target.as_ref().map(place)).collect();
+        let places: Vec<Option<Place>> = items
+            .iter()
+            .map(|item| item.target.as_ref().map(Place::of))
+            .collect();
         futures::stream::iter(places)
             .map(|place| async move {
                 match place {
@@ -283,7 +290,7 @@ impl Passes {
             },
             message: problem.to_string(),
         };
-        let (place, action) = match (item.target.as_ref().map(place), action, &observed) {
+        let (place, action) = match (item.target.as_ref().map(Place::of), action, &observed) {
             (Some(place), Some(Ok(action)), _) => (place, action),
             (_, Some(Err(Fault(message))), _) => {
                 let reason = "InvalidManifestConfig".to_owned();
@@ -319,6 +326,9 @@ impl Passes {
         findings: Vec<Finding>,
         outcome: Outcome,
     ) -> Result<Outcome, Trouble> {
+        let targets = findings.iter().filter_map(|finding| finding.target.as_ref());
+        self.watches
+            .follow(&work.key, targets.filter(|target| target.config.watched));
         let status = report::report(work, &findings, self.clock.now());
         self.tell(desk, work, status).await?;
         Ok(outcome)
@@ -361,11 +371,4 @@ pub(super) fn worse(a: Outcome, b: Outcome) -> Outcome {
         Outcome::Failed => 3,
     };
     if rank(&b) > rank(&a) { b } else { a }
-}
-
-pub(super) fn place(target: &Target) -> Place {
-    Place {
-        id: target.id.clone(),
-        version: target.version.clone(),
-    }
 }

@@ -10,4 +10,5 @@ mod heartbeat;
 mod network;
 mod owners;
 mod restored;
+mod watching;
 mod world;
