@@ -3,7 +3,7 @@
 //!
 //! It touches the hub in one namespace, that of its cluster, and its own ManagedCluster; nothing else. It never removes
 //! an object on doubt: not because the hub is unreachable, a list failed, a work cannot be read, a work vanished without
-//! having been deleted, or the hub came back from an older copy. It never removes what another work owns as well. It
+//! having been deleted, works go with the definition of their kind, or the hub came back from an older copy. It never removes what another work owns as well. It
 //! never reads a clock (a clock is handed in) and knows both servers through [`kube::Client`] alone.
 //!
 //! `portolan agent` starts one for a member cluster, `portolan up --spokes` one for each embedded member, tests as many
@@ -24,6 +24,7 @@ mod heartbeat;
 mod plan;
 mod record;
 mod report;
+mod sabotage;
 mod settings;
 mod spoke;
 mod work;

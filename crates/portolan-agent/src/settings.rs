@@ -16,6 +16,9 @@ pub struct Settings {
     pub poll: Duration,
     /// Longest wait between two attempts after errors.
     pub longest_backoff: Duration,
+    /// How long a deletion of a work must have been heard of before anything is removed for it: a server that ends the
+    /// whole kind may take a moment to say so.
+    pub deletion_patience: Duration,
     /// What the cluster offers, where its nodes cannot be asked: total resources by name.
     pub capacity: BTreeMap<String, String>,
     /// What of it workloads may use. Resources that are missing here count in full.
@@ -33,6 +36,7 @@ impl Settings {
             hub_id: String::new(),
             poll: Duration::from_secs(10),
             longest_backoff: Duration::from_secs(30),
+            deletion_patience: Duration::from_secs(2),
             capacity: BTreeMap::new(),
             allocatable: BTreeMap::new(),
             claims: BTreeMap::new(),

@@ -116,6 +116,9 @@ pub mod portolan {
     pub const WORK_CONTENT: &str = "portolan.dev/work-content";
     /// The generation of the work at which nothing is removed, because the hub may be an older copy of itself.
     pub const KEEP_AT_GENERATION: &str = "portolan.dev/keep-at-generation";
+    /// Hash of the manifest that an object was last applied from, where some of its fields are the member cluster's until
+    /// the manifest changes.
+    pub const MANIFEST: &str = "portolan.dev/manifest";
     /// UIDs of the referenced ClusterProfiles, which a reference has no field for.
     pub const PROFILE_UIDS: &str = "portolan.dev/profile-uids";
     /// Label of a Work that was made from a template, with the name of who did.

@@ -15,7 +15,6 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::events::Events;
-use crate::fields;
 use crate::health::{Health, Outputs};
 use crate::metrics::Metrics;
 use crate::placements::{self, Input, Placements, Publisher, Received};
@@ -26,6 +25,7 @@ use crate::settings::{Output, Settings};
 use crate::syncer::Syncer;
 use crate::upkeep::Pace;
 use crate::watch::{Feed, Source};
+use crate::{fields, finished};
 
 /// Messages that may wait between a watch and a controller; a full channel slows the watch down.
 const WAITING: usize = 256;
@@ -77,8 +77,12 @@ impl Controllers {
             }
         }
         let mut watches = Vec::new();
-        // Where OCM's controllers run they carry replica sets out, and two who do would each make works.
+        // Where OCM's controllers run they carry replica sets out and delete what is finished, and two who do would each
+        // make works.
         if settings.replica_sets == Output::Auto && !settings.only_handed_over {
+            let (works, finished) = finished::start(&client, &settings, pace.clone());
+            watches.push(tokio::spawn(works));
+            keepers.push(tokio::spawn(finished));
             let (sets, wanted) = ReplicaSets::new(client.clone(), &settings, pace);
             watches.extend(feeds.replica_sets(&client, wanted));
             keepers.push(tokio::spawn(sets.run()));

@@ -9,6 +9,7 @@
 //! `portolan up`; tests call it with a client on an embedded hub.
 //!
 //! ```text
+//! finished       ManifestWorks that are complete go after a while
 //! fields/        which fields the definitions on the server lack
 //! watch/         one watch per kind, shared by all controllers
 //! placements/    desk: state and decisions ─► job ─► publish: phases of writes
@@ -22,6 +23,7 @@
 mod controllers;
 mod events;
 mod fields;
+mod finished;
 mod health;
 mod metrics;
 mod placements;

@@ -66,10 +66,7 @@ pub(crate) fn act(target: &Target, there: Option<&Value>, seen: Option<&Seen>) -
             },
             there,
         ) => {
-            let body = match there {
-                Some(there) => with_ignored(body, there, ignored)?,
-                None => body.clone(),
-            };
+            let body = with_ignored(body, there, ignored)?;
             if let (Some(there), Some(seen)) = (there, seen) {
                 let now = Seen::of(target, there);
                 let unchanged = *seen == now;

@@ -1,22 +1,25 @@
 //! Fields of a manifest that are left as they are on the member cluster.
 
+use portolan_api::labels::portolan;
 use portolan_api::work::{IgnoreField, IgnoreFieldsCondition};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::report::JsonPath;
-use crate::work::Fault;
+use crate::work::{Fault, hash};
 
 /// The manifest with the ignored fields as the object has them: a field that is left out would be taken away by
-/// server-side apply if nobody else manages it.
-pub(super) fn with_ignored(body: &Value, there: &Value, ignored: &[IgnoreField]) -> Result<Value, Fault> {
-    let mut body = body.clone();
+/// server-side apply if nobody else manages it. `OnSpokePresent` is always ignored, `OnSpokeChange` only while the
+/// manifest is the one that the object was last applied from, which the object itself remembers.
+pub(super) fn with_ignored(
+    manifest: &Value,
+    there: Option<&Value>,
+    ignored: &[IgnoreField],
+) -> Result<Value, Fault> {
+    let mut body = manifest.clone();
+    let on_change = |field: &IgnoreField| field.condition == Some(IgnoreFieldsCondition::OnSpokeChange);
+    let noted = |there: &Value| there["metadata"]["annotations"][portolan::MANIFEST].clone();
+    let same = there.is_some_and(|there| noted(there) == hash(manifest));
     for field in ignored {
-        if field.condition == Some(IgnoreFieldsCondition::OnSpokeChange) {
-            return Err(Fault(
-                "ignoreFields has the condition OnSpokeChange, which this agent does not know; accepted: OnSpokePresent"
-                    .to_owned(),
-            ));
-        }
         if !field.jq_path_expressions.is_empty() {
             return Err(Fault(
                 "ignoreFields has jqPathExpressions, which this agent does not know; accepted: jsonPaths, jsonPointers"
@@ -37,9 +40,19 @@ pub(super) fn with_ignored(body: &Value, there: &Value, ignored: &[IgnoreField])
             })?);
         }
         for place in places {
+            let Some(there) = there.filter(|_| same || !on_change(field)) else {
+                continue;
+            };
             let live = place.iter().try_fold(there, |value, step| child(value, step));
             put(&mut body, &place, live.cloned());
         }
+    }
+    if ignored.iter().any(on_change) {
+        let annotations = &mut body["metadata"]["annotations"];
+        if !annotations.is_object() {
+            *annotations = json!({});
+        }
+        annotations[portolan::MANIFEST] = hash(manifest).into();
     }
     Ok(body)
 }
@@ -113,20 +126,37 @@ mod tests {
         let there = json!({ "spec": { "replicas": 9 } });
         let fields = ignored(json!({ "jsonPointers": ["/spec/replicas"], "jsonPaths": [".spec.paused"] }));
         assert_eq!(
-            with_ignored(&body, &there, &fields).unwrap(),
+            with_ignored(&body, Some(&there), &fields).unwrap(),
             json!({ "spec": { "replicas": 9, "x": 1 } })
         );
     }
 
     #[test]
+    fn a_field_that_is_ignored_on_change_is_the_member_clusters_until_the_manifest_changes() {
+        let manifest =
+            |replicas: u32| json!({ "metadata": { "name": "a" }, "spec": { "replicas": replicas, "x": 1 } });
+        let fields = ignored(json!({ "condition": "OnSpokeChange", "jsonPointers": ["/spec/replicas"] }));
+        let replicas = |body: &Value| body["spec"]["replicas"].clone();
+        let mut there = with_ignored(&manifest(2), None, &fields).unwrap();
+        assert_eq!(replicas(&there), 2);
+        there["spec"]["replicas"] = 9.into();
+        let again = with_ignored(&manifest(2), Some(&there), &fields).unwrap();
+        assert_eq!(again, there, "somebody changed it there");
+        let edited = with_ignored(&manifest(3), Some(&there), &fields).unwrap();
+        assert_eq!(replicas(&edited), 3);
+        there["metadata"]["annotations"] = json!(null);
+        let unknown = with_ignored(&manifest(2), Some(&there), &fields).unwrap();
+        assert_eq!(replicas(&unknown), 2, "nobody knows what it was applied from");
+    }
+
+    #[test]
     fn what_is_not_known_is_refused_and_not_overlooked() {
         for fields in [
-            json!({ "condition": "OnSpokeChange", "jsonPointers": ["/spec"] }),
             json!({ "jqPathExpressions": [".spec"] }),
             json!({ "jsonPointers": ["spec"] }),
             json!({ "jsonPaths": [".spec[*].x"] }),
         ] {
-            let Fault(why) = with_ignored(&json!({}), &json!({}), &ignored(fields)).unwrap_err();
+            let Fault(why) = with_ignored(&json!({}), Some(&json!({})), &ignored(fields)).unwrap_err();
             assert!(why.contains("accepted"), "{why}");
         }
     }

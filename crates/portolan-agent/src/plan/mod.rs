@@ -1,6 +1,7 @@
 //! What is to be done about the objects of a work. Nothing here touches a server.
 
 mod action;
+mod definition;
 mod doubt;
 mod drift;
 mod ignore;
@@ -8,6 +9,7 @@ mod owners;
 mod removal;
 
 pub(crate) use action::{Action, Seen, act};
+pub(crate) use definition::{Meaning, Served, meaning};
 pub(crate) use doubt::{Stance, stance};
 pub(crate) use owners::{Claims, Other, Owner};
 pub(crate) use removal::{Removal, is_orphaned, removal};

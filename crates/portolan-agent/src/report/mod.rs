@@ -2,10 +2,14 @@
 
 mod conditions;
 mod feedback;
+mod finished;
 mod json_path;
 mod rules;
 mod status;
 mod well_known;
 
+pub(crate) use finished::finished;
 pub(crate) use json_path::JsonPath;
-pub(crate) use status::{Applied, Finding, Found, held, report, to_json, unreadable, waiting};
+pub(crate) use status::{
+    Applied, Finding, Found, held, is_over, report, to_json, undecided, unreadable, waiting,
+};

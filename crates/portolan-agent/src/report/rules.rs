@@ -37,6 +37,22 @@ pub(super) fn conditions(target: &Target, object: &Value) -> Vec<Said> {
     said
 }
 
+/// Whether a rule of the object's settings gives a condition of this type.
+pub(super) fn ask_for(target: &Target, r#type: &str) -> bool {
+    target
+        .config
+        .rules
+        .iter()
+        .any(|rule| match (rule.r#type, named(rule)) {
+            (_, Some(named)) => named == r#type,
+            (ConditionRuleType::Cel, None) => false,
+            (ConditionRuleType::WellKnownConditions, None) => {
+                let known = well_known::conditions(&target.id.group, &target.kind, &Value::Null);
+                known.iter().any(|said| said.r#type == r#type)
+            }
+        })
+}
+
 fn well_known(rule: &ConditionRule, target: &Target, object: &Value) -> Vec<Said> {
     let mut found = well_known::conditions(&target.id.group, &target.kind, object);
     if let Some(wanted) = named(rule) {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::conditions::{Said, Truth, aggregate, dated, truth};
 use super::feedback::feedback;
+use super::finished::as_it_was;
 use super::rules;
 use crate::work::{Status, Target, Work, WorkKind};
 
@@ -21,6 +22,8 @@ const WORK_NOT_APPLIED: &str = "AppliedManifestWorkFailed";
 const HUB_WENT_BACK: &str = "HubWentBack";
 /// The work cannot be read.
 const UNREADABLE: &str = "UnreadableWork";
+/// It cannot be found out what the deletion of a work means.
+const UNDECIDED: &str = "DefinitionUnknown";
 /// Objects of a deleted work are still there.
 const REMOVING: &str = "RemovingObjects";
 /// Type of the condition that says whether all asked-for values were read back.
@@ -30,11 +33,20 @@ const FEEDBACK_SYNCED: &str = "StatusFeedbackSynced";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Applied {
     Done,
+    /// It is complete, and not touched any more.
+    Finished,
     /// With a reason, and the server's own words.
     Failed {
         reason: String,
         message: String,
     },
+}
+
+impl Applied {
+    /// Whether it is to be tried again.
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(self, Applied::Failed { .. })
+    }
 }
 
 /// What is there now.
@@ -56,6 +68,14 @@ pub(crate) struct Finding {
     pub(crate) found: Found,
 }
 
+/// Whether nothing of the work is touched any more.
+pub(crate) fn is_over(findings: &[Finding]) -> bool {
+    !findings.is_empty()
+        && findings
+            .iter()
+            .all(|finding| finding.applied == Applied::Finished)
+}
+
 /// The status of a work whose manifests were dealt with.
 pub(crate) fn report(work: &Work, findings: &[Finding], now: Timestamp) -> Status {
     let manifests: Vec<ManifestCondition> = findings
@@ -64,8 +84,13 @@ pub(crate) fn report(work: &Work, findings: &[Finding], now: Timestamp) -> Statu
         .collect();
     let mut said = vec![applied(findings), available(&manifests)];
     said.extend(from_rules(&manifests));
+    let mut conditions = with_others(work, said, now);
+    if is_over(findings) {
+        conditions = as_it_was(conditions, &work.status.conditions);
+        conditions.sort_by(|a, b| a.type_.cmp(&b.type_));
+    }
     Status {
-        conditions: with_others(work, said, now),
+        conditions,
         manifests,
     }
 }
@@ -101,6 +126,19 @@ pub(crate) fn waiting(work: &Work, left: &[String], now: Timestamp) -> Status {
     )
 }
 
+/// The status of a deleted work whose objects stay until it is known whether somebody deleted it.
+pub(crate) fn undecided(work: &Work, problem: &str, now: Timestamp) -> Status {
+    let why = format!(
+        "the hub does not tell whether this work alone is deleted or its whole kind, and nothing is removed before that: \
+         {problem}. Accepted: an agent that may get /apis/*, as everybody may who has the role system:discovery"
+    );
+    instead(
+        work,
+        vec![Said::new(conditions::DELETING, Truth::True, UNDECIDED, why)],
+        now,
+    )
+}
+
 /// The status as it was, but for what is said now.
 fn instead(work: &Work, said: Vec<Said>, now: Timestamp) -> Status {
     let types: BTreeSet<&str> = said.iter().map(|said| said.r#type.as_str()).collect();
@@ -118,12 +156,11 @@ fn instead(work: &Work, said: Vec<Said>, now: Timestamp) -> Status {
 }
 
 fn manifest(work: &Work, finding: &Finding, now: Timestamp) -> ManifestCondition {
-    let before = work.status.manifests.iter().find(|manifest| {
-        let (a, b) = (&manifest.resource_meta, &finding.meta);
-        (&a.group, &a.kind, &a.namespace, &a.name) == (&b.group, &b.kind, &b.namespace, &b.name)
-    });
+    let before = work.status.manifest(&finding.meta);
+    let before = before.map_or(&[][..], |manifest| &manifest.conditions);
     let mut said = vec![match &finding.applied {
-        Applied::Done => Said::new(
+        // What was said when it was finished takes the place of this.
+        Applied::Done | Applied::Finished => Said::new(
             conditions::APPLIED,
             Truth::True,
             APPLIED,
@@ -170,17 +207,14 @@ fn manifest(work: &Work, finding: &Finding, now: Timestamp) -> ManifestCondition
             values = Some(StatusFeedback { values: found });
         }
     }
+    let mut conditions = dated(said, before, work.generation, now);
+    if finding.applied == Applied::Finished {
+        conditions = as_it_was(conditions, before);
+    }
     ManifestCondition {
         resource_meta: finding.meta.clone(),
         status_feedback: values,
-        conditions: dated(
-            said,
-            before
-                .map(|manifest| manifest.conditions.as_slice())
-                .unwrap_or_default(),
-            work.generation,
-            now,
-        ),
+        conditions,
     }
 }
 
@@ -188,7 +222,7 @@ fn applied(findings: &[Finding]) -> Said {
     let failed: Vec<String> = findings
         .iter()
         .filter_map(|finding| match &finding.applied {
-            Applied::Done => None,
+            Applied::Done | Applied::Finished => None,
             Applied::Failed { message, .. } => Some(format!("{}: {message}", named(&finding.meta))),
         })
         .collect();

@@ -9,7 +9,7 @@ use kube::core::Request;
 use serde_json::Value;
 
 use super::Problem;
-use crate::work::{FIELD_MANAGER, ObjectId};
+use crate::work::{FIELD_MANAGER, ObjectId, Target};
 
 /// How long a server may take for one answer; webhooks may take thirty seconds at most.
 const PATIENCE: Duration = Duration::from_secs(35);
@@ -27,6 +27,14 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// Where the object of a manifest is found.
+    pub(crate) fn of(target: &Target) -> Place {
+        Place {
+            id: target.id.clone(),
+            version: target.version.clone(),
+        }
+    }
+
     /// The path of the collection that the object is in.
     fn collection(&self) -> String {
         let ObjectId {

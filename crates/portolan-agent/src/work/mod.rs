@@ -10,7 +10,7 @@ use std::fmt;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::labels::{multicluster, ocm};
-use portolan_api::work::{DeleteOption, ManifestCondition, ManifestConfigOption};
+use portolan_api::work::{DeleteOption, ManifestCondition, ManifestConfigOption, ManifestResourceMeta};
 
 pub(crate) use loose::{Distributed, Loose};
 pub(crate) use manifest::{Fault, Manifest};
@@ -108,4 +108,15 @@ pub(crate) struct Wish {
 pub(crate) struct Status {
     pub(crate) conditions: Vec<Condition>,
     pub(crate) manifests: Vec<ManifestCondition>,
+}
+
+impl Status {
+    /// What is said about the manifest of this object.
+    pub(crate) fn manifest(&self, meta: &ManifestResourceMeta) -> Option<&ManifestCondition> {
+        self.manifests.iter().find(|manifest| {
+            let other = &manifest.resource_meta;
+            (&other.group, &other.kind, &other.namespace, &other.name)
+                == (&meta.group, &meta.kind, &meta.namespace, &meta.name)
+        })
+    }
 }

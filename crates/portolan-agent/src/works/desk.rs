@@ -21,6 +21,8 @@ pub(crate) enum Outcome {
     Failed,
     /// There is nothing more to do until the hub says something.
     Done,
+    /// There is nothing to do before this moment.
+    Until(Timestamp),
 }
 
 /// The works that are known, and when each is to be looked at.
@@ -31,6 +33,8 @@ pub(crate) struct Desk {
     due: BTreeMap<WorkKey, Timestamp>,
     /// How long to wait before the next look at each work.
     waits: BTreeMap<WorkKey, Duration>,
+    /// When the deletion of a work was first heard of, and of which one of that name.
+    deletions: BTreeMap<WorkKey, (String, Timestamp)>,
     poll: Duration,
     longest_backoff: Duration,
 }
@@ -42,6 +46,7 @@ impl Desk {
             complete: BTreeMap::from([(WorkKind::ManifestWork, false), (WorkKind::Work, false)]),
             due: BTreeMap::new(),
             waits: BTreeMap::new(),
+            deletions: BTreeMap::new(),
             poll: settings.poll,
             longest_backoff: settings.longest_backoff,
         }
@@ -66,9 +71,16 @@ impl Desk {
                 self.works.remove(&key);
                 self.due.remove(&key);
                 self.waits.remove(&key);
+                self.deletions.remove(&key);
             }
             Input::Listing(kind) => {
                 self.complete.insert(kind, false);
+            }
+            Input::Stirred(key) => {
+                if self.works.contains_key(&key) {
+                    self.waits.remove(&key);
+                    self.due.insert(key, now);
+                }
             }
             // Nobody can have a work of a kind that is not there.
             Input::Complete(kind) | Input::Unserved(kind) => {
@@ -102,6 +114,7 @@ impl Desk {
                 &work.status,
             )
         });
+        self.note_deletion(&work, now);
         if news {
             self.waits.remove(&work.key);
             self.due.insert(work.key.clone(), now);
@@ -109,8 +122,28 @@ impl Desk {
         self.works.insert(work.key.clone(), work);
     }
 
+    fn note_deletion(&mut self, work: &Work, now: Timestamp) {
+        let known = self.deletions.get(&work.key).map(|(uid, _)| uid);
+        match work.deleting {
+            false => drop(self.deletions.remove(&work.key)),
+            true if known == Some(&work.uid) => {}
+            true => drop(self.deletions.insert(work.key.clone(), (work.uid.clone(), now))),
+        }
+    }
+
+    /// When it was first heard that the work is being deleted.
+    pub(crate) fn heard_deleted(&self, work: &Work) -> Option<Timestamp> {
+        let (uid, heard) = self.deletions.get(&work.key)?;
+        (*uid == work.uid).then_some(*heard)
+    }
+
     /// Keeps the answer to a write, which is what the watch will say as well.
-    pub(crate) fn answered(&mut self, work: Work) {
+    pub(crate) fn answered(&mut self, work: Work, now: Timestamp) {
+        self.note_deletion(&work, now);
+        if work.deleting && self.works.get(&work.key).is_some_and(|known| !known.deleting) {
+            // The watch will find nothing new in it.
+            self.due.insert(work.key.clone(), now);
+        }
         self.works.insert(work.key.clone(), work);
     }
 
@@ -139,6 +172,10 @@ impl Desk {
                 self.waits.remove(key);
                 return;
             }
+            Outcome::Until(at) => {
+                self.ask_for(key, at);
+                return;
+            }
             Outcome::Failed => self.longest_backoff,
             Outcome::Quiet | Outcome::Changed => self.poll,
         };
@@ -147,8 +184,11 @@ impl Desk {
             (Some(wait), _) => (*wait * 2).min(longest),
         };
         self.waits.insert(key.clone(), wait);
+        self.ask_for(key, now + wait);
+    }
+
+    fn ask_for(&mut self, key: &WorkKey, at: Timestamp) {
         if self.works.contains_key(key) {
-            let at = now + wait;
             // A watch may have asked for it meanwhile.
             let due = self.due.entry(key.clone()).or_insert(at);
             *due = (*due).min(at);

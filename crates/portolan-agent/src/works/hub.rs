@@ -64,6 +64,27 @@ impl Hub {
         self.patch(work, Part::Status, patch).await
     }
 
+    /// Whether works of the kind can be made: not while the hub ends the kind, and deletes all works of it.
+    pub(super) async fn is_lasting(&self, kind: WorkKind) -> Result<bool, Problem> {
+        match kind {
+            WorkKind::ManifestWork => self.serves_new::<ManifestWork>().await,
+            WorkKind::Work => self.serves_new::<multicluster::Work>().await,
+        }
+    }
+
+    async fn serves_new<K: Distributed>(&self) -> Result<bool, Problem> {
+        let (api_version, plural) = (K::api_version(&()), K::plural(&()));
+        let asked = self.client.list_api_group_resources(&api_version);
+        let served = in_time(asked).await?.resources;
+        match served.iter().find(|resource| resource.name == plural) {
+            Some(resource) => Ok(resource.verbs.iter().any(|verb| verb == "create")),
+            // A server that is just starting may know less than it will, so that this says nothing about the kind.
+            None => Err(Problem::NotFound(format!(
+                "the hub does not serve {plural} of {api_version}"
+            ))),
+        }
+    }
+
     async fn patch(&self, work: &Work, part: Part, patch: Value) -> Result<Work, Problem> {
         match work.key.kind {
             WorkKind::ManifestWork => self.send::<ManifestWork>(work, part, patch).await,
@@ -84,10 +105,17 @@ impl Hub {
                 Part::Status => api.patch_status(name, &how, &patch).await,
             }
         };
-        let answer = tokio::time::timeout(PATIENCE, sent)
-            .await
-            .map_err(|_| Problem::Unanswered(format!("the hub did not answer within {PATIENCE:?}")))?;
-        let object = answer.map_err(|error| Problem::of(&error))?;
+        let object = in_time(sent).await?;
         Ok(read(K::KIND, &object.metadata, &object.spec, &object.status))
+    }
+}
+
+/// The answer of the hub, or that there was none.
+async fn in_time<T>(sent: impl Future<Output = kube::Result<T>>) -> Result<T, Problem> {
+    match tokio::time::timeout(PATIENCE, sent).await {
+        Ok(answer) => answer.map_err(|error| Problem::of(&error)),
+        Err(_) => Err(Problem::Unanswered(format!(
+            "the hub did not answer within {PATIENCE:?}"
+        ))),
     }
 }

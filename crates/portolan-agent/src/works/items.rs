@@ -9,13 +9,13 @@ use super::desk::Desk;
 use super::pass::Passes;
 use crate::plan::{Action, Claims};
 use crate::record::{Entry, Record, Unkept};
-use crate::report::{Applied, Finding, Found};
+use crate::report::{Applied, Finding, Found, finished};
 use crate::work::{Fault, Manifest, Strategy, Target, Wish, Work, WorkKind, resolve};
 
 /// A manifest on its way.
 pub(super) struct Item {
     pub(super) meta: ManifestResourceMeta,
-    /// What became of it already: it cannot be applied.
+    /// What became of it already: it is not to be applied.
     pub(super) refused: Option<Applied>,
     pub(super) target: Option<Target>,
 }
@@ -73,7 +73,16 @@ impl Passes {
             }
             item
         };
-        wish.manifests.iter().enumerate().map(place).collect()
+        let mut items: Vec<Item> = wish.manifests.iter().enumerate().map(place).collect();
+        let manifests: Vec<_> = items
+            .iter()
+            .map(|item| (&item.meta, item.target.as_ref()))
+            .collect();
+        let finished = finished(&work.status, &manifests);
+        for (item, _) in items.iter_mut().zip(finished).filter(|(_, finished)| *finished) {
+            item.refused = Some(Applied::Finished);
+        }
+        items
     }
 }
 

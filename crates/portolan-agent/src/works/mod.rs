@@ -4,6 +4,7 @@
 //! desk    (pure) the works that are known, how well, and which is due
 //! pass    one look at one work: observe ─► plan ─► note ─► apply ─► remove ─► report
 //! items   the manifests on their way: their places, what the record says
+//! watching  objects that are looked at as they change
 //! hub     the two things that are written to a work: its finalizer and its status
 //! ```
 //!
@@ -15,6 +16,9 @@ mod hub;
 mod items;
 mod pass;
 mod removing;
+#[cfg(test)]
+mod tests;
+mod watching;
 
 use std::time::Duration;
 
@@ -29,6 +33,7 @@ use crate::settings::Settings;
 use crate::work::{Distributed, Loose, Work, WorkKey, WorkKind, read};
 use desk::Desk;
 use pass::Passes;
+use watching::Watches;
 
 /// Messages that may wait between a watch and the desk; a full channel slows the watch down.
 const WAITING: usize = 64;
@@ -46,6 +51,8 @@ pub(crate) enum Input {
     Complete(WorkKind),
     /// The hub does not have the kind.
     Unserved(WorkKind),
+    /// An object of the work has changed on the member cluster.
+    Stirred(WorkKey),
 }
 
 impl Input {
@@ -77,10 +84,11 @@ pub(crate) fn start(
     let (sender, inputs) = mpsc::channel(WAITING);
     let watches = vec![
         tokio::spawn(source::<ManifestWork>(&hub, settings, sender.clone()).run()),
-        tokio::spawn(source::<multicluster::Work>(&hub, settings, sender).run()),
+        tokio::spawn(source::<multicluster::Work>(&hub, settings, sender.clone()).run()),
     ];
     let desk = Desk::new(settings);
-    let passes = Passes::new(hub, spoke, settings);
+    let objects = Watches::new(spoke.clone(), sender);
+    let passes = Passes::new(hub, spoke, objects, settings);
     let keeping = tokio::spawn(keep(desk, passes, settings.clone(), inputs, stop));
     (keeping, watches)
 }

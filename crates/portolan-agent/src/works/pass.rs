@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use futures::StreamExt;
 use kube::Client;
@@ -7,13 +8,14 @@ use serde_json::Value;
 use super::desk::{Desk, Outcome};
 use super::hub::Hub;
 use super::items::{Item, note_ahead, note_uid, unrecorded};
+use super::watching::Watches;
 use crate::Clock;
-use crate::plan::{Action, Seen, Stance, act, stance};
+use crate::plan::{Action, Seen, Served, Stance, act, stance};
 use crate::record::{Record, Records, Unkept};
 use crate::report::{self, Applied, Finding, Found};
 use crate::settings::Settings;
 use crate::spoke::{Objects, Place, Problem, learn};
-use crate::work::{Fault, Kinds, ObjectId, Status, Target, Wish, Work, WorkKey};
+use crate::work::{Fault, Kinds, ObjectId, Status, Wish, Work, WorkKey, WorkKind};
 
 /// Objects of one work that are asked for side by side.
 const PARALLEL: usize = 8;
@@ -39,11 +41,15 @@ pub(crate) struct Passes {
     pub(super) kept: BTreeMap<WorkKey, Record>,
     seen: BTreeMap<WorkKey, BTreeMap<ObjectId, Seen>>,
     pub(super) kinds: Kinds,
+    watches: Watches,
+    /// What the hub last said about the kinds of works.
+    pub(super) served: BTreeMap<WorkKind, Served>,
+    pub(super) deletion_patience: Duration,
     pub(super) clock: Clock,
 }
 
 impl Passes {
-    pub(crate) fn new(hub: Client, spoke: Client, settings: &Settings) -> Passes {
+    pub(super) fn new(hub: Client, spoke: Client, watches: Watches, settings: &Settings) -> Passes {
         let objects = Objects::new(spoke.clone());
         Passes {
             hub: Hub::new(hub, &settings.cluster),
@@ -53,12 +59,16 @@ impl Passes {
             kept: BTreeMap::new(),
             seen: BTreeMap::new(),
             kinds: Kinds::default(),
+            watches,
+            served: BTreeMap::new(),
+            deletion_patience: settings.deletion_patience,
             clock: settings.clock.clone(),
         }
     }
 
     /// A work is not on the hub any more. Deleted works wait for us, so one with objects was lost, and they stay.
     pub(crate) fn gone(&mut self, key: &WorkKey) {
+        self.watches.follow(key, std::iter::empty());
         self.seen.remove(key);
         if let Some(record) = self.kept.remove(key)
             && !record.entries.is_empty()
@@ -105,7 +115,7 @@ impl Passes {
             true => work,
             false => {
                 let work = self.hub.hold(&work).await.map_err(Trouble::Hub)?;
-                desk.answered(work.clone());
+                desk.answered(work.clone(), self.clock.now());
                 work
             }
         };
@@ -162,7 +172,9 @@ impl Passes {
             .cloned()
             .collect();
         // A manifest that cannot be understood may be the new form of one that seems to have been withdrawn.
-        if !withdrawn.is_empty() && stance == Stance::Sure && sound && desk.is_complete() {
+        // One that is over is left as it is.
+        let over = report::is_over(&findings);
+        if !withdrawn.is_empty() && stance == Stance::Sure && sound && !over && desk.is_complete() {
             let removed = self
                 .remove(desk, &work.key, &wish.delete_option, &mut after, &withdrawn)
                 .await;
@@ -176,7 +188,10 @@ impl Passes {
     async fn observe(&self, items: &[Item]) -> Vec<Result<Option<Value>, Problem>> {
         let objects = &self.objects;
         // The places are made first: a stream of futures that borrow from the items would not be `Send`.
-        let places: Vec<Option<Place>> = items.iter().map(|item| item.target.as_ref().map(place)).collect();
+        let places: Vec<Option<Place>> = items
+            .iter()
+            .map(|item| item.target.as_ref().map(Place::of))
+            .collect();
         futures::stream::iter(places)
             .map(|place| async move {
                 match place {
@@ -228,7 +243,7 @@ impl Passes {
         for ((item, observed), action) in items.into_iter().zip(observed).zip(actions) {
             let user = wish.executor.as_deref();
             let finding = self.one(item, observed, action, user).await;
-            if finding.applied != Applied::Done {
+            if finding.applied.has_failed() {
                 outcome = worse(outcome, Outcome::Failed);
             }
             if let (Some(target), Found::There(object)) = (&finding.target, &finding.found) {
@@ -275,7 +290,7 @@ impl Passes {
             },
             message: problem.to_string(),
         };
-        let (place, action) = match (item.target.as_ref().map(place), action, &observed) {
+        let (place, action) = match (item.target.as_ref().map(Place::of), action, &observed) {
             (Some(place), Some(Ok(action)), _) => (place, action),
             (_, Some(Err(Fault(message))), _) => {
                 let reason = "InvalidManifestConfig".to_owned();
@@ -311,6 +326,9 @@ impl Passes {
         findings: Vec<Finding>,
         outcome: Outcome,
     ) -> Result<Outcome, Trouble> {
+        let targets = findings.iter().filter_map(|finding| finding.target.as_ref());
+        self.watches
+            .follow(&work.key, targets.filter(|target| target.config.watched));
         let status = report::report(work, &findings, self.clock.now());
         self.tell(desk, work, status).await?;
         Ok(outcome)
@@ -320,7 +338,7 @@ impl Passes {
     pub(super) async fn tell(&self, desk: &mut Desk, work: &Work, status: Status) -> Result<(), Trouble> {
         if status != work.status {
             let work = self.hub.report(work, &status).await.map_err(Trouble::Hub)?;
-            desk.answered(work);
+            desk.answered(work, self.clock.now());
         }
         Ok(())
     }
@@ -347,17 +365,10 @@ impl Passes {
 /// The outcome that asks for more attention.
 pub(super) fn worse(a: Outcome, b: Outcome) -> Outcome {
     let rank = |outcome: &Outcome| match outcome {
-        Outcome::Done => 0,
+        Outcome::Done | Outcome::Until(_) => 0,
         Outcome::Quiet => 1,
         Outcome::Changed => 2,
         Outcome::Failed => 3,
     };
     if rank(&b) > rank(&a) { b } else { a }
-}
-
-pub(super) fn place(target: &Target) -> Place {
-    Place {
-        id: target.id.clone(),
-        version: target.version.clone(),
-    }
 }

@@ -2,7 +2,7 @@ use portolan_api::work::DeleteOption;
 
 use super::desk::{Desk, Outcome};
 use super::pass::{Passes, Trouble, worse};
-use crate::plan::{Claims, Other, Owner, Removal, is_orphaned, removal};
+use crate::plan::{Claims, Meaning, Other, Owner, Removal, Served, is_orphaned, meaning, removal};
 use crate::record::{Record, Unkept};
 use crate::report;
 use crate::spoke::{Place, Problem, learn};
@@ -21,6 +21,21 @@ impl Passes {
         let record = self.record(&work.key).await?;
         let mut outcome = Outcome::Quiet;
         if !record.entries.is_empty() {
+            let means = match self.meaning(desk, &work).await {
+                Err(Trouble::Hub(problem @ Problem::Refused(_))) => {
+                    let status = report::undecided(&work, &problem.to_string(), self.clock.now());
+                    self.tell(desk, &work, status).await?;
+                    return Err(Trouble::Hub(problem));
+                }
+                means => means?,
+            };
+            match means {
+                Meaning::Early(until) => return Ok(Outcome::Until(until)),
+                // It was just asked.
+                Meaning::Ask => return Ok(Outcome::Quiet),
+                Meaning::KindGoes => return self.let_go(&work, &record).await,
+                Meaning::Deleted => {}
+            }
             let option = match &work.wish {
                 Ok(wish) => wish.delete_option.clone(),
                 Err(why) => {
@@ -47,14 +62,49 @@ impl Passes {
         let record = self.record(&work.key).await?;
         self.records.delete(&record).await?;
         self.kept.remove(&work.key);
-        if work.is_held() {
-            match self.hub.release(&work).await {
-                // Gone it is; the watch will say so.
-                Ok(_) | Err(Problem::NotFound(_)) => {}
-                Err(problem) => return Err(Trouble::Hub(problem)),
-            }
-        }
+        self.release(&work).await?;
         Ok(worse(outcome, Outcome::Done))
+    }
+
+    /// What the deletion of the work means. Asks the hub where the last answer does not tell.
+    async fn meaning(&mut self, desk: &Desk, work: &Work) -> Result<Meaning, Trouble> {
+        let now = self.clock.now();
+        let heard = desk.heard_deleted(work).unwrap_or(now);
+        let kind = work.key.kind;
+        let means = |said: Option<Served>| meaning(heard, self.deletion_patience, said, now);
+        let means = match means(self.served.get(&kind).copied()) {
+            Meaning::Ask => {
+                let lasting = self.hub.is_lasting(kind).await.map_err(Trouble::Hub)?;
+                // Asked when the question was sent: what happened until the answer came is not in it.
+                let said = Served { asked: now, lasting };
+                let means = means(Some(said));
+                self.served.insert(kind, said);
+                means
+            }
+            means => means,
+        };
+        Ok(means)
+    }
+
+    /// Lets a work go that goes with its kind. What it has left stays, and the record with it, as if it was lost.
+    async fn let_go(&mut self, work: &Work, record: &Record) -> Result<Outcome, Trouble> {
+        self.release(work).await?;
+        tracing::warn!(
+            work = %work.key, objects = record.entries.len(), record = self.records.name(&work.key),
+            "the hub ends the kind of the work and deletes all of them; the objects of this one stay as they are"
+        );
+        Ok(Outcome::Done)
+    }
+
+    async fn release(&self, work: &Work) -> Result<(), Trouble> {
+        if !work.is_held() {
+            return Ok(());
+        }
+        match self.hub.release(work).await {
+            // Gone it is; the watch will say so.
+            Ok(_) | Err(Problem::NotFound(_)) => Ok(()),
+            Err(problem) => Err(Trouble::Hub(problem)),
+        }
     }
 
     /// Deals with objects that are to go. Those that are gone, kept on purpose or somebody else's leave the record.

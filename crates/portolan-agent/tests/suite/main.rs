@@ -5,8 +5,10 @@
 mod applying;
 mod executor;
 mod faults;
+mod finished;
 mod heartbeat;
 mod network;
 mod owners;
 mod restored;
+mod watching;
 mod world;

@@ -217,6 +217,7 @@ pub(crate) fn settings(cluster: &str) -> Settings {
     let mut settings = Settings::new(cluster, Clock::new(Timestamp::now));
     settings.poll = Duration::from_millis(500);
     settings.longest_backoff = Duration::from_secs(1);
+    settings.deletion_patience = Duration::from_millis(200);
     settings
 }
 

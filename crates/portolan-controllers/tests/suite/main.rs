@@ -9,6 +9,7 @@ mod doubt;
 mod events;
 mod faults;
 mod fields;
+mod finished;
 mod foreign;
 mod groups;
 mod heartbeats;

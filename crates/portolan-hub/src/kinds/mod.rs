@@ -130,6 +130,11 @@ impl Resource {
         if self.traits.review {
             return &["create"];
         }
+        if self.traits.terminating {
+            // What a server says to clients that must not take the end of a kind for the end of its objects. Updates are
+            // still served, or nobody could let go of an object.
+            return &["delete", "deletecollection", "get", "list", "watch"];
+        }
         &[
             "create",
             "delete",

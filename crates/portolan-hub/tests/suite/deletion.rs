@@ -169,6 +169,52 @@ async fn a_definition_takes_its_objects_along() {
 }
 
 #[tokio::test]
+async fn discovery_says_of_a_definition_that_is_going_what_is_not_allowed_any_more() {
+    let (server, client) = server().await;
+    let api = with_widgets(&server).await;
+    let mut held = widget(&server, "w", json!({"size": 1}));
+    held.finalizers_mut().push("example.com/hold".to_owned());
+    api.create(&PostParams::default(), &held).await.unwrap();
+    let group_version = format!("{}/v1", server.group());
+    let verbs = async || {
+        let served = client.list_api_group_resources(&group_version).await.unwrap();
+        let mut widgets = served
+            .resources
+            .into_iter()
+            .filter(|resource| resource.name == "widgets");
+        let mut verbs = widgets.next().unwrap().verbs;
+        verbs.sort();
+        verbs
+    };
+    let all = [
+        "create",
+        "delete",
+        "deletecollection",
+        "get",
+        "list",
+        "patch",
+        "update",
+        "watch",
+    ];
+    assert_eq!(verbs().await, all);
+
+    let definitions = definitions(&client);
+    let name = format!("widgets.{}", server.group());
+    let uid = definitions.get(&name).await.unwrap().uid().unwrap();
+    definitions.delete(&name, &DeleteParams::default()).await.unwrap();
+    eventually("discovery says so", async || {
+        verbs().await == ["delete", "deletecollection", "get", "list", "watch"]
+    })
+    .await;
+    // Whoever holds an object can still let it go.
+    let released = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    api.patch("w", &PatchParams::default(), &released).await.unwrap();
+    await_condition(definitions, &name, is_deleted(&uid))
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
 async fn a_collection_is_deleted_by_its_labels() {
     let (_server, client) = server().await;
     let api = config_maps(&client);

@@ -1,0 +1,91 @@
+//! Whether a work that is being deleted was deleted by somebody, or goes with the definition of its kind.
+//!
+//! Deleting a CustomResourceDefinition deletes every object of the kind, and each of these deletions looks like any
+//! other. An agent may not read definitions, but everybody may ask what a server serves, and a server that ends a kind
+//! says so there: the kind has no `create` any more, or is not listed at all. That may be said a moment later than the
+//! first object is marked as deleted, which is why an answer counts only some time after that.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::sabotage::{Rule, broken};
+
+/// What a server said about a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Served {
+    /// When it was asked.
+    pub(crate) asked: Timestamp,
+    /// Whether objects of the kind can be made.
+    pub(crate) lasting: bool,
+}
+
+/// What the deletion of a work means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// That cannot be told before this moment.
+    Early(Timestamp),
+    /// The server is to be asked what it serves.
+    Ask,
+    /// Somebody deleted the work.
+    Deleted,
+    /// The kind is going, and the work with it.
+    KindGoes,
+}
+
+/// What the deletion of a work means that was heard of at `heard`, by the last answer about its kind.
+pub(crate) fn meaning(heard: Timestamp, patience: Duration, said: Option<Served>, now: Timestamp) -> Meaning {
+    if broken(Rule::DefinitionIsNoDeletion) {
+        return Meaning::Deleted;
+    }
+    let telling = heard + patience;
+    // A kind may go at any time, so that an answer is good for a moment only; works that are deleted together share it.
+    let good_until = |said: Served| said.asked + patience.max(Duration::from_millis(1));
+    match said {
+        // A definition that is going does not come back.
+        Some(said) if !said.lasting && said.asked >= heard => Meaning::KindGoes,
+        Some(said) if said.asked >= telling && now < good_until(said) => Meaning::Deleted,
+        _ if now < telling => Meaning::Early(telling),
+        _ => Meaning::Ask,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(2);
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    /// What a deletion that was heard of at second 10 means.
+    fn means(said: Option<(i64, bool)>, now: i64) -> Meaning {
+        let said = said.map(|(asked, lasting)| Served {
+            asked: at(asked),
+            lasting,
+        });
+        meaning(at(10), PATIENCE, said, at(now))
+    }
+
+    #[test]
+    fn nobody_is_believed_before_the_server_had_time_to_say_that_the_kind_goes() {
+        assert_eq!(means(None, 10), Meaning::Early(at(12)));
+        assert_eq!(means(Some((11, true)), 11), Meaning::Early(at(12)));
+        assert_eq!(means(Some((11, true)), 12), Meaning::Ask);
+        assert_eq!(means(Some((12, true)), 12), Meaning::Deleted);
+    }
+
+    #[test]
+    fn that_the_kind_goes_is_believed_at_once_unless_it_was_said_before() {
+        assert_eq!(means(Some((10, false)), 10), Meaning::KindGoes);
+        assert_eq!(means(Some((9, false)), 10), Meaning::Early(at(12)));
+    }
+
+    #[test]
+    fn an_answer_is_good_for_a_moment() {
+        assert_eq!(means(Some((12, true)), 13), Meaning::Deleted);
+        assert_eq!(means(Some((12, true)), 14), Meaning::Ask);
+    }
+}

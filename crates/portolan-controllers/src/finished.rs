@@ -1,0 +1,253 @@
+//! Deletes ManifestWorks that are complete, `deleteOption.ttlSecondsAfterFinished` after they were. An agent may not.
+//!
+//! Works of replica sets are left alone: their owner would make them anew, and what was to run once would run for ever.
+//! A work is deleted as it was seen and not otherwise, so that one that was edited meanwhile is looked at again.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::{SignedDuration, Timestamp};
+use kube::api::{Api, DeleteParams, Preconditions};
+use kube::{Client, Resource as _};
+use portolan_api::labels::{conditions, ocm};
+use portolan_api::work::ManifestWork;
+use tokio::sync::mpsc;
+
+use crate::settings::Settings;
+use crate::upkeep::{self, Decision, Failure, Keeper, Pace, Queue, Version};
+use crate::watch::{Delta, Feed, Source};
+
+/// Messages between the watch and the state. Small, because a message may hold a whole object.
+const CHANNEL: usize = 256;
+
+/// Starts the watch and what deletes. It ends with the watch.
+pub(crate) fn start(
+    client: &Client,
+    settings: &Settings,
+    pace: Pace,
+) -> (impl Future<Output = ()> + use<>, impl Future<Output = ()> + use<>) {
+    let (sender, inputs) = mpsc::channel(CHANNEL);
+    let works = Source::new(client.clone(), vec![Feed::new(sender, Input::Work)]);
+    let works = works.labelled(&format!("!{}", ocm::REPLICA_SET));
+    let state = State {
+        works: BTreeMap::new(),
+        queue: Queue::new(settings.longest_backoff),
+    };
+    let (client, requests) = (client.clone(), pace.clone());
+    let kept = upkeep::keep(state, inputs, pace, move |work| {
+        delete(client.clone(), requests.clone(), work)
+    });
+    (works.run(), kept)
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct WorkKey {
+    namespace: String,
+    name: String,
+}
+
+impl fmt::Display for WorkKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// A work that is complete and is to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Finished {
+    uid: String,
+    version: Version,
+    /// When.
+    until: Timestamp,
+}
+
+impl Finished {
+    /// `None` for a work that stays.
+    fn of(work: &ManifestWork) -> Option<Finished> {
+        let seconds = work.spec.delete_option.as_ref()?.ttl_seconds_after_finished?;
+        let mut said = work.status.iter().flat_map(|status| &status.conditions);
+        let complete =
+            said.find(|condition| condition.type_ == conditions::COMPLETE && condition.status == "True")?;
+        if work.metadata.deletion_timestamp.is_some() {
+            return None;
+        }
+        let wait = SignedDuration::from_secs(seconds.max(0));
+        Some(Finished {
+            uid: work.metadata.uid.clone().unwrap_or_default(),
+            version: Version::of(&work.metadata),
+            // What lies beyond the end of time never comes.
+            until: complete.last_transition_time.0.checked_add(wait).ok()?,
+        })
+    }
+}
+
+#[derive(Debug)]
+enum Input {
+    Work(Delta<ManifestWork>),
+    Ended {
+        key: WorkKey,
+        at: Timestamp,
+        result: Result<(), Failure>,
+    },
+}
+
+#[derive(Debug)]
+struct State {
+    works: BTreeMap<WorkKey, Finished>,
+    queue: Queue<WorkKey>,
+}
+
+impl Keeper for State {
+    type Input = Input;
+    type Write = (WorkKey, Finished);
+
+    fn handle(&mut self, input: Input) {
+        match input {
+            Input::Work(Delta::Applied(work)) => {
+                let metadata = work.meta();
+                let key = WorkKey {
+                    namespace: metadata.namespace.clone().unwrap_or_default(),
+                    name: metadata.name.clone().unwrap_or_default(),
+                };
+                match Finished::of(&work) {
+                    Some(finished) => {
+                        self.works.insert(key.clone(), finished);
+                        self.queue.touch(key);
+                    }
+                    None => drop(self.works.remove(&key)),
+                }
+            }
+            Input::Work(Delta::Deleted(key) | Delta::Held(key)) => {
+                let (namespace, name) = (key.namespace, key.name);
+                self.works.remove(&WorkKey { namespace, name });
+            }
+            // Nothing follows from what is not there.
+            Input::Work(_) => {}
+            Input::Ended { key, at, result } => {
+                match result {
+                    Ok(()) => {
+                        self.works.remove(&key);
+                        self.queue.succeeded(&key);
+                    }
+                    Err(_) => drop(self.queue.failed(&key, at)),
+                };
+            }
+        }
+    }
+
+    fn due(&mut self, now: Timestamp, room: usize) -> Vec<Self::Write> {
+        let works = &self.works;
+        self.queue.look(now, room, |key| match works.get(key) {
+            None => Decision::Nothing,
+            Some(work) if now < work.until => Decision::Later(work.until),
+            Some(work) => Decision::Write((key.clone(), work.clone())),
+        })
+    }
+
+    fn next_due(&self) -> Option<Timestamp> {
+        self.queue.next()
+    }
+}
+
+async fn delete(client: Client, pace: Pace, (key, work): (WorkKey, Finished)) -> Input {
+    let api: Api<ManifestWork> = Api::namespaced(client, &key.namespace);
+    let as_seen = DeleteParams::default().preconditions(Preconditions {
+        uid: Some(work.uid),
+        resource_version: Some(work.version.as_str().to_owned()),
+    });
+    let sent = async {
+        match api.delete(&key.name, &as_seen).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            answer => answer.map(drop),
+        }
+    };
+    let result = pace.request("delete", "manifestworks", &key, sent).await;
+    if result.is_ok() {
+        tracing::info!(work = %key, "the work was complete for as long as it says, and is deleted");
+    }
+    Input::Ended {
+        key,
+        at: pace.clock.now(),
+        result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    /// A work that was complete, or not, since second 100.
+    fn work(version: u32, ttl: Option<i64>, complete: &str) -> ManifestWork {
+        let time = at(100).to_string();
+        serde_json::from_value(json!({
+            "metadata": { "namespace": "east", "name": "job", "uid": "u", "resourceVersion": version.to_string() },
+            "spec": { "deleteOption": { "ttlSecondsAfterFinished": ttl } },
+            "status": { "conditions": [{
+                "type": "Complete", "status": complete, "reason": "r", "message": "", "lastTransitionTime": time,
+            }] },
+        }))
+        .unwrap()
+    }
+
+    fn state() -> State {
+        State {
+            works: BTreeMap::new(),
+            queue: Queue::new(Duration::from_secs(1)),
+        }
+    }
+
+    fn due_at(state: &mut State, second: i64) -> usize {
+        state.due(at(second), 10).len()
+    }
+
+    #[test]
+    fn a_work_goes_when_it_was_complete_for_as_long_as_it_says_and_no_sooner() {
+        let mut state = state();
+        state.handle(Input::Work(Delta::Applied(Arc::new(work(1, Some(30), "True")))));
+        assert_eq!(due_at(&mut state, 129), 0);
+        assert_eq!(state.next_due(), Some(at(130)));
+        assert_eq!(due_at(&mut state, 130), 1);
+        assert_eq!(due_at(&mut state, 131), 0, "it is under way");
+    }
+
+    #[test]
+    fn a_work_without_the_time_or_not_complete_stays_and_so_does_one_that_changes_its_mind() {
+        for work in [
+            work(1, None, "True"),
+            work(1, Some(0), "False"),
+            work(1, Some(i64::MAX), "True"),
+        ] {
+            let mut state = state();
+            state.handle(Input::Work(Delta::Applied(Arc::new(work))));
+            assert_eq!((due_at(&mut state, 10_000), state.next_due()), (0, None));
+        }
+        let mut state = state();
+        state.handle(Input::Work(Delta::Applied(Arc::new(work(1, Some(30), "True")))));
+        assert_eq!(due_at(&mut state, 110), 0);
+        state.handle(Input::Work(Delta::Applied(Arc::new(work(2, None, "True")))));
+        assert_eq!(due_at(&mut state, 10_000), 0);
+    }
+
+    #[test]
+    fn a_failed_deletion_is_tried_again() {
+        let mut state = state();
+        state.handle(Input::Work(Delta::Applied(Arc::new(work(1, Some(0), "True")))));
+        let (key, _) = state.due(at(200), 10).remove(0);
+        let result = Err(Failure::Conflict);
+        state.handle(Input::Ended {
+            key,
+            at: at(200),
+            result,
+        });
+        assert_eq!((due_at(&mut state, 200), due_at(&mut state, 201)), (0, 1));
+    }
+}
