@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Runs the five stories of examples/stories on real API servers: one is the hub, with `portolan controller` beside it,
-# others are members, with `portolan join` and `portolan agent`:
+# six are members, with `portolan join` and `portolan agent`:
 #
 #   hack/stories-on-server.sh [STORY…]
 #
-# The servers come from hack/kube-apiserver.sh, or from the folder that KUBEBUILDER_ASSETS names. REAL_MEMBERS says which
-# members are real servers; the others are `portolan hub`s. All real ones share one etcd. They have no kubelets, so
-# workloads are simulated (`portolan demo workloads`); a real member that is told to fail loses its API server.
-# PORTOLAN, DR_CONTROLLER and DEPLOY name the programs, which are built when they do not.
+# The servers come from hack/kube-apiserver.sh, or from the folder that KUBEBUILDER_ASSETS names. They share one etcd and
+# take 3.5 GB; on a small machine REAL_MEMBERS names fewer members, and the others are `portolan hub`s. They have no
+# kubelets, so workloads are simulated (`portolan demo workloads`); a real member that is told to fail loses its API
+# server. PORTOLAN, DR_CONTROLLER and DEPLOY name the programs, which are built when they do not.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,7 +20,7 @@ fi
 export PORTOLAN DR_CONTROLLER DEPLOY
 assets="${KUBEBUILDER_ASSETS:-$(hack/kube-apiserver.sh)}"
 members="member-1 member-2 member-3 member-4 member-5 member-6"
-real="${REAL_MEMBERS:-member-1 member-2 member-4}"
+real="${REAL_MEMBERS-$members}"
 
 folder=$(mktemp -d)
 stop() {
@@ -155,7 +155,7 @@ fates() { # what `portolan demo fail` and `recover` mean for a real member
 }
 run fates fates
 
-echo "hub and $real are real API servers, all is up after $SECONDS s"
+echo "the hub and $real are real API servers, and all is up after $SECONDS s"
 for story in "${@:-1 2 3 4 5}"; do
     for number in $story; do
         echo

@@ -206,12 +206,12 @@ async fn the_consumer_of_the_documentation_deploys_removes_and_goes_on_after_a_p
     }
     let scheduler = Scheduler::new(&server, "page");
     scheduler.write(0, Some((0, 1)), &["page-a", "page-b"]).await;
-    let start = || {
+    let start = |name: &'static str| {
         let (client, namespace) = (client.clone(), server.namespace().to_owned());
         tokio::spawn(async move {
             let manifest = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "x", "namespace": "default" } });
             let work = typed(
-                json!({ "metadata": { "name": "page" }, "spec": { "workload": { "manifests": [manifest] } } }),
+                json!({ "metadata": { "name": name }, "spec": { "workload": { "manifests": [manifest] } } }),
             );
             // It ends when it is told to, or fails.
             if let Err(error) = example::deploy(client, &namespace, "page", work).await {
@@ -219,23 +219,30 @@ async fn the_consumer_of_the_documentation_deploys_removes_and_goes_on_after_a_p
             }
         })
     };
-    let consumer = start();
+    let consumer = start("page");
     eventually("both have the work", async || {
         works(&client, "page").await == ["page-a", "page-b"]
     })
     .await;
     consumer.abort();
     scheduler.write(0, Some((0, 1)), &["page-b", "page-c"]).await;
-    let consumer = start();
+    let consumer = start("page");
     eventually("the work followed", async || {
         works(&client, "page").await == ["page-b", "page-c"]
     })
     .await;
+    let other = start("other");
+    eventually(
+        "another consumer of the same decision brings its own",
+        async || works(&client, "page").await == ["page-b", "page-b", "page-c", "page-c"],
+    )
+    .await;
     scheduler.delete(0).await;
-    eventually("the work is gone", async || {
+    eventually("the works are gone", async || {
         works(&client, "page").await.is_empty()
     })
     .await;
     consumer.abort();
+    other.abort();
     server.stop().await;
 }
