@@ -58,6 +58,29 @@ async fn kill_at_every_write(at: impl Fn(usize) -> Faults) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_work_whose_object_is_not_answered_for_holds_up_no_other() {
+    let world = World::new().await;
+    let spoke = Faults::default();
+    spoke.stick("/stuck");
+    let agent = Agent::start(world.hub.client(), spoke.client(&world.spoke), world.settings());
+    world.create_work("slow", &[world.config_map("stuck", "1")]).await;
+    eventually("the slow one is dealt with", async || {
+        let work = world.manifest_works().get("slow").await.unwrap();
+        work.metadata.finalizers.is_some()
+    })
+    .await;
+    world.create_work("web", &[world.config_map("a", "1")]).await;
+    world.until_applied("web").await;
+    world.delete_work("web").await;
+    world.until_gone("web").await;
+    world.until_values("", &[]).await;
+    // It was given no answer yet, not even the one that there is none.
+    let slow = world.manifest_works().get("slow").await.unwrap();
+    assert!(slow.status.unwrap_or_default().conditions.is_empty());
+    agent.kill();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_restart_writes_nothing() {
     let world = World::new().await;
     let faults = [Faults::default()];
