@@ -62,7 +62,13 @@ impl Desk {
 
     /// Whether these are all works that there are. Only then can it be said that an object has no other owner.
     pub(crate) fn is_complete(&self) -> bool {
-        self.complete.values().all(|complete| *complete)
+        self.incomplete().is_empty()
+    }
+
+    /// Kinds of which not all works are known.
+    pub(crate) fn incomplete(&self) -> BTreeSet<WorkKind> {
+        let unknown = self.complete.iter().filter(|(_, complete)| !**complete);
+        unknown.map(|(kind, _)| *kind).collect()
     }
 
     /// Takes in what a watch says.

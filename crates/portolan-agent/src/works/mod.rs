@@ -32,6 +32,7 @@ use portolan_controllers::watch::{Delta, Feed, Source};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::monitor::Monitor;
 use crate::settings::Settings;
 use crate::work::{Distributed, Loose, Work, WorkKey, WorkKind, read};
 use pass::Passes;
@@ -81,6 +82,7 @@ pub(crate) fn start(
     hub: Client,
     spoke: Client,
     settings: &Settings,
+    monitor: &Monitor,
     stop: watch::Receiver<bool>,
 ) -> (JoinHandle<()>, Vec<JoinHandle<()>>) {
     let (sender, inputs) = mpsc::channel(WAITING);
@@ -89,7 +91,7 @@ pub(crate) fn start(
         tokio::spawn(source::<multicluster::Work>(&hub, settings, sender.clone()).run()),
     ];
     let objects = Watches::new(spoke.clone(), sender);
-    let passes = Passes::new(hub, spoke, objects, settings);
+    let passes = Passes::new(hub, spoke, objects, settings, monitor.clone());
     let keeping = tokio::spawn(keep(Arc::new(passes), settings.clone(), inputs, stop));
     (keeping, watches)
 }
@@ -151,7 +153,9 @@ fn hear(passes: &Passes, input: Input, settings: &Settings) {
     if let Input::Gone(key) = &input {
         passes.gone(key);
     }
-    passes.desk().hear(input, settings.clock.now());
+    let mut desk = passes.desk();
+    desk.hear(input, settings.clock.now());
+    passes.monitor.lacks(desk.incomplete());
 }
 
 async fn sleep(wait: Option<Duration>) {

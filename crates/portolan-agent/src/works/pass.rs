@@ -13,6 +13,7 @@ use super::items::{Item, note_ahead, note_uid, unrecorded};
 use super::reach::{Taken, reach};
 use super::watching::Watches;
 use crate::Clock;
+use crate::monitor::Monitor;
 use crate::plan::{Action, Seen, Served, Stance, act, stance};
 use crate::record::{Record, Records, Unkept};
 use crate::report::{self, Applied, Finding, Found};
@@ -48,6 +49,7 @@ pub(crate) struct Passes {
     seen: Mutex<BTreeMap<WorkKey, BTreeMap<ObjectId, Seen>>>,
     kinds: Mutex<Kinds>,
     watches: Watches,
+    pub(super) monitor: Monitor,
     /// What the hub last said about the kinds of works.
     pub(super) served: Mutex<BTreeMap<WorkKind, Served>>,
     desk: Mutex<Desk>,
@@ -59,10 +61,17 @@ pub(crate) struct Passes {
 }
 
 impl Passes {
-    pub(super) fn new(hub: Client, spoke: Client, watches: Watches, settings: &Settings) -> Passes {
+    pub(super) fn new(
+        hub: Client,
+        spoke: Client,
+        watches: Watches,
+        settings: &Settings,
+        monitor: Monitor,
+    ) -> Passes {
         let objects = Objects::new(spoke.clone());
         Passes {
-            hub: Hub::new(hub, &settings.cluster),
+            hub: Hub::new(hub, &settings.cluster, monitor.clone()),
+            monitor,
             spoke,
             records: Records::new(objects.clone(), settings),
             objects,
@@ -82,6 +91,7 @@ impl Passes {
     /// A work is not on the hub any more. Deleted works wait for us, so one with objects was lost, and they stay.
     pub(crate) fn gone(&self, key: &WorkKey) {
         self.watches.follow(key, std::iter::empty());
+        self.monitor.gone(key);
         lock(&self.seen).remove(key);
         if let Some(record) = self.forget(key)
             && !record.entries.is_empty()
@@ -125,7 +135,10 @@ impl Passes {
             match known() {
                 // What it asks for now may be somewhere else.
                 Some(work) if work.content != before.content => {}
-                Some(work) if work.deleting => return self.tear_down(work).await,
+                Some(work) if work.deleting => {
+                    self.monitor.told(&work, &work.status);
+                    return self.tear_down(work).await;
+                }
                 Some(work) => return self.keep_up(work).await,
                 None => return Ok(Outcome::Done),
             }
@@ -365,6 +378,7 @@ impl Passes {
                 self.objects.apply(&place, &body, &manager, force, user).await
             }
         };
+        self.monitor.applied(&answer);
         match answer {
             Ok(object) => finding(item, Applied::Done, Found::There(Box::new(object))),
             Err(problem) => finding(item, failed(&problem), there),
@@ -388,6 +402,7 @@ impl Passes {
 
     /// Writes the status, if it is another one.
     pub(super) async fn tell(&self, work: &Work, status: Status) -> Result<(), Trouble> {
+        self.monitor.told(work, &status);
         if status != work.status {
             let told = self.hub.report(work, &status).await.map_err(Trouble::Hub)?;
             self.desk().answered(work, told, self.clock.now());

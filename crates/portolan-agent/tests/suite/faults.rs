@@ -135,6 +135,34 @@ async fn a_hub_that_cannot_be_reached_removes_nothing_and_is_caught_up_with_late
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_agent_says_how_it_is_and_what_it_counted() {
+    let world = World::new().await;
+    let agent = world.agent();
+    let monitor = agent.monitor();
+    let says = async |line: &str| {
+        eventually(line, async || monitor.text().lines().any(|said| said == line)).await;
+    };
+    world.create_work("web", &[world.config_map("a", "1")]).await;
+    world
+        .create_work("bad", &[json!({ "apiVersion": "v1", "kind": "ConfigMap" })])
+        .await;
+    says(r#"portolan_agent_works{kind="ManifestWork",state="applied"} 1"#).await;
+    says(r#"portolan_agent_works{kind="ManifestWork",state="failed"} 1"#).await;
+    says(r#"portolan_agent_applies_total{result="ok"} 1"#).await;
+    says("portolan_agent_hub_reachable 1").await;
+    says("portolan_agent_ready 1").await;
+    assert!(monitor.text().contains("portolan_agent_heartbeat_age_seconds "));
+
+    world.delete_work("bad").await;
+    world.until_gone("bad").await;
+    eventually("it is not counted any more", async || {
+        !monitor.text().contains(r#"state="failed""#)
+    })
+    .await;
+    agent.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_work_that_vanishes_without_being_deleted_leaves_its_objects() {
     let world = World::new().await;
     let agent = world.agent();
