@@ -122,8 +122,8 @@ async fn keep(
             return;
         }
         let now = settings.clock.now();
-        while !stopping {
-            let Some(key) = passes.desk().due(now) else { break };
+        let due = || (!stopping).then(|| passes.desk().due(now)).flatten();
+        while let Some(key) = due() {
             let passes = passes.clone();
             under_way.spawn(async move { (passes.pass(&key).await, key) });
         }

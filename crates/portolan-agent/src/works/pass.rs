@@ -129,12 +129,13 @@ impl Passes {
             let Some(before) = known() else {
                 return Ok(Outcome::Done);
             };
-            let _hold = self.taken.take(reach(&before, &record)).await;
+            let wanted = reach(&before, &record, &self.kinds());
+            let _hold = self.taken.take(wanted).await;
             // Only now, so that those who wait for an object take nobody's turn. It is never closed.
             let _turn = self.turns.acquire().await;
             match known() {
-                // What it asks for now may be somewhere else.
-                Some(work) if work.content != before.content => {}
+                // What it has a say in now may be something else.
+                Some(work) if (work.deleting, &work.content) != (before.deleting, &before.content) => {}
                 Some(work) if work.deleting => {
                     self.monitor.told(&work, &work.status);
                     return self.tear_down(work).await;
