@@ -4,6 +4,7 @@
 //! desk    (pure) the works that are known, how well, and which is due
 //! pass    one look at one work: observe ─► plan ─► note ─► apply ─► remove ─► report
 //! reach   which objects are being dealt with, so that nobody else does
+//! applying, removing   the two things that are done to objects
 //! items   the manifests on their way: their places, what the record says
 //! watching  objects that are looked at as they change
 //! hub     the two things that are written to a work: its finalizer and its status
@@ -12,6 +13,7 @@
 //! Several works are dealt with side by side, so that one whose objects take their time holds up no other; those that
 //! share objects one after the other.
 
+mod applying;
 mod desk;
 mod hub;
 mod items;
