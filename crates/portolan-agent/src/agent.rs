@@ -2,12 +2,14 @@ use kube::Client;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::monitor::Monitor;
 use crate::settings::Settings;
 use crate::{heartbeat, works};
 
 /// An agent, running.
 #[derive(Debug)]
 pub struct Agent {
+    monitor: Monitor,
     stop: watch::Sender<bool>,
     works: JoinHandle<()>,
     /// Watches and heartbeat, which can be ended at any moment.
@@ -18,10 +20,22 @@ impl Agent {
     /// Starts it on the current runtime: `hub` is where the works are, `spoke` the member cluster.
     pub fn start(hub: Client, spoke: Client, settings: Settings) -> Agent {
         let (stop, stopped) = watch::channel(false);
-        let heartbeat = heartbeat::beat(hub.clone(), spoke.clone(), settings.clone(), stopped.clone());
-        let (works, mut others) = works::start(hub, spoke, &settings, stopped);
+        let monitor = Monitor::new(settings.clock.clone());
+        let servers = (hub.clone(), spoke.clone());
+        let heartbeat = heartbeat::beat(servers, settings.clone(), monitor.clone(), stopped.clone());
+        let (works, mut others) = works::start(hub, spoke, &settings, &monitor, stopped);
         others.push(tokio::spawn(heartbeat));
-        Agent { stop, works, others }
+        Agent {
+            monitor,
+            stop,
+            works,
+            others,
+        }
+    }
+
+    /// Whether it does its work, and what it counted.
+    pub fn monitor(&self) -> Monitor {
+        self.monitor.clone()
     }
 
     /// Finishes the work that is under way, and returns. What is applied stays applied.

@@ -16,11 +16,13 @@
 //! record/   what was applied, kept on the member cluster
 //! spoke/    reading and writing objects of the member cluster
 //! heartbeat/  Lease, resources, version and claims of the cluster
+//! monitor   whether it does its work, and what it counted
 //! works/    the loop: which work is due, and one look at it from beginning to end
 //! ```
 
 mod agent;
 mod heartbeat;
+mod monitor;
 mod plan;
 mod record;
 mod report;
@@ -31,6 +33,7 @@ mod work;
 mod works;
 
 pub use agent::Agent;
+pub use monitor::Monitor;
 pub use portolan_controllers::Clock;
 pub use settings::Settings;
 

@@ -19,6 +19,7 @@ use portolan_api::labels::ocm;
 use serde_json::json;
 use tokio::sync::watch;
 
+use crate::monitor::Monitor;
 use crate::settings::Settings;
 use crate::spoke::{Objects, Problem};
 use facts::Facts;
@@ -30,13 +31,19 @@ const DEFAULT_DURATION: i32 = 60;
 const SHORTEST: Duration = Duration::from_millis(500);
 
 /// Beats until it is told to stop.
-pub(crate) async fn beat(hub: Client, spoke: Client, settings: Settings, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn beat(
+    (hub, spoke): (Client, Client),
+    settings: Settings,
+    monitor: Monitor,
+    mut stop: watch::Receiver<bool>,
+) {
     let heart = Heart {
         clusters: Api::all(hub.clone()),
         leases: Api::namespaced(hub, &settings.cluster),
         objects: Objects::new(spoke.clone()),
         spoke,
         settings,
+        monitor,
     };
     let mut wait = SHORTEST;
     while !*stop.borrow() {
@@ -66,6 +73,7 @@ struct Heart {
     objects: Objects,
     spoke: Client,
     settings: Settings,
+    monitor: Monitor,
 }
 
 impl Heart {
@@ -76,7 +84,11 @@ impl Heart {
             // A hub may be without ManagedClusters at all, or not let us see ours; it still gets the heartbeat.
             Err(error) => match Problem::of(&error) {
                 Problem::NotFound(_) | Problem::Refused(_) => None,
-                problem => return (DEFAULT_DURATION, Err(problem)),
+                problem => {
+                    let failed = Err(problem);
+                    self.monitor.asked_hub(&failed);
+                    return (DEFAULT_DURATION, failed);
+                }
             },
         };
         let duration = cluster
@@ -84,6 +96,10 @@ impl Heart {
             .and_then(|cluster| cluster.spec.lease_duration_seconds)
             .unwrap_or(DEFAULT_DURATION);
         let renewed = self.renew(duration).await;
+        self.monitor.asked_hub(&renewed);
+        if renewed.is_ok() {
+            self.monitor.renewed();
+        }
         let reported = match &cluster {
             Some(cluster) => self.report(cluster).await,
             None => Ok(()),

@@ -3,20 +3,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use kube::Client;
 
 use super::Problem;
-use crate::work::{Kinds, Manifest, Resource};
+use crate::work::Resource;
 
-/// Finds out about the kinds of the manifests that are not known yet. A kind that is not served is asked for again the
-/// next time: its definition may be one of the manifests.
-pub(crate) async fn learn<'m>(
+/// Which kinds of these `apiVersion`s are served. One that is not served is left out: it is asked for again the next
+/// time, since its definition may be one of the manifests.
+pub(crate) async fn learn(
     client: &Client,
-    kinds: &mut Kinds,
-    manifests: impl Iterator<Item = &'m Manifest>,
-) -> Result<(), Problem> {
-    let unknown: BTreeSet<String> = manifests
-        .filter(|manifest| kinds.find(manifest).is_none())
-        .map(Manifest::api_version)
-        .collect();
-    for api_version in unknown {
+    api_versions: BTreeSet<String>,
+) -> Result<Vec<(String, BTreeMap<String, Resource>)>, Problem> {
+    let mut learned = Vec::new();
+    for api_version in api_versions {
         let answer = match api_version.contains('/') {
             true => client.list_api_group_resources(&api_version).await,
             false => client.list_core_api_resources(&api_version).await,
@@ -36,11 +32,11 @@ pub(crate) async fn learn<'m>(
                         (resource.kind, place)
                     })
                     .collect();
-                kinds.learn(&api_version, served);
+                learned.push((api_version, served));
             }
             Err(Problem::NotFound(_)) => {}
             Err(problem) => return Err(problem),
         }
     }
-    Ok(())
+    Ok(learned)
 }

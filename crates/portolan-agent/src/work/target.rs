@@ -1,6 +1,6 @@
 //! From a manifest to a place on the member cluster, and what the work says about that place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use portolan_api::work::{
@@ -52,6 +52,14 @@ impl Kinds {
     /// All kinds of an `apiVersion`.
     pub(crate) fn learn(&mut self, api_version: &str, kinds: BTreeMap<String, Resource>) {
         self.0.insert(api_version.to_owned(), kinds);
+    }
+
+    /// The `apiVersion`s to be asked for: those of manifests whose kind is not known.
+    pub(crate) fn unknown<'m>(&self, manifests: impl Iterator<Item = &'m Manifest>) -> BTreeSet<String> {
+        manifests
+            .filter(|manifest| self.find(manifest).is_none())
+            .map(Manifest::api_version)
+            .collect()
     }
 
     pub(crate) fn find(&self, manifest: &Manifest) -> Option<&Resource> {

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -31,6 +31,8 @@ pub(crate) struct Desk {
     works: BTreeMap<WorkKey, Work>,
     complete: BTreeMap<WorkKind, bool>,
     due: BTreeMap<WorkKey, Timestamp>,
+    /// The works that are being dealt with.
+    under_way: BTreeSet<WorkKey>,
     /// How long to wait before the next look at each work.
     waits: BTreeMap<WorkKey, Duration>,
     /// When the deletion of a work was first heard of, and of which one of that name.
@@ -45,6 +47,7 @@ impl Desk {
             works: BTreeMap::new(),
             complete: BTreeMap::from([(WorkKind::ManifestWork, false), (WorkKind::Work, false)]),
             due: BTreeMap::new(),
+            under_way: BTreeSet::new(),
             waits: BTreeMap::new(),
             deletions: BTreeMap::new(),
             poll: settings.poll,
@@ -59,7 +62,13 @@ impl Desk {
 
     /// Whether these are all works that there are. Only then can it be said that an object has no other owner.
     pub(crate) fn is_complete(&self) -> bool {
-        self.complete.values().all(|complete| *complete)
+        self.incomplete().is_empty()
+    }
+
+    /// Kinds of which not all works are known.
+    pub(crate) fn incomplete(&self) -> BTreeSet<WorkKind> {
+        let unknown = self.complete.iter().filter(|(_, complete)| !**complete);
+        unknown.map(|(kind, _)| *kind).collect()
     }
 
     /// Takes in what a watch says.
@@ -137,8 +146,13 @@ impl Desk {
         (*uid == work.uid).then_some(*heard)
     }
 
-    /// Keeps the answer to a write, which is what the watch will say as well.
-    pub(crate) fn answered(&mut self, work: Work, now: Timestamp) {
+    /// Keeps the answer to a write, which is what the watch will say as well. What the watch has said since the version
+    /// that was written over is newer than the answer, or the same.
+    pub(crate) fn answered(&mut self, before: &Work, work: Work, now: Timestamp) {
+        let known = self.works.get(&before.key);
+        if known.is_none_or(|known| known.version != before.version) {
+            return;
+        }
         self.note_deletion(&work, now);
         if work.deleting && self.works.get(&work.key).is_some_and(|known| !known.deleting) {
             // The watch will find nothing new in it.
@@ -147,26 +161,31 @@ impl Desk {
         self.works.insert(work.key.clone(), work);
     }
 
-    /// A work to be dealt with now.
+    /// A work to be dealt with now. It is under way from now on, and not due before that has ended.
     pub(crate) fn due(&mut self, now: Timestamp) -> Option<WorkKey> {
         let key = self
             .due
             .iter()
-            .filter(|(_, at)| **at <= now)
+            .filter(|(key, at)| **at <= now && !self.under_way.contains(*key))
             .min_by_key(|(_, at)| **at)?
             .0
             .clone();
         self.due.remove(&key);
+        self.under_way.insert(key.clone());
         Some(key)
     }
 
     /// When the next one is due.
     pub(crate) fn next(&self) -> Option<Timestamp> {
-        self.due.values().min().copied()
+        let due = self.due.iter();
+        due.filter(|(key, _)| !self.under_way.contains(*key))
+            .map(|(_, at)| *at)
+            .min()
     }
 
     /// A work was dealt with.
     pub(crate) fn dealt_with(&mut self, key: &WorkKey, outcome: Outcome, now: Timestamp) {
+        self.under_way.remove(key);
         let longest = match outcome {
             Outcome::Done => {
                 self.waits.remove(key);
@@ -255,6 +274,35 @@ mod tests {
         desk.see(work(1), at(1));
         assert!(desk.due(at(1)).is_none());
         desk.see(work(2), at(2));
+        assert_eq!(desk.due(at(2)), Some(key));
+    }
+
+    #[test]
+    fn an_answer_does_not_undo_what_the_watch_has_said_meanwhile() {
+        let mut desk = desk();
+        let version = |generation: i64| Work {
+            version: generation.to_string(),
+            ..work(generation)
+        };
+        desk.see(version(1), at(0));
+        desk.answered(&version(1), version(2), at(0));
+        desk.see(version(4), at(0));
+        desk.answered(&version(2), version(3), at(0));
+        let key = version(1).key;
+        assert_eq!(desk.works()[&key].generation, 4);
+        desk.hear(Input::Gone(key), at(0));
+        desk.answered(&version(4), version(5), at(0));
+        assert!(desk.works().is_empty());
+    }
+
+    #[test]
+    fn a_work_is_dealt_with_once_at_a_time_and_again_if_it_changed_meanwhile() {
+        let mut desk = desk();
+        desk.see(work(1), at(0));
+        let key = desk.due(at(0)).unwrap();
+        desk.see(work(2), at(1));
+        assert_eq!((desk.due(at(1)), desk.next()), (None, None));
+        desk.dealt_with(&key, Outcome::Quiet, at(2));
         assert_eq!(desk.due(at(2)), Some(key));
     }
 

@@ -8,6 +8,7 @@ use portolan_api::multicluster;
 use portolan_api::work::ManifestWork;
 use serde_json::{Value, json};
 
+use crate::monitor::Monitor;
 use crate::report::to_json;
 use crate::spoke::Problem;
 use crate::work::{Distributed, Loose, Status, Work, WorkKind, read};
@@ -19,6 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(35);
 pub(super) struct Hub {
     client: Client,
     namespace: String,
+    monitor: Monitor,
 }
 
 enum Part {
@@ -27,9 +29,10 @@ enum Part {
 }
 
 impl Hub {
-    pub(super) fn new(client: Client, namespace: &str) -> Hub {
+    pub(super) fn new(client: Client, namespace: &str, monitor: Monitor) -> Hub {
         Hub {
             client,
+            monitor,
             namespace: namespace.to_owned(),
         }
     }
@@ -105,7 +108,9 @@ impl Hub {
                 Part::Status => api.patch_status(name, &how, &patch).await,
             }
         };
-        let object = in_time(sent).await?;
+        let answer = in_time(sent).await;
+        self.monitor.asked_hub(&answer);
+        let object = answer?;
         Ok(read(K::KIND, &object.metadata, &object.spec, &object.status))
     }
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use portolan_api::work::ManifestResourceMeta;
 use serde_json::Value;
 
-use super::desk::Desk;
 use super::pass::Passes;
 use crate::plan::{Action, Claims};
 use crate::record::{Entry, Record, Unkept};
@@ -22,8 +21,9 @@ pub(super) struct Item {
 
 impl Passes {
     /// The manifests with their places, or why they have none.
-    pub(super) fn items(&self, desk: &Desk, work: &Work, wish: &Wish) -> Vec<Item> {
-        let claims = Claims::new(desk.works(), &self.kinds);
+    pub(super) fn items(&self, work: &Work, wish: &Wish) -> Vec<Item> {
+        let (desk, kinds) = (self.desk(), self.kinds());
+        let claims = Claims::new(desk.works(), &kinds);
         let mut taken = BTreeMap::new();
         let place = |(ordinal, manifest): (usize, &Result<Manifest, Fault>)| {
             let mut item = Item {
@@ -42,7 +42,7 @@ impl Passes {
                     return item;
                 }
             };
-            match resolve(manifest, &wish.configs, &self.kinds) {
+            match resolve(manifest, &wish.configs, &kinds) {
                 None => {
                     item.refused = Some(Applied::Failed {
                         reason: "KindNotServed".to_owned(),

@@ -3,23 +3,28 @@
 //! ```text
 //! desk    (pure) the works that are known, how well, and which is due
 //! pass    one look at one work: observe ─► plan ─► note ─► apply ─► remove ─► report
+//! reach   which objects are being dealt with, so that nobody else does
+//! applying, removing   the two things that are done to objects
 //! items   the manifests on their way: their places, what the record says
 //! watching  objects that are looked at as they change
 //! hub     the two things that are written to a work: its finalizer and its status
 //! ```
 //!
-//! Works are dealt with one after the other. That is what makes "no other work owns this object" a fact at the moment of
-//! a deletion, and requests for the objects of one work run side by side anyway.
+//! Several works are dealt with side by side, so that one whose objects take their time holds up no other; those that
+//! share objects one after the other.
 
+mod applying;
 mod desk;
 mod hub;
 mod items;
 mod pass;
+mod reach;
 mod removing;
 #[cfg(test)]
 mod tests;
 mod watching;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
@@ -27,11 +32,11 @@ use portolan_api::multicluster;
 use portolan_api::work::ManifestWork;
 use portolan_controllers::watch::{Delta, Feed, Source};
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
+use crate::monitor::Monitor;
 use crate::settings::Settings;
 use crate::work::{Distributed, Loose, Work, WorkKey, WorkKind, read};
-use desk::Desk;
 use pass::Passes;
 use watching::Watches;
 
@@ -79,6 +84,7 @@ pub(crate) fn start(
     hub: Client,
     spoke: Client,
     settings: &Settings,
+    monitor: &Monitor,
     stop: watch::Receiver<bool>,
 ) -> (JoinHandle<()>, Vec<JoinHandle<()>>) {
     let (sender, inputs) = mpsc::channel(WAITING);
@@ -86,10 +92,9 @@ pub(crate) fn start(
         tokio::spawn(source::<ManifestWork>(&hub, settings, sender.clone()).run()),
         tokio::spawn(source::<multicluster::Work>(&hub, settings, sender.clone()).run()),
     ];
-    let desk = Desk::new(settings);
     let objects = Watches::new(spoke.clone(), sender);
-    let passes = Passes::new(hub, spoke, objects, settings);
-    let keeping = tokio::spawn(keep(desk, passes, settings.clone(), inputs, stop));
+    let passes = Passes::new(hub, spoke, objects, settings, monitor.clone());
+    let keeping = tokio::spawn(keep(Arc::new(passes), settings.clone(), inputs, stop));
     (keeping, watches)
 }
 
@@ -104,45 +109,55 @@ fn source<K: Distributed>(
 
 /// Deals with what is due until it is told to stop.
 async fn keep(
-    mut desk: Desk,
-    mut passes: Passes,
+    passes: Arc<Passes>,
     settings: Settings,
     mut inputs: mpsc::Receiver<Input>,
     mut stop: watch::Receiver<bool>,
 ) {
+    let mut under_way = JoinSet::new();
     loop {
         while let Ok(input) = inputs.try_recv() {
-            hear(&mut desk, &mut passes, input, &settings);
+            hear(&passes, input, &settings);
         }
-        if *stop.borrow() {
+        let stopping = *stop.borrow();
+        if stopping && under_way.is_empty() {
             return;
         }
         let now = settings.clock.now();
-        if let Some(key) = desk.due(now) {
-            let result = passes.pass(&mut desk, &key).await;
-            desk.dealt_with(&key, result, settings.clock.now());
-            continue;
+        let due = || (!stopping).then(|| passes.desk().due(now)).flatten();
+        while let Some(key) = due() {
+            let passes = passes.clone();
+            under_way.spawn(async move { (passes.pass(&key).await, key) });
         }
-        let wait = desk.next().map(|at| {
+        let next = passes.desk().next().filter(|_| !stopping);
+        let wait = next.map(|at| {
             let wait = at.duration_since(now);
             Duration::try_from(wait).unwrap_or_default()
         });
         tokio::select! {
             input = inputs.recv() => match input {
-                Some(input) => hear(&mut desk, &mut passes, input, &settings),
+                Some(input) => hear(&passes, input, &settings),
                 None => return,
             },
+            Some(ended) = under_way.join_next() => match ended {
+                Ok((outcome, key)) => passes.desk().dealt_with(&key, outcome, settings.clock.now()),
+                // A task ends early only when the runtime does, or by a panic, which is passed on.
+                Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+                Err(_) => {}
+            },
             () = sleep(wait) => {}
-            _ = stop.changed() => {}
+            _ = stop.changed(), if !stopping => {}
         }
     }
 }
 
-fn hear(desk: &mut Desk, passes: &mut Passes, input: Input, settings: &Settings) {
+fn hear(passes: &Passes, input: Input, settings: &Settings) {
     if let Input::Gone(key) = &input {
         passes.gone(key);
     }
+    let mut desk = passes.desk();
     desk.hear(input, settings.clock.now());
+    passes.monitor.lacks(desk.incomplete());
 }
 
 async fn sleep(wait: Option<Duration>) {

@@ -1,24 +1,26 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures::StreamExt;
 use kube::Client;
-use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use super::desk::{Desk, Outcome};
 use super::hub::Hub;
-use super::items::{Item, note_ahead, note_uid, unrecorded};
+use super::items::{note_ahead, note_uid, unrecorded};
+use super::reach::{Taken, reach};
 use super::watching::Watches;
 use crate::Clock;
-use crate::plan::{Action, Seen, Served, Stance, act, stance};
+use crate::monitor::Monitor;
+use crate::plan::{Seen, Served, Stance, stance};
 use crate::record::{Record, Records, Unkept};
-use crate::report::{self, Applied, Finding, Found};
+use crate::report::{self, Finding};
 use crate::settings::Settings;
-use crate::spoke::{Objects, Place, Problem, learn};
-use crate::work::{Fault, Kinds, ObjectId, Status, Wish, Work, WorkKey, WorkKind};
+use crate::spoke::{Objects, Problem, learn};
+use crate::work::{Kinds, ObjectId, Status, Work, WorkKey, WorkKind};
 
-/// Objects of one work that are asked for side by side.
-const PARALLEL: usize = 8;
+/// Works that are dealt with side by side.
+const AT_ONCE: usize = 8;
 
 /// Why a pass did not get to its end. It is made again later.
 #[derive(Debug, thiserror::Error)]
@@ -38,39 +40,55 @@ pub(crate) struct Passes {
     pub(super) objects: Objects,
     pub(super) records: Records,
     /// The records as they are stored, by us alone or by somebody whom the next write will run into.
-    pub(super) kept: BTreeMap<WorkKey, Record>,
-    seen: BTreeMap<WorkKey, BTreeMap<ObjectId, Seen>>,
-    pub(super) kinds: Kinds,
+    kept: Mutex<BTreeMap<WorkKey, Record>>,
+    pub(super) seen: Mutex<BTreeMap<WorkKey, BTreeMap<ObjectId, Seen>>>,
+    kinds: Mutex<Kinds>,
     watches: Watches,
+    pub(super) monitor: Monitor,
     /// What the hub last said about the kinds of works.
-    pub(super) served: BTreeMap<WorkKind, Served>,
+    pub(super) served: Mutex<BTreeMap<WorkKind, Served>>,
+    desk: Mutex<Desk>,
+    taken: Taken,
+    /// How many works are dealt with side by side.
+    turns: Semaphore,
     pub(super) deletion_patience: Duration,
     pub(super) clock: Clock,
 }
 
 impl Passes {
-    pub(super) fn new(hub: Client, spoke: Client, watches: Watches, settings: &Settings) -> Passes {
+    pub(super) fn new(
+        hub: Client,
+        spoke: Client,
+        watches: Watches,
+        settings: &Settings,
+        monitor: Monitor,
+    ) -> Passes {
         let objects = Objects::new(spoke.clone());
         Passes {
-            hub: Hub::new(hub, &settings.cluster),
+            hub: Hub::new(hub, &settings.cluster, monitor.clone()),
+            monitor,
             spoke,
             records: Records::new(objects.clone(), settings),
             objects,
-            kept: BTreeMap::new(),
-            seen: BTreeMap::new(),
-            kinds: Kinds::default(),
+            kept: Mutex::default(),
+            seen: Mutex::default(),
+            kinds: Mutex::default(),
             watches,
-            served: BTreeMap::new(),
+            served: Mutex::default(),
+            desk: Mutex::new(Desk::new(settings)),
+            taken: Taken::default(),
+            turns: Semaphore::new(AT_ONCE),
             deletion_patience: settings.deletion_patience,
             clock: settings.clock.clone(),
         }
     }
 
     /// A work is not on the hub any more. Deleted works wait for us, so one with objects was lost, and they stay.
-    pub(crate) fn gone(&mut self, key: &WorkKey) {
+    pub(crate) fn gone(&self, key: &WorkKey) {
         self.watches.follow(key, std::iter::empty());
-        self.seen.remove(key);
-        if let Some(record) = self.kept.remove(key)
+        self.monitor.gone(key);
+        lock(&self.seen).remove(key);
+        if let Some(record) = self.forget(key)
             && !record.entries.is_empty()
         {
             tracing::warn!(
@@ -81,17 +99,10 @@ impl Passes {
     }
 
     /// Looks at one work and does what is to be done.
-    pub(crate) async fn pass(&mut self, desk: &mut Desk, key: &WorkKey) -> Outcome {
-        let Some(work) = desk.works().get(key).cloned() else {
-            return Outcome::Done;
-        };
-        let dealt = match work.deleting {
-            true => self.tear_down(desk, work).await,
-            false => self.keep_up(desk, work).await,
-        };
-        dealt.unwrap_or_else(|trouble| {
+    pub(crate) async fn pass(&self, key: &WorkKey) -> Outcome {
+        self.in_turn(key).await.unwrap_or_else(|trouble| {
             // Whoever was faster has left something else than what is remembered.
-            self.kept.remove(key);
+            self.forget(key);
             match &trouble {
                 Trouble::Hub(Problem::Conflict(why)) | Trouble::Record(Unkept::Failed(Problem::Conflict(why))) => {
                     tracing::debug!(work = %key, why, "somebody else was faster; it is looked at again");
@@ -102,21 +113,73 @@ impl Passes {
         })
     }
 
-    async fn keep_up(&mut self, desk: &mut Desk, work: Work) -> Result<Outcome, Trouble> {
+    /// Waits until nobody else deals with anything that the work has a say in, and then deals with it.
+    async fn in_turn(&self, key: &WorkKey) -> Result<Outcome, Trouble> {
+        let known = || self.desk().works().get(key).cloned();
+        let record = {
+            let _turn = self.turns.acquire().await;
+            self.record(key).await?
+        };
+        loop {
+            let Some(before) = known() else {
+                return Ok(Outcome::Done);
+            };
+            let wanted = reach(&before, &record, &self.kinds());
+            let _hold = self.taken.take(wanted).await;
+            // Only now, so that those who wait for an object take nobody's turn. It is never closed.
+            let _turn = self.turns.acquire().await;
+            match known() {
+                // What it has a say in now may be something else.
+                Some(work) if (work.deleting, &work.content) != (before.deleting, &before.content) => {}
+                Some(work) if work.deleting => {
+                    self.monitor.told(&work, &work.status);
+                    return self.tear_down(work).await;
+                }
+                Some(work) => return self.keep_up(work).await,
+                None => return Ok(Outcome::Done),
+            }
+        }
+    }
+
+    /// What is known. Not to be held while anything is waited for.
+    pub(super) fn desk(&self) -> MutexGuard<'_, Desk> {
+        lock(&self.desk)
+    }
+
+    pub(super) fn kinds(&self) -> MutexGuard<'_, Kinds> {
+        lock(&self.kinds)
+    }
+
+    /// Forgets the record as it was last seen.
+    pub(super) fn forget(&self, key: &WorkKey) -> Option<Record> {
+        lock(&self.kept).remove(key)
+    }
+
+    /// Finds out about kinds that are not known yet.
+    pub(super) async fn learn(&self, api_versions: BTreeSet<String>) -> Result<(), Trouble> {
+        let learned = learn(&self.spoke, api_versions).await.map_err(Trouble::Spoke)?;
+        let mut kinds = self.kinds();
+        for (api_version, served) in learned {
+            kinds.learn(&api_version, served);
+        }
+        Ok(())
+    }
+
+    async fn keep_up(&self, work: Work) -> Result<Outcome, Trouble> {
         let wish = match &work.wish {
             Ok(wish) => wish.clone(),
             Err(why) => {
                 let status = report::unreadable(&work, why, self.clock.now());
-                self.tell(desk, &work, status).await?;
+                self.tell(&work, status).await?;
                 return Ok(Outcome::Done);
             }
         };
         let work = match work.is_held() {
             true => work,
             false => {
-                let work = self.hub.hold(&work).await.map_err(Trouble::Hub)?;
-                desk.answered(work.clone(), self.clock.now());
-                work
+                let held = self.hub.hold(&work).await.map_err(Trouble::Hub)?;
+                self.desk().answered(&work, held.clone(), self.clock.now());
+                held
             }
         };
         let record = self.record(&work.key).await?;
@@ -128,14 +191,12 @@ impl Passes {
             };
             self.save(&record, to).await?;
             let status = report::held(&work, applied, self.clock.now());
-            self.tell(desk, &work, status).await?;
+            self.tell(&work, status).await?;
             return Ok(Outcome::Done);
         }
-        let manifests = wish.manifests.iter().flatten();
-        learn(&self.spoke, &mut self.kinds, manifests)
-            .await
-            .map_err(Trouble::Spoke)?;
-        let items = self.items(desk, &work, &wish);
+        let unknown = self.kinds().unknown(wish.manifests.iter().flatten());
+        self.learn(unknown).await?;
+        let items = self.items(&work, &wish);
         let sound = items.iter().all(|item| item.target.is_some());
         let observed = self.observe(&items).await;
         let actions = self.actions(&work.key, &items, &observed);
@@ -151,7 +212,7 @@ impl Passes {
                     .into_iter()
                     .map(|item| unrecorded(item, &unserved))
                     .collect();
-                return self.conclude(desk, &work, findings, Outcome::Failed).await;
+                return self.conclude(&work, findings, Outcome::Failed).await;
             }
             saved => saved?,
         };
@@ -174,154 +235,19 @@ impl Passes {
         // A manifest that cannot be understood may be the new form of one that seems to have been withdrawn.
         // One that is over is left as it is.
         let over = report::is_over(&findings);
-        if !withdrawn.is_empty() && stance == Stance::Sure && sound && !over && desk.is_complete() {
+        if !withdrawn.is_empty() && stance == Stance::Sure && sound && !over && self.desk().is_complete() {
             let removed = self
-                .remove(desk, &work.key, &wish.delete_option, &mut after, &withdrawn)
+                .remove(&work.key, &wish.delete_option, &mut after, &withdrawn)
                 .await;
             outcome = worse(outcome, removed.outcome);
         }
         self.save(&ahead, after).await?;
-        self.conclude(desk, &work, findings, outcome).await
-    }
-
-    /// What is there for each of them.
-    async fn observe(&self, items: &[Item]) -> Vec<Result<Option<Value>, Problem>> {
-        let objects = &self.objects;
-        // The places are made first: a stream of futures that borrow from the items would not be `Send`.
-        let places: Vec<Option<Place>> = items
-            .iter()
-            .map(|item| item.target.as_ref().map(Place::of))
-            .collect();
-        futures::stream::iter(places)
-            .map(|place| async move {
-                match place {
-                    Some(place) => objects.get(&place).await,
-                    None => Ok(None),
-                }
-            })
-            .buffered(PARALLEL)
-            .collect()
-            .await
-    }
-
-    /// What is to be done about each of them; `None` where nothing can be.
-    fn actions(
-        &self,
-        key: &WorkKey,
-        items: &[Item],
-        observed: &[Result<Option<Value>, Problem>],
-    ) -> Vec<Option<Result<Action, Fault>>> {
-        let seen = self.seen.get(key);
-        items
-            .iter()
-            .zip(observed)
-            .map(|(item, observed)| {
-                let target = item.target.as_ref().filter(|_| item.refused.is_none())?;
-                let there = observed.as_ref().ok()?;
-                Some(act(
-                    target,
-                    there.as_ref(),
-                    seen.and_then(|seen| seen.get(&target.id)),
-                ))
-            })
-            .collect()
-    }
-
-    /// Does it, in the order of the manifests: a namespace comes before what is in it.
-    async fn carry_out(
-        &mut self,
-        key: &WorkKey,
-        wish: &Wish,
-        items: Vec<Item>,
-        observed: Vec<Result<Option<Value>, Problem>>,
-        actions: Vec<Option<Result<Action, Fault>>>,
-    ) -> (Vec<Finding>, Outcome) {
-        let mut outcome = Outcome::Quiet;
-        let mut findings = Vec::new();
-        let before = self.seen.remove(key).unwrap_or_default();
-        let mut seen = BTreeMap::new();
-        for ((item, observed), action) in items.into_iter().zip(observed).zip(actions) {
-            let user = wish.executor.as_deref();
-            let finding = self.one(item, observed, action, user).await;
-            if finding.applied.has_failed() {
-                outcome = worse(outcome, Outcome::Failed);
-            }
-            if let (Some(target), Found::There(object)) = (&finding.target, &finding.found) {
-                let now = Seen::of(target, object);
-                if before.get(&target.id) != Some(&now) {
-                    outcome = worse(outcome, Outcome::Changed);
-                }
-                // What was not applied is applied the next time, however much it looks as if it was.
-                if finding.applied == Applied::Done {
-                    seen.insert(target.id.clone(), now);
-                }
-            }
-            findings.push(finding);
-        }
-        self.seen.insert(key.clone(), seen);
-        (findings, outcome)
-    }
-
-    async fn one(
-        &self,
-        item: Item,
-        observed: Result<Option<Value>, Problem>,
-        action: Option<Result<Action, Fault>>,
-        user: Option<&str>,
-    ) -> Finding {
-        let there = match &observed {
-            Ok(Some(object)) => Found::There(Box::new(object.clone())),
-            Ok(None) => Found::Missing,
-            Err(problem) => Found::Unknown(problem.to_string()),
-        };
-        let finding = |item: Item, applied, found| Finding {
-            meta: item.meta,
-            target: item.target,
-            applied,
-            found,
-        };
-        if let Some(refused) = item.refused.clone() {
-            return finding(item, refused, there);
-        }
-        let failed = |problem: &Problem| Applied::Failed {
-            reason: match problem {
-                Problem::Conflict(_) => "ApplyConflict".to_owned(),
-                problem => problem.reason().to_owned(),
-            },
-            message: problem.to_string(),
-        };
-        let (place, action) = match (item.target.as_ref().map(Place::of), action, &observed) {
-            (Some(place), Some(Ok(action)), _) => (place, action),
-            (_, Some(Err(Fault(message))), _) => {
-                let reason = "InvalidManifestConfig".to_owned();
-                return finding(item, Applied::Failed { reason, message }, there);
-            }
-            (_, _, Err(problem)) => return finding(item, failed(problem), there),
-            // An item without a place is refused, and one that was observed has an action.
-            _ => return finding(item, Applied::Done, there),
-        };
-        let answer = match action {
-            Action::Leave => return finding(item, Applied::Done, there),
-            Action::Absent => {
-                let message = "the object is only looked at, and is not there".to_owned();
-                let reason = "NotFound".to_owned();
-                return finding(item, Applied::Failed { reason, message }, there);
-            }
-            Action::Create { body } => self.objects.create(&place, &body, user).await,
-            Action::Apply { body, manager, force } => {
-                self.objects.apply(&place, &body, &manager, force, user).await
-            }
-        };
-        match answer {
-            Ok(object) => finding(item, Applied::Done, Found::There(Box::new(object))),
-            Err(problem) => finding(item, failed(&problem), there),
-        }
+        self.conclude(&work, findings, outcome).await
     }
 
     /// Says what came of it.
     async fn conclude(
-        &mut self,
-        desk: &mut Desk,
+        &self,
         work: &Work,
         findings: Vec<Finding>,
         outcome: Outcome,
@@ -330,36 +256,42 @@ impl Passes {
         self.watches
             .follow(&work.key, targets.filter(|target| target.config.watched));
         let status = report::report(work, &findings, self.clock.now());
-        self.tell(desk, work, status).await?;
+        self.tell(work, status).await?;
         Ok(outcome)
     }
 
     /// Writes the status, if it is another one.
-    pub(super) async fn tell(&self, desk: &mut Desk, work: &Work, status: Status) -> Result<(), Trouble> {
+    pub(super) async fn tell(&self, work: &Work, status: Status) -> Result<(), Trouble> {
+        self.monitor.told(work, &status);
         if status != work.status {
-            let work = self.hub.report(work, &status).await.map_err(Trouble::Hub)?;
-            desk.answered(work, self.clock.now());
+            let told = self.hub.report(work, &status).await.map_err(Trouble::Hub)?;
+            self.desk().answered(work, told, self.clock.now());
         }
         Ok(())
     }
 
-    pub(super) async fn record(&mut self, key: &WorkKey) -> Result<Record, Trouble> {
-        if let Some(record) = self.kept.get(key) {
+    pub(super) async fn record(&self, key: &WorkKey) -> Result<Record, Trouble> {
+        if let Some(record) = lock(&self.kept).get(key) {
             return Ok(record.clone());
         }
         let record = self.records.read(key).await?;
-        self.kept.insert(key.clone(), record.clone());
+        lock(&self.kept).insert(key.clone(), record.clone());
         Ok(record)
     }
 
-    pub(super) async fn save(&mut self, from: &Record, to: Record) -> Result<Record, Trouble> {
+    pub(super) async fn save(&self, from: &Record, to: Record) -> Result<Record, Trouble> {
         if *from == to {
             return Ok(to);
         }
         let saved = self.records.save(from, to).await?;
-        self.kept.insert(saved.key.clone(), saved.clone());
+        lock(&self.kept).insert(saved.key.clone(), saved.clone());
         Ok(saved)
     }
+}
+
+/// Whoever died with it in hand has left it whole: nothing is done in between.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The outcome that asks for more attention.

@@ -1,11 +1,11 @@
 use portolan_api::work::DeleteOption;
 
-use super::desk::{Desk, Outcome};
-use super::pass::{Passes, Trouble, worse};
+use super::desk::Outcome;
+use super::pass::{Passes, Trouble, lock, worse};
 use crate::plan::{Claims, Meaning, Other, Owner, Removal, Served, is_orphaned, meaning, removal};
 use crate::record::{Record, Unkept};
 use crate::report;
-use crate::spoke::{Place, Problem, learn};
+use crate::spoke::{Place, Problem};
 use crate::work::{ObjectId, Work, WorkKey, WorkKind};
 
 /// What came of removing objects.
@@ -17,14 +17,14 @@ pub(super) struct Removed {
 
 impl Passes {
     /// Removes everything that a deleted work has left, and then lets it go.
-    pub(super) async fn tear_down(&mut self, desk: &mut Desk, work: Work) -> Result<Outcome, Trouble> {
+    pub(super) async fn tear_down(&self, work: Work) -> Result<Outcome, Trouble> {
         let record = self.record(&work.key).await?;
         let mut outcome = Outcome::Quiet;
         if !record.entries.is_empty() {
-            let means = match self.meaning(desk, &work).await {
+            let means = match self.meaning(&work).await {
                 Err(Trouble::Hub(problem @ Problem::Refused(_))) => {
                     let status = report::undecided(&work, &problem.to_string(), self.clock.now());
-                    self.tell(desk, &work, status).await?;
+                    self.tell(&work, status).await?;
                     return Err(Trouble::Hub(problem));
                 }
                 means => means?,
@@ -40,45 +40,46 @@ impl Passes {
                 Ok(wish) => wish.delete_option.clone(),
                 Err(why) => {
                     let status = report::unreadable(&work, why, self.clock.now());
-                    self.tell(desk, &work, status).await?;
+                    self.tell(&work, status).await?;
                     return Ok(Outcome::Done);
                 }
             };
-            if !desk.is_complete() {
+            if !self.desk().is_complete() {
                 // The desk asks for it again when all other works are known.
                 return Ok(Outcome::Quiet);
             }
             let mut after = record.clone();
             let all: Vec<ObjectId> = record.entries.keys().cloned().collect();
-            let removed = self.remove(desk, &work.key, &option, &mut after, &all).await;
+            let removed = self.remove(&work.key, &option, &mut after, &all).await;
             outcome = removed.outcome;
             self.save(&record, after).await?;
             if !removed.left.is_empty() {
                 let status = report::waiting(&work, &removed.left, self.clock.now());
-                self.tell(desk, &work, status).await?;
+                self.tell(&work, status).await?;
                 return Ok(outcome);
             }
         }
         let record = self.record(&work.key).await?;
         self.records.delete(&record).await?;
-        self.kept.remove(&work.key);
+        self.forget(&work.key);
         self.release(&work).await?;
         Ok(worse(outcome, Outcome::Done))
     }
 
     /// What the deletion of the work means. Asks the hub where the last answer does not tell.
-    async fn meaning(&mut self, desk: &Desk, work: &Work) -> Result<Meaning, Trouble> {
+    async fn meaning(&self, work: &Work) -> Result<Meaning, Trouble> {
         let now = self.clock.now();
-        let heard = desk.heard_deleted(work).unwrap_or(now);
+        let heard = self.desk().heard_deleted(work).unwrap_or(now);
         let kind = work.key.kind;
         let means = |said: Option<Served>| meaning(heard, self.deletion_patience, said, now);
-        let means = match means(self.served.get(&kind).copied()) {
+        let last = lock(&self.served).get(&kind).copied();
+        let means = match means(last) {
             Meaning::Ask => {
                 let lasting = self.hub.is_lasting(kind).await.map_err(Trouble::Hub)?;
                 // Asked when the question was sent: what happened until the answer came is not in it.
                 let said = Served { asked: now, lasting };
                 let means = means(Some(said));
-                self.served.insert(kind, said);
+                lock(&self.served).insert(kind, said);
                 means
             }
             means => means,
@@ -87,7 +88,7 @@ impl Passes {
     }
 
     /// Lets a work go that goes with its kind. What it has left stays, and the record with it, as if it was lost.
-    async fn let_go(&mut self, work: &Work, record: &Record) -> Result<Outcome, Trouble> {
+    async fn let_go(&self, work: &Work, record: &Record) -> Result<Outcome, Trouble> {
         self.release(work).await?;
         tracing::warn!(
             work = %work.key, objects = record.entries.len(), record = self.records.name(&work.key),
@@ -109,8 +110,7 @@ impl Passes {
 
     /// Deals with objects that are to go. Those that are gone, kept on purpose or somebody else's leave the record.
     pub(super) async fn remove(
-        &mut self,
-        desk: &Desk,
+        &self,
         key: &WorkKey,
         option: &DeleteOption,
         record: &mut Record,
@@ -120,7 +120,7 @@ impl Passes {
             outcome: Outcome::Quiet,
             left: Vec::new(),
         };
-        let others = match self.know_others(desk).await {
+        let others = match self.know_others().await {
             Ok(others) => others,
             Err(trouble) => {
                 tracing::warn!(work = %key, error = %trouble, "nothing is removed before all other owners are known");
@@ -135,7 +135,7 @@ impl Passes {
                 record.entries.remove(id);
                 continue;
             }
-            match self.remove_one(desk, key, record, id, &others).await {
+            match self.remove_one(key, record, id, &others).await {
                 Ok(None) => {
                     record.entries.remove(id);
                     removed.outcome = worse(removed.outcome, Outcome::Changed);
@@ -157,7 +157,6 @@ impl Passes {
     /// Deals with one object; says why it is still there, if it is.
     async fn remove_one(
         &self,
-        desk: &Desk,
         key: &WorkKey,
         record: &Record,
         id: &ObjectId,
@@ -174,8 +173,10 @@ impl Passes {
         let own = record.stored.as_ref().map(|stored| stored.uid.as_str());
         let by_reference = there.as_ref().and_then(|there| Owner::by_reference(there, own));
         let certain = by_reference.or_else(|| Owner::by_record(others, record, id));
-        let claims = Claims::new(desk.works(), &self.kinds);
-        let other = certain.map(Other::Owns).or_else(|| claims.other(key, id));
+        let other = certain.map(Other::Owns).or_else(|| {
+            let (desk, kinds) = (self.desk(), self.kinds());
+            Claims::new(desk.works(), &kinds).other(key, id)
+        });
         match removal(entry, there.as_ref(), other) {
             Removal::Gone => Ok(None),
             Removal::Shared(owner) => {
@@ -197,12 +198,14 @@ impl Passes {
     }
 
     /// Everything that can tell that an object has another owner: what all works ask for, and all records.
-    async fn know_others(&mut self, desk: &Desk) -> Result<Vec<(String, Record)>, Trouble> {
-        let wishes = desk.works().values().filter_map(|work| work.wish.as_ref().ok());
-        let manifests = wishes.flat_map(|wish| wish.manifests.iter().flatten());
-        learn(&self.spoke, &mut self.kinds, manifests)
-            .await
-            .map_err(Trouble::Spoke)?;
+    async fn know_others(&self) -> Result<Vec<(String, Record)>, Trouble> {
+        let unknown = {
+            let desk = self.desk();
+            let wishes = desk.works().values().filter_map(|work| work.wish.as_ref().ok());
+            self.kinds()
+                .unknown(wishes.flat_map(|wish| wish.manifests.iter().flatten()))
+        };
+        self.learn(unknown).await?;
         let mut records = self.all(WorkKind::ManifestWork).await?;
         records.extend(self.all(WorkKind::Work).await?);
         Ok(records)

@@ -58,6 +58,29 @@ async fn kill_at_every_write(at: impl Fn(usize) -> Faults) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_work_whose_object_is_not_answered_for_holds_up_no_other() {
+    let world = World::new().await;
+    let spoke = Faults::default();
+    spoke.stick("/stuck");
+    let agent = Agent::start(world.hub.client(), spoke.client(&world.spoke), world.settings());
+    world.create_work("slow", &[world.config_map("stuck", "1")]).await;
+    eventually("the slow one is dealt with", async || {
+        let work = world.manifest_works().get("slow").await.unwrap();
+        work.metadata.finalizers.is_some()
+    })
+    .await;
+    world.create_work("web", &[world.config_map("a", "1")]).await;
+    world.until_applied("web").await;
+    world.delete_work("web").await;
+    world.until_gone("web").await;
+    world.until_values("", &[]).await;
+    // It was given no answer yet, not even the one that there is none.
+    let slow = world.manifest_works().get("slow").await.unwrap();
+    assert!(slow.status.unwrap_or_default().conditions.is_empty());
+    agent.kill();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_restart_writes_nothing() {
     let world = World::new().await;
     let faults = [Faults::default()];
@@ -108,6 +131,34 @@ async fn a_hub_that_cannot_be_reached_removes_nothing_and_is_caught_up_with_late
     hub.cut(false);
     world.until_values("", &[("b", "1")]).await;
     world.until_gone("going").await;
+    agent.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_says_how_it_is_and_what_it_counted() {
+    let world = World::new().await;
+    let agent = world.agent();
+    let monitor = agent.monitor();
+    let says = async |line: &str| {
+        eventually(line, async || monitor.text().lines().any(|said| said == line)).await;
+    };
+    world.create_work("web", &[world.config_map("a", "1")]).await;
+    world
+        .create_work("bad", &[json!({ "apiVersion": "v1", "kind": "ConfigMap" })])
+        .await;
+    says(r#"portolan_agent_works{kind="ManifestWork",state="applied"} 1"#).await;
+    says(r#"portolan_agent_works{kind="ManifestWork",state="failed"} 1"#).await;
+    says(r#"portolan_agent_applies_total{result="ok"} 1"#).await;
+    says("portolan_agent_hub_reachable 1").await;
+    says("portolan_agent_ready 1").await;
+    assert!(monitor.text().contains("portolan_agent_heartbeat_age_seconds "));
+
+    world.delete_work("bad").await;
+    world.until_gone("bad").await;
+    eventually("it is not counted any more", async || {
+        !monitor.text().contains(r#"state="failed""#)
+    })
+    .await;
     agent.stop().await;
 }
 

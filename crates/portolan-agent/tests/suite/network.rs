@@ -1,8 +1,8 @@
 //! A network that can be cut, and that stands still when it is told to.
 
 use std::future::Future;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use http::{Method, Request, Response};
 use kube::Client;
@@ -23,6 +23,8 @@ struct Counts {
     arrives: AtomicBool,
     arrived: AtomicBool,
     cut: AtomicBool,
+    /// Requests whose path ends like this are never answered.
+    stuck: Mutex<Option<String>>,
 }
 
 impl Faults {
@@ -43,6 +45,11 @@ impl Faults {
     /// Every request fails from now on, or none.
     pub(crate) fn cut(&self, cut: bool) {
         self.0.cut.store(cut, Ordering::SeqCst);
+    }
+
+    /// Requests whose path ends like this are never answered.
+    pub(crate) fn stick(&self, end: &str) {
+        *self.0.stuck.lock().unwrap() = Some(end.to_owned());
     }
 
     pub(crate) fn reads(&self) -> usize {
@@ -113,8 +120,10 @@ where
             };
             counter.fetch_add(1, Ordering::SeqCst);
         }
+        let stuck = self.faults.0.stuck.lock().unwrap().clone();
+        let stuck = stuck.is_some_and(|end| request.uri().path().ends_with(&end));
         let (still, cut) = (
-            counted && self.faults.stands(),
+            stuck || counted && self.faults.stands(),
             self.faults.0.cut.load(Ordering::SeqCst),
         );
         let faults = self.faults.clone();

@@ -1,15 +1,17 @@
 //! `portolan agent`: the agent of a member cluster.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use portolan_agent::{Agent, Clock, Settings};
+use portolan_agent::{Agent, Clock, Monitor, Settings};
 
 use crate::clock;
-use crate::controller::{InstallCrds, install_some};
+use crate::controller::{InstallCrds, Probed, Probes, install_some};
 use crate::live::{self, ConnectArgs, Server};
 use crate::logging::LogArgs;
 use crate::stop::Stop;
@@ -107,6 +109,15 @@ pub(crate) struct Args {
     )]
     install_crds: Option<InstallCrds>,
 
+    /// Address for /metrics, /healthz and /readyz; without it nobody listens
+    #[arg(
+        long,
+        env = "PORTOLAN_METRICS_LISTEN",
+        hide_env_values = true,
+        value_name = "ADDR"
+    )]
+    metrics_listen: Option<SocketAddr>,
+
     #[command(flatten)]
     logs: LogArgs,
 
@@ -147,6 +158,10 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
         version = version.git_version,
         "the member cluster answers"
     );
+    let probes = match args.metrics_listen {
+        Some(address) => Some(Probes::bind(address).await?),
+        None => None,
+    };
     if let Some(which) = args.install_crds {
         tokio::select! {
             installed = install_some(&spoke, which, portolan_agent::definitions()) => drop(installed?),
@@ -155,10 +170,34 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
     }
     tracing::info!(hub = hub.url, cluster = args.cluster, "the agent starts");
     let agent = Agent::start(hub.client, spoke.client, args.settings());
+    let answers = Arc::new(Answers(agent.monitor()));
+    let probes = probes.map(|probes| {
+        tracing::info!(address = %probes.address, "metrics and probes are served");
+        tokio::spawn(probes.serve(answers))
+    });
     stop.requested().await;
     tracing::info!("stopping");
     stop.unless_again(agent.stop()).await;
+    if let Some(probes) = probes {
+        probes.abort();
+    }
     Ok(())
+}
+
+struct Answers(Monitor);
+
+impl Probed for Answers {
+    fn metrics(&self) -> String {
+        self.0.text()
+    }
+
+    fn why_not_ready(&self) -> Vec<String> {
+        self.0.why_not_ready()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 async fn connect(kubeconfig: Option<&PathBuf>) -> anyhow::Result<Server> {

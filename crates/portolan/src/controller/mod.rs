@@ -16,7 +16,7 @@ use crate::stop::Stop;
 use crate::tracing_export::TraceArgs;
 
 pub(crate) use crds::{InstallCrds, install, install_some};
-pub(crate) use probes::Probes;
+pub(crate) use probes::{Probed, Probes};
 pub(crate) use running::Running;
 pub(crate) use settings::SettingsArgs;
 

@@ -1,0 +1,179 @@
+//! What an agent says about itself: whether it does its work, and what it counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use portolan_api::labels::conditions;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+use crate::Clock;
+use crate::spoke::Problem;
+use crate::work::{Status, Work, WorkKey, WorkKind};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Works {
+    kind: String,
+    state: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Applies {
+    result: &'static str,
+}
+
+/// How an agent is. Cheap to clone; all clones are of the same agent.
+#[derive(Clone, Debug)]
+pub struct Monitor {
+    clock: Clock,
+    known: Arc<Mutex<Known>>,
+    applies: Family<Applies, Counter>,
+}
+
+#[derive(Debug)]
+struct Known {
+    /// What is said about each work.
+    works: BTreeMap<WorkKey, &'static str>,
+    /// Kinds of which not all works are known.
+    unknown: BTreeSet<WorkKind>,
+    /// Whether the hub gave an answer when it was last asked; nothing before that.
+    reachable: Option<bool>,
+    /// When the Lease was last renewed, or the agent started.
+    renewed: Timestamp,
+}
+
+impl Monitor {
+    pub(crate) fn new(clock: Clock) -> Monitor {
+        let known = Known {
+            works: BTreeMap::new(),
+            unknown: BTreeSet::from([WorkKind::ManifestWork, WorkKind::Work]),
+            reachable: None,
+            renewed: clock.now(),
+        };
+        Monitor {
+            clock,
+            known: Arc::new(Mutex::new(known)),
+            applies: Family::default(),
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// This is said about a work.
+    pub(crate) fn told(&self, work: &Work, status: &Status) {
+        let mut applied = status.conditions.iter();
+        let applied = applied.find(|condition| condition.type_ == conditions::APPLIED);
+        let state = match applied.map(|condition| condition.status.as_str()) {
+            _ if work.deleting => "deleting",
+            Some("True") => "applied",
+            Some("False") => "failed",
+            _ => "held",
+        };
+        self.known().works.insert(work.key.clone(), state);
+    }
+
+    pub(crate) fn gone(&self, key: &WorkKey) {
+        self.known().works.remove(key);
+    }
+
+    /// Of these kinds not all works are known.
+    pub(crate) fn lacks(&self, kinds: BTreeSet<WorkKind>) {
+        self.known().unknown = kinds;
+    }
+
+    /// An object was applied or made, or was not.
+    pub(crate) fn applied<T>(&self, answer: &Result<T, Problem>) {
+        let result = match answer {
+            Ok(_) => "ok",
+            Err(Problem::NotFound(_)) => "not_found",
+            Err(Problem::Conflict(_)) => "conflict",
+            Err(Problem::Refused(_)) => "refused",
+            Err(Problem::Unanswered(_)) => "error",
+        };
+        self.applies.get_or_create(&Applies { result }).inc();
+    }
+
+    /// The hub was asked for something. That it refused is an answer too.
+    pub(crate) fn asked_hub<T>(&self, answer: &Result<T, Problem>) {
+        self.known().reachable = Some(!matches!(answer, Err(Problem::Unanswered(_))));
+    }
+
+    pub(crate) fn renewed(&self) {
+        self.known().renewed = self.clock.now();
+    }
+
+    /// What is missing before it does its work, one reason each; nothing when it is ready.
+    pub fn why_not_ready(&self) -> Vec<String> {
+        let known = self.known();
+        let mut missing: Vec<String> = known
+            .unknown
+            .iter()
+            .map(|kind| format!("not all objects of the kind {kind} are known; what is applied is kept"))
+            .collect();
+        if known.reachable == Some(false) {
+            missing.push("the hub does not answer; what is applied is kept".to_owned());
+        }
+        missing
+    }
+
+    /// What it counted, in OpenMetrics' text format.
+    pub fn text(&self) -> String {
+        let works = Family::<Works, Gauge>::default();
+        let single = |value: bool| {
+            let gauge: Gauge = Gauge::default();
+            gauge.set(value.into());
+            gauge
+        };
+        let age: Gauge<f64, std::sync::atomic::AtomicU64> = Gauge::default();
+        let ready = single(self.why_not_ready().is_empty());
+        let reachable = {
+            let known = self.known();
+            for (key, state) in &known.works {
+                let kind = key.kind.to_string();
+                works.get_or_create(&Works { kind, state }).inc();
+            }
+            age.set(self.clock.now().duration_since(known.renewed).as_secs_f64());
+            single(known.reachable == Some(true))
+        };
+        let mut registry = Registry::with_prefix("portolan_agent");
+        registry.register("works", "Works by kind and by what is said about them", works);
+        registry.register(
+            "applies",
+            "Requests that make an object or bring it up to date, by result",
+            self.applies.clone(),
+        );
+        let since = "Seconds since the Lease was renewed, or since the start";
+        registry.register("heartbeat_age_seconds", since, age);
+        let answered = "1 when the hub answered the last time that something was written there";
+        registry.register("hub_reachable", answered, reachable);
+        registry.register("ready", "1 when /readyz says 200", ready);
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = prometheus_client::encoding::text::encode(&mut text, &registry);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_ready_when_all_works_are_known_and_the_hub_answers() {
+        let monitor = Monitor::new(Clock::new(|| Timestamp::UNIX_EPOCH));
+        assert_eq!(monitor.why_not_ready().len(), 2);
+        monitor.lacks(BTreeSet::new());
+        assert!(monitor.why_not_ready().is_empty());
+        monitor.asked_hub::<()>(&Err(Problem::Unanswered("gone".to_owned())));
+        assert_eq!(monitor.why_not_ready().len(), 1);
+        monitor.asked_hub::<()>(&Err(Problem::Refused("no".to_owned())));
+        assert!(monitor.why_not_ready().is_empty());
+        assert!(monitor.text().contains("portolan_agent_ready 1"));
+    }
+}
