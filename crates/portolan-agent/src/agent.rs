@@ -1,4 +1,5 @@
 use kube::Client;
+use portolan_controllers::watch::patient;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -17,6 +18,7 @@ pub struct Agent {
 impl Agent {
     /// Starts it on the current runtime: `hub` is where the works are, `spoke` the member cluster.
     pub fn start(hub: Client, spoke: Client, settings: Settings) -> Agent {
+        let (hub, spoke) = (patient(hub), patient(spoke));
         let (stop, stopped) = watch::channel(false);
         let heartbeat = heartbeat::beat(hub.clone(), spoke.clone(), settings.clone(), stopped.clone());
         let (works, mut others) = works::start(hub, spoke, &settings, stopped);

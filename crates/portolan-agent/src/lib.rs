@@ -24,8 +24,11 @@ mod heartbeat;
 mod plan;
 mod record;
 mod report;
+mod sabotage;
 mod settings;
 mod spoke;
+#[cfg(test)]
+mod tests;
 mod work;
 mod works;
 

@@ -14,6 +14,8 @@ pub struct Settings {
     pub hub_id: String,
     /// Longest wait between two looks at the objects of a work. After a change they are looked at more often.
     pub poll: Duration,
+    /// How long a watch of the hub lasts before it is asked for anew: one that hangs without a word is noticed then.
+    pub watch: Duration,
     /// Longest wait between two attempts after errors.
     pub longest_backoff: Duration,
     /// What the cluster offers, where its nodes cannot be asked: total resources by name.
@@ -32,6 +34,7 @@ impl Settings {
             clock,
             hub_id: String::new(),
             poll: Duration::from_secs(10),
+            watch: Duration::from_secs(60),
             longest_backoff: Duration::from_secs(30),
             capacity: BTreeMap::new(),
             allocatable: BTreeMap::new(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kube::api::{Patch, PatchParams};
+use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 use portolan_api::multicluster;
 use portolan_api::work::ManifestWork;
@@ -14,6 +14,8 @@ use crate::work::{Distributed, Loose, Status, Work, WorkKind, read};
 
 const MANAGER: &str = "portolan-agent";
 const PATIENCE: Duration = Duration::from_secs(35);
+/// Works in one answer of a list.
+const PAGE: u32 = 100;
 
 /// The cluster's namespace on the hub.
 pub(super) struct Hub {
@@ -39,6 +41,33 @@ impl Hub {
         let mut finalizers = work.finalizers.clone();
         finalizers.push(work.key.kind.finalizer().to_owned());
         self.set_finalizers(work, &finalizers).await
+    }
+
+    /// All works of a kind, as the hub has them now.
+    pub(super) async fn works(&self, kind: WorkKind) -> Result<Vec<Work>, Problem> {
+        match kind {
+            WorkKind::ManifestWork => self.list::<ManifestWork>().await,
+            WorkKind::Work => self.list::<multicluster::Work>().await,
+        }
+    }
+
+    async fn list<K: Distributed>(&self) -> Result<Vec<Work>, Problem> {
+        let api: Api<Loose<K>> = Api::namespaced(self.client.clone(), &self.namespace);
+        let mut works = Vec::new();
+        let mut how = ListParams::default().limit(PAGE);
+        loop {
+            let list = match patiently(api.list(&how)).await {
+                // Nobody can have a work of a kind that is not there.
+                Err(Problem::NotFound(_)) => return Ok(works),
+                list => list?,
+            };
+            let read = |object: Loose<K>| read(K::KIND, &object.metadata, &object.spec, &object.status);
+            works.extend(list.items.into_iter().map(read));
+            match list.metadata.continue_ {
+                Some(rest) if !rest.is_empty() => how = how.continue_token(&rest),
+                _ => return Ok(works),
+            }
+        }
     }
 
     /// Lets the work go.
@@ -84,10 +113,15 @@ impl Hub {
                 Part::Status => api.patch_status(name, &how, &patch).await,
             }
         };
-        let answer = tokio::time::timeout(PATIENCE, sent)
-            .await
-            .map_err(|_| Problem::Unanswered(format!("the hub did not answer within {PATIENCE:?}")))?;
-        let object = answer.map_err(|error| Problem::of(&error))?;
+        let object = patiently(sent).await?;
         Ok(read(K::KIND, &object.metadata, &object.spec, &object.status))
     }
+}
+
+/// The answer, if it comes in time.
+async fn patiently<T>(sent: impl Future<Output = kube::Result<T>>) -> Result<T, Problem> {
+    let answer = tokio::time::timeout(PATIENCE, sent)
+        .await
+        .map_err(|_| Problem::Unanswered(format!("the hub did not answer within {PATIENCE:?}")))?;
+    answer.map_err(|error| Problem::of(&error))
 }

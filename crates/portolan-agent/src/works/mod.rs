@@ -25,10 +25,11 @@ use portolan_controllers::watch::{Delta, Feed, Source};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
+use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
 use crate::work::{Distributed, Loose, Work, WorkKey, WorkKind, read};
-use desk::Desk;
-use pass::Passes;
+pub(crate) use desk::Desk;
+pub(crate) use pass::Passes;
 
 /// Messages that may wait between a watch and the desk; a full channel slows the watch down.
 const WAITING: usize = 64;
@@ -91,7 +92,11 @@ fn source<K: Distributed>(
     sender: mpsc::Sender<Input>,
 ) -> Source<Loose<K>> {
     let feed = Feed::new(sender, Input::of::<K>);
-    Source::namespaced(hub.clone(), &settings.cluster, vec![feed])
+    let source = match broken(Rule::OwnNamespaceOnly) {
+        true => Source::new(hub.clone(), vec![feed]),
+        false => Source::namespaced(hub.clone(), &settings.cluster, vec![feed]),
+    };
+    source.lasting(settings.watch).listing_after_failures()
 }
 
 /// Deals with what is due until it is told to stop.
@@ -130,7 +135,8 @@ async fn keep(
     }
 }
 
-fn hear(desk: &mut Desk, passes: &mut Passes, input: Input, settings: &Settings) {
+/// Takes in what a watch says.
+pub(crate) fn hear(desk: &mut Desk, passes: &mut Passes, input: Input, settings: &Settings) {
     if let Input::Gone(key) = &input {
         passes.gone(key);
     }

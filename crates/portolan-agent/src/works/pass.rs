@@ -11,6 +11,7 @@ use crate::Clock;
 use crate::plan::{Action, Seen, Stance, act, stance};
 use crate::record::{Record, Records, Unkept};
 use crate::report::{self, Applied, Finding, Found};
+use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
 use crate::spoke::{Objects, Place, Problem, learn};
 use crate::work::{Fault, Kinds, ObjectId, Status, Target, Wish, Work, WorkKey};
@@ -101,7 +102,7 @@ impl Passes {
                 return Ok(Outcome::Done);
             }
         };
-        let work = match work.is_held() {
+        let work = match work.is_held() || broken(Rule::HoldFirst) {
             true => work,
             false => {
                 let work = self.hub.hold(&work).await.map_err(Trouble::Hub)?;
@@ -135,7 +136,11 @@ impl Passes {
             ..record.clone()
         };
         note_ahead(&mut ahead, &items, &actions);
-        let ahead = match self.save(&record, ahead).await {
+        let first = match broken(Rule::RecordFirst) {
+            true => record.clone(),
+            false => ahead.clone(),
+        };
+        let saved = match self.save(&record, first).await {
             Err(Trouble::Record(unserved @ Unkept::Unserved(_))) => {
                 let findings = items
                     .into_iter()
@@ -147,7 +152,10 @@ impl Passes {
         };
         let (findings, mut outcome) = self.carry_out(&work.key, &wish, items, observed, actions).await;
 
-        let mut after = ahead.clone();
+        let mut after = Record {
+            stored: saved.stored.clone(),
+            ..ahead
+        };
         for finding in &findings {
             note_uid(&mut after, finding);
         }
@@ -168,7 +176,7 @@ impl Passes {
                 .await;
             outcome = worse(outcome, removed.outcome);
         }
-        self.save(&ahead, after).await?;
+        self.save(&saved, after).await?;
         self.conclude(desk, &work, findings, outcome).await
     }
 

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use portolan_api::work::DeleteOption;
 
 use super::desk::{Desk, Outcome};
@@ -5,6 +7,7 @@ use super::pass::{Passes, Trouble, worse};
 use crate::plan::{Claims, Other, Owner, Removal, is_orphaned, removal};
 use crate::record::{Record, Unkept};
 use crate::report;
+use crate::sabotage::{Rule, broken};
 use crate::spoke::{Place, Problem, learn};
 use crate::work::{ObjectId, Work, WorkKey, WorkKind};
 
@@ -13,6 +16,12 @@ pub(super) struct Removed {
     pub(super) outcome: Outcome,
     /// What is still there, in words.
     pub(super) left: Vec<String>,
+}
+
+/// Who may own an object as well: what all works ask for, and all records.
+struct Others {
+    works: BTreeMap<WorkKey, Work>,
+    records: Vec<(String, Record)>,
 }
 
 impl Passes {
@@ -70,7 +79,7 @@ impl Passes {
             outcome: Outcome::Quiet,
             left: Vec::new(),
         };
-        let others = match self.know_others(desk).await {
+        let others = match self.know_others(desk, key).await {
             Ok(others) => others,
             Err(trouble) => {
                 tracing::warn!(work = %key, error = %trouble, "nothing is removed before all other owners are known");
@@ -85,7 +94,7 @@ impl Passes {
                 record.entries.remove(id);
                 continue;
             }
-            match self.remove_one(desk, key, record, id, &others).await {
+            match self.remove_one(key, record, id, &others).await {
                 Ok(None) => {
                     record.entries.remove(id);
                     removed.outcome = worse(removed.outcome, Outcome::Changed);
@@ -107,11 +116,10 @@ impl Passes {
     /// Deals with one object; says why it is still there, if it is.
     async fn remove_one(
         &self,
-        desk: &Desk,
         key: &WorkKey,
         record: &Record,
         id: &ObjectId,
-        others: &[(String, Record)],
+        others: &Others,
     ) -> Result<Option<(String, Outcome)>, Problem> {
         let Some(entry) = record.entries.get(id) else {
             return Ok(None);
@@ -123,8 +131,8 @@ impl Passes {
         let there = self.objects.get(&place).await?;
         let own = record.stored.as_ref().map(|stored| stored.uid.as_str());
         let by_reference = there.as_ref().and_then(|there| Owner::by_reference(there, own));
-        let certain = by_reference.or_else(|| Owner::by_record(others, record, id));
-        let claims = Claims::new(desk.works(), &self.kinds);
+        let certain = by_reference.or_else(|| Owner::by_record(&others.records, record, id));
+        let claims = Claims::new(&others.works, &self.kinds);
         let other = certain.map(Other::Owns).or_else(|| claims.other(key, id));
         match removal(entry, there.as_ref(), other) {
             Removal::Gone => Ok(None),
@@ -146,16 +154,26 @@ impl Passes {
         }
     }
 
-    /// Everything that can tell that an object has another owner: what all works ask for, and all records.
-    async fn know_others(&mut self, desk: &Desk) -> Result<Vec<(String, Record)>, Trouble> {
-        let wishes = desk.works().values().filter_map(|work| work.wish.as_ref().ok());
+    /// Everything that can tell that an object has another owner.
+    ///
+    /// Each kind has a watch of its own, and one may lag behind the other: that an object was handed from a work of one
+    /// kind to one of the other may be known by half. So the hub is asked for the other kind.
+    async fn know_others(&mut self, desk: &Desk, key: &WorkKey) -> Result<Others, Trouble> {
+        let mut works = desk.works().clone();
+        if !broken(Rule::KnowAllFirst) {
+            let other = key.kind.other();
+            let fresh = self.hub.works(other).await.map_err(Trouble::Hub)?;
+            works.retain(|key, _| key.kind != other);
+            works.extend(fresh.into_iter().map(|work| (work.key.clone(), work)));
+        }
+        let wishes = works.values().filter_map(|work| work.wish.as_ref().ok());
         let manifests = wishes.flat_map(|wish| wish.manifests.iter().flatten());
         learn(&self.spoke, &mut self.kinds, manifests)
             .await
             .map_err(Trouble::Spoke)?;
         let mut records = self.all(WorkKind::ManifestWork).await?;
         records.extend(self.all(WorkKind::Work).await?);
-        Ok(records)
+        Ok(Others { works, records })
     }
 
     async fn all(&self, kind: WorkKind) -> Result<Vec<(String, Record)>, Unkept> {

@@ -5,6 +5,7 @@
 mod applying;
 mod executor;
 mod faults;
+mod fleet;
 mod heartbeat;
 mod network;
 mod owners;

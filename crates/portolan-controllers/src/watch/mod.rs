@@ -5,6 +5,7 @@
 
 mod guard;
 mod lean;
+mod patience;
 mod source;
 mod youth;
 
@@ -14,6 +15,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 pub(crate) use lean::Lean;
+pub use patience::patient;
 pub use source::{Feed, Source};
 pub(crate) use youth::{Grace, Youth};
 
