@@ -6,7 +6,7 @@ use tokio::task::JoinHandle;
 use crate::settings::Settings;
 use crate::{heartbeat, works};
 
-/// An agent, running.
+/// An agent, running. One that is dropped stops when it has finished what is under way.
 #[derive(Debug)]
 pub struct Agent {
     stop: watch::Sender<bool>,

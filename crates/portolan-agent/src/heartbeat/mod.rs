@@ -52,7 +52,8 @@ pub(crate) async fn beat(hub: Client, spoke: Client, settings: Settings, mut sto
         };
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
-            _ = stop.changed() => {}
+            // Nobody holds the agent any more.
+            changed = stop.changed() => if changed.is_err() { return },
         }
         if wait == period {
             wait = SHORTEST;

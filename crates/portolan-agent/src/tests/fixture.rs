@@ -19,10 +19,10 @@ use portolan_hub::{Hub, Service};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+use crate::Clock;
 use crate::settings::Settings;
 use crate::work::{Distributed, Loose, Work, WorkKey, WorkKind, read};
 use crate::works::{Desk, Input, Passes};
-use crate::Clock;
 
 pub(super) const CLUSTER: &str = "east";
 const NAMESPACE: &str = "default";

@@ -12,7 +12,10 @@ use crate::works::Input;
 /// The check passes, and fails when the rule is broken.
 fn notices(rule: Rule, holds: impl Fn() -> bool) {
     assert!(holds(), "{rule:?} holds");
-    assert!(!with_broken(rule, &holds), "{rule:?} is broken and nobody notices");
+    assert!(
+        !with_broken(rule, &holds),
+        "{rule:?} is broken and nobody notices"
+    );
 }
 
 #[test]
@@ -171,7 +174,8 @@ fn an_agent_asks_the_hub_about_its_own_cluster_only() {
         let asked = asked.lock().unwrap();
         assert!(!asked.is_empty());
         asked.iter().all(|path| {
-            path.contains(&format!("/namespaces/{CLUSTER}/")) || path.contains(&format!("/managedclusters/{CLUSTER}"))
+            path.contains(&format!("/namespaces/{CLUSTER}/"))
+                || path.contains(&format!("/managedclusters/{CLUSTER}"))
         })
     });
 }

@@ -33,6 +33,25 @@ fn server(silent: &'static str, asked_again: Arc<Notify>) -> Client {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_agent_that_is_dropped_asks_for_nothing_any_more() {
+    let asked_again = Arc::new(Notify::new());
+    let agent = Agent::start(
+        server("/leases", asked_again.clone()),
+        server("nothing", Arc::default()),
+        settings(),
+    );
+    asked_again.notified().await;
+    drop(agent);
+    tokio::task::yield_now().await;
+    let asked = tokio::time::timeout(std::time::Duration::from_secs(3600), async {
+        // One may have been under way.
+        asked_again.notified().await;
+        asked_again.notified().await;
+    });
+    assert!(asked.await.is_err(), "it has stopped");
+}
+
+#[tokio::test(start_paused = true)]
 async fn heartbeats_and_watches_do_not_wait_forever_for_an_answer() {
     for path in ["/managedclusters/", "/leases", "/manifestworks", "/works"] {
         let asked_again = Arc::new(Notify::new());

@@ -130,7 +130,8 @@ async fn keep(
                 None => return,
             },
             () = sleep(wait) => {}
-            _ = stop.changed() => {}
+            // Nobody who could ask for more holds the agent any more.
+            changed = stop.changed() => if changed.is_err() { return },
         }
     }
 }

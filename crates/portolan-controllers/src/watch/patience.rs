@@ -31,7 +31,10 @@ async fn answer(client: Client, request: Request<Body>) -> Result<Response<Body>
         return Ok(response);
     }
     let (head, body) = response.into_parts();
-    Ok(Response::from_parts(head, Body::from(body.collect_bytes().await?)))
+    Ok(Response::from_parts(
+        head,
+        Body::from(body.collect_bytes().await?),
+    ))
 }
 
 #[cfg(test)]

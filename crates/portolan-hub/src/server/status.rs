@@ -250,6 +250,12 @@ impl Failure {
         ))
     }
 
+    /// The hub takes no more watches.
+    pub(crate) fn stopping() -> Self {
+        let message = "the hub is stopping";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", message)
+    }
+
     /// The client has seen a state that this hub has not reached.
     pub(crate) fn ahead(asked: u64, reached: u64) -> Self {
         Self::expired(format!(

@@ -70,6 +70,10 @@ impl Core {
         if let Some(name) = call.place.name.take() {
             call.query.set("fieldSelector", format!("metadata.name={name}"));
         }
+        if *self.stopping.borrow() {
+            // One that ended at once would be asked for again at once, by clients in this process for ever.
+            return Err(Failure::stopping());
+        }
         let selector = self.selector(&call)?;
         let asked = resource_version(&call)?;
         let send_initial = match call.query.get("sendInitialEvents") {

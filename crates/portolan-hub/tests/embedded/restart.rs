@@ -27,6 +27,23 @@ async fn a_watch_that_is_ahead_of_a_hub_that_was_put_back_ends_with_gone_and_mis
 }
 
 #[tokio::test]
+async fn a_hub_that_stops_ends_watches_and_takes_no_new_ones() {
+    use futures::StreamExt as _;
+    use kube::api::WatchParams;
+
+    let (hub, client) = hub().await;
+    let maps = config_maps(&client);
+    let mut running = maps.watch(&WatchParams::default(), "0").await.unwrap().boxed();
+    hub.stop().await;
+    while running.next().await.is_some() {}
+    let refused = maps.watch(&WatchParams::default(), "0").await.err().unwrap();
+    assert!(
+        matches!(&refused, kube::Error::Api(status) if status.code == 503),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
 async fn what_was_written_is_there_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let hub = Hub::builder().data(folder.path()).start().await.unwrap();

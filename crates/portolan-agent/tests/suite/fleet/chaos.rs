@@ -42,11 +42,13 @@ async fn killing_hub_controllers_and_agents_again_and_again_makes_no_difference_
     )
     .await;
     let members = fleet.members.iter();
-    let wrong: Vec<String> = members.clone().flat_map(|member| member.recorder.wrong()).collect();
+    let wrong: Vec<String> = members
+        .clone()
+        .flat_map(|member| member.recorder.wrong())
+        .collect();
     assert!(wrong.is_empty(), "deleted though wanted all the time: {wrong:?}");
     let deletions: usize = members.map(|member| member.recorder.deletions()).sum();
     assert!(rounds < BREATHER || deletions > 0, "the recorders see deletions");
-    fleet.end().await;
 }
 
 async fn begin(seed: u64) -> (Fleet, Script) {
@@ -78,7 +80,6 @@ async fn undisturbed(seed: u64, rounds: usize) -> State {
         *calm.borrow() > 20
     })
     .await;
-    fleet.end().await;
     last.into_inner()
 }
 
@@ -87,7 +88,9 @@ async fn disturbed(seed: u64, rounds: usize) -> Fleet {
     let mut draws = Draws::new(!seed);
     let begun = Instant::now();
     for round in 1..=rounds {
-        let before: Vec<_> = (0..fleet.members.len()).map(|member| script.wanted(member)).collect();
+        let before: Vec<_> = (0..fleet.members.len())
+            .map(|member| script.wanted(member))
+            .collect();
         let changes = script.next();
         for (number, before) in before.into_iter().enumerate() {
             let wanted = script.wanted(number);

@@ -76,8 +76,7 @@ impl Fleet {
             create(&fleet.hub, "Namespace", "", &fleet.namespace, json!({})).await;
         }
         let labels = json!({ "fleet": fleet.namespace });
-        let selector =
-            json!({ "selectorType": "LabelSelector", "labelSelector": { "matchLabels": labels } });
+        let selector = json!({ "selectorType": "LabelSelector", "labelSelector": { "matchLabels": labels } });
         let set = json!({ "spec": { "clusterSelector": selector } });
         let name = fleet.namespace.clone();
         create(&fleet.hub, "ManagedClusterSet", "", &name, set).await;
@@ -137,13 +136,6 @@ impl Fleet {
         &self.controllers.as_ref().expect("the controllers run").1
     }
 
-    /// Ends everybody, as they are.
-    async fn end(mut self) {
-        self.kill_controllers();
-        self.members.iter_mut().for_each(Member::kill);
-        self.hub.kill().await;
-    }
-
     async fn patch(&self, kind: &str, namespace: &str, name: &str, patch: Value) {
         let api = self.api(kind, namespace);
         api.patch(name, &PatchParams::default(), &Patch::Merge(patch))
@@ -152,15 +144,19 @@ impl Fleet {
     }
 }
 
+impl Drop for Fleet {
+    /// Ends everybody, as they are.
+    fn drop(&mut self) {
+        self.kill_controllers();
+        self.members.iter_mut().for_each(Member::kill);
+    }
+}
+
 impl Member {
     fn start(&mut self, hub: &Server) {
         if self.agent.is_none() {
             let faults = Faults::default();
-            let agent = Agent::start(
-                faults.over(&hub.way),
-                self.client(),
-                self.settings.clone(),
-            );
+            let agent = Agent::start(faults.over(&hub.way), self.client(), self.settings.clone());
             self.agent = Some((agent, faults));
         }
     }
@@ -188,7 +184,10 @@ impl Member {
             .into_iter()
             .map(|map| {
                 let value = map.data.pointer("/data/k").and_then(Value::as_str);
-                (map.metadata.name.unwrap_or_default(), value.unwrap_or_default().to_owned())
+                (
+                    map.metadata.name.unwrap_or_default(),
+                    value.unwrap_or_default().to_owned(),
+                )
             })
             .collect();
         values.sort();

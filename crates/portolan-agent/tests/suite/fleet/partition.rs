@@ -17,7 +17,14 @@ async fn rolled_out(strategy: Value) -> Fleet {
         member.settings.watch = Duration::from_secs(1);
         let spec = json!({ "workload": { "manifests": [config_map(OBJECTS, "beside", "1")] } });
         let name = member.name.clone();
-        super::create(&fleet.hub, "ManifestWork", &name, "beside", json!({ "spec": spec })).await;
+        super::create(
+            &fleet.hub,
+            "ManifestWork",
+            &name,
+            "beside",
+            json!({ "spec": spec }),
+        )
+        .await;
     }
     let group = |number: usize| {
         let selector = json!({ "labelSelector": { "matchLabels": { "ring": format!("r{number}") } } });
@@ -71,7 +78,10 @@ async fn complete(fleet: &Fleet, version: &str) {
 /// The version in the work of a member.
 async fn on_the_hub(fleet: &Fleet, member: &Member) -> Option<String> {
     let works = fleet.api("ManifestWork", &member.name);
-    let work = works.get_opt(&format!("{}.app", fleet.namespace)).await.unwrap()?;
+    let work = works
+        .get_opt(&format!("{}.app", fleet.namespace))
+        .await
+        .unwrap()?;
     let version = work.data.pointer("/spec/workload/manifests/0/data/k")?;
     version.as_str().map(str::to_owned)
 }
@@ -130,7 +140,6 @@ async fn a_rollout_waits_for_a_member_that_is_cut_off_and_goes_on_when_that_has_
     until(last, &[("app", "2"), ("beside", "1")]).await;
     complete(&fleet, "2").await;
     nothing_was_removed(&fleet);
-    fleet.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -150,7 +159,6 @@ async fn a_rollout_goes_on_without_a_member_that_is_known_to_be_offline_and_that
     until(cut, &[("app", "2"), ("beside", "1")]).await;
     complete(&fleet, "2").await;
     nothing_was_removed(&fleet);
-    fleet.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -167,5 +175,4 @@ async fn a_watch_that_is_reset_or_hangs_without_a_word_in_mid_rollout_is_noticed
         until(member, &[("app", "2"), ("beside", "1")]).await;
     }
     nothing_was_removed(&fleet);
-    fleet.end().await;
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
 
@@ -25,7 +26,8 @@ impl Recorder {
         let recorder = Arc::new(Recorder::default());
         let (api, seen) = (Api::<ConfigMap>::namespaced(client, namespace), recorder.clone());
         tokio::spawn(async move {
-            let mut events = watcher::watcher(api, watcher::Config::default()).boxed();
+            let events = watcher::watcher(api, watcher::Config::default());
+            let mut events = events.default_backoff().boxed();
             while let Some(event) = events.next().await {
                 match event {
                     Ok(Event::Apply(map) | Event::InitApply(map)) => seen.see(&map, false),

@@ -34,11 +34,17 @@ async fn until_applied(fleet: &Fleet, work: &str, status: &str, reason: &str) {
 
 async fn values(fleet: &Fleet) -> Vec<String> {
     let values = fleet.members[0].values().await;
-    values.into_iter().map(|(name, value)| format!("{name}={value}")).collect()
+    values
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect()
 }
 
 async fn until_values(fleet: &Fleet, expected: &[&str]) {
-    eventually(&format!("there are {expected:?}"), async || values(fleet).await == expected).await;
+    eventually(&format!("there are {expected:?}"), async || {
+        values(fleet).await == expected
+    })
+    .await;
 }
 
 const DONE: &str = "AppliedManifestWorkComplete";
@@ -47,9 +53,23 @@ const DONE: &str = "AppliedManifestWorkComplete";
 async fn running_agents_keep_what_an_older_copy_of_the_hub_does_not_know_and_follow_edits_again() {
     let mut fleet = Fleet::new(Server::process().await, 1).await;
     let (member, namespace) = (fleet.members[0].name.clone(), fleet.namespace.clone());
-    create(&fleet.hub, "ManifestWork", &member, "same", spec(&[("same", "1")])).await;
+    create(
+        &fleet.hub,
+        "ManifestWork",
+        &member,
+        "same",
+        spec(&[("same", "1")]),
+    )
+    .await;
     create(&fleet.hub, "ManifestWork", &member, "web", spec(&[("a", "1")])).await;
-    create(&fleet.hub, "ManifestWork", &member, "early", spec(&[("early", "1")])).await;
+    create(
+        &fleet.hub,
+        "ManifestWork",
+        &member,
+        "early",
+        spec(&[("early", "1")]),
+    )
+    .await;
     let placement = json!({ "spec": { "clusterSets": [namespace] } });
     create(&fleet.hub, "Placement", &namespace, "all", placement).await;
     let set = json!({ "spec": {
@@ -66,10 +86,22 @@ async fn running_agents_keep_what_an_older_copy_of_the_hub_does_not_know_and_fol
     fleet.hub.revive().await;
 
     // What the copy does not know: an edit, another version, a new work and one that is gone.
-    fleet.patch("ManifestWork", &member, "web", spec(&[("a", "2"), ("b", "2")])).await;
-    let template = |version: &str| json!({ "spec": { "manifestWorkTemplate": spec(&[("app", version)])["spec"] } });
-    fleet.patch("ManifestWorkReplicaSet", &namespace, "app", template("2")).await;
-    create(&fleet.hub, "ManifestWork", &member, "late", spec(&[("late", "2")])).await;
+    fleet
+        .patch("ManifestWork", &member, "web", spec(&[("a", "2"), ("b", "2")]))
+        .await;
+    let template =
+        |version: &str| json!({ "spec": { "manifestWorkTemplate": spec(&[("app", version)])["spec"] } });
+    fleet
+        .patch("ManifestWorkReplicaSet", &namespace, "app", template("2"))
+        .await;
+    create(
+        &fleet.hub,
+        "ManifestWork",
+        &member,
+        "late",
+        spec(&[("late", "2")]),
+    )
+    .await;
     fleet.members[0].recorder.give_up(["early".to_owned()]);
     let works = fleet.api("ManifestWork", &member);
     let _ = works.delete("early", &DeleteParams::default()).await.unwrap();
@@ -77,7 +109,10 @@ async fn running_agents_keep_what_an_older_copy_of_the_hub_does_not_know_and_fol
     for work in ["web", "late", &format!("{namespace}.app")] {
         until_applied(&fleet, work, "True", DONE).await;
     }
-    eventually("early is gone", async || works.get_opt("early").await.unwrap().is_none()).await;
+    eventually("early is gone", async || {
+        works.get_opt("early").await.unwrap().is_none()
+    })
+    .await;
 
     // Controllers live and die with the hub here; agents do not.
     fleet.kill_controllers();
@@ -92,12 +127,15 @@ async fn running_agents_keep_what_an_older_copy_of_the_hub_does_not_know_and_fol
     until_values(&fleet, &["a=2", "app=2", "b=2", "early=1", "late=2", "same=1"]).await;
 
     // Edits are made on the hub as it is now, and count in full.
-    fleet.patch("ManifestWork", &member, "web", spec(&[("a", "3")])).await;
-    fleet.patch("ManifestWorkReplicaSet", &namespace, "app", template("3")).await;
+    fleet
+        .patch("ManifestWork", &member, "web", spec(&[("a", "3")]))
+        .await;
+    fleet
+        .patch("ManifestWorkReplicaSet", &namespace, "app", template("3"))
+        .await;
     fleet.members[0].recorder.give_up(["b".to_owned()]);
     until_values(&fleet, &["a=3", "app=3", "early=1", "late=2", "same=1"]).await;
     until_applied(&fleet, "web", "True", DONE).await;
     until_applied(&fleet, &format!("{namespace}.app"), "True", DONE).await;
     assert_eq!(fleet.members[0].recorder.wrong(), [""; 0]);
-    fleet.end().await;
 }

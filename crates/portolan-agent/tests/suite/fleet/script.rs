@@ -90,7 +90,11 @@ impl Script {
     pub(super) fn new(fleet: &Fleet, seed: u64) -> Script {
         let member = |member: &super::Member| Member {
             name: member.name.clone(),
-            works: WORKS.iter().enumerate().map(|(number, _)| Work::new(number)).collect(),
+            works: WORKS
+                .iter()
+                .enumerate()
+                .map(|(number, _)| Work::new(number))
+                .collect(),
             roaming: ROAMED[0],
             chosen: true,
         };
@@ -109,7 +113,8 @@ impl Script {
     /// What there is before anything changes.
     pub(super) fn beginning(&self) -> Vec<Change> {
         let tolerant = json!([{ "operator": "Exists" }]);
-        let chosen = json!({ "requiredClusterSelector": { "labelSelector": { "matchLabels": { "chosen": "yes" } } } });
+        let chosen =
+            json!({ "requiredClusterSelector": { "labelSelector": { "matchLabels": { "chosen": "yes" } } } });
         let rings = self.members.iter().enumerate().map(|(number, _)| {
             let selector = json!({ "labelSelector": { "matchLabels": { "ring": format!("r{number}") } } });
             json!({ "groupName": format!("r{number}"), "groupClusterSelector": selector })
@@ -147,7 +152,8 @@ impl Script {
                 let last = self.members.len() - 1;
                 let chosen = !self.members[last].chosen;
                 self.members[last].chosen = chosen;
-                let label = json!({ "metadata": { "labels": { "chosen": if chosen { "yes" } else { "no" } } } });
+                let label =
+                    json!({ "metadata": { "labels": { "chosen": if chosen { "yes" } else { "no" } } } });
                 vec![Change {
                     kind: "ManagedCluster",
                     namespace: String::new(),
@@ -317,7 +323,8 @@ impl Change {
             What::Merge(patch) => patch.clone(),
             What::Delete => {
                 let deleted = api.delete(&self.name, &DeleteParams::default()).await;
-                return matches!(&deleted, Err(kube::Error::Api(status)) if status.code == 404) || deleted.is_ok();
+                return matches!(&deleted, Err(kube::Error::Api(status)) if status.code == 404)
+                    || deleted.is_ok();
             }
             What::Put(spec) => match api.get_opt(&self.name).await {
                 Ok(None) => {

@@ -43,7 +43,10 @@ pub(super) async fn state(fleet: &Fleet) -> kube::Result<State> {
             }
         }
         let values: BTreeMap<String, String> = member.values().await.into_iter().collect();
-        add(&format!("objects m{number}"), &json!({ "metadata": {}, "values": values }));
+        add(
+            &format!("objects m{number}"),
+            &json!({ "metadata": {}, "values": values }),
+        );
     }
     Ok(state)
 }
@@ -59,8 +62,15 @@ fn comparable(object: &DynamicObject) -> Value {
     let mut value = serde_json::to_value(object).unwrap();
     let generation = object.metadata.generation;
     strip(&mut value, generation);
-    if let Some(annotations) = value.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
-        for own in [portolan::WORK_UID, portolan::WORK_GENERATION, portolan::ROLLOUT_SINCE] {
+    if let Some(annotations) = value
+        .pointer_mut("/metadata/annotations")
+        .and_then(Value::as_object_mut)
+    {
+        for own in [
+            portolan::WORK_UID,
+            portolan::WORK_GENERATION,
+            portolan::ROLLOUT_SINCE,
+        ] {
             annotations.remove(own);
         }
     }
@@ -77,6 +87,9 @@ fn strip(value: &mut Value, generation: Option<i64>) {
                 "managedFields",
                 "lastTransitionTime",
                 "generation",
+                // How long a cluster has been chosen counts in a score, and scores are refreshed at times.
+                "score",
+                "lastScoreUpdateTime",
             ] {
                 fields.remove(field);
             }
@@ -111,10 +124,15 @@ pub(super) async fn unsettled(fleet: &Fleet, script: &Script) -> kube::Result<Op
         }
         let wanted = script.works(number);
         if names != wanted {
-            return Ok(Some(format!("m{number} has the works {names:?}, wanted are {wanted:?}")));
+            return Ok(Some(format!(
+                "m{number} has the works {names:?}, wanted are {wanted:?}"
+            )));
         }
     }
-    let set = fleet.api("ManifestWorkReplicaSet", &fleet.namespace).get("app").await?;
+    let set = fleet
+        .api("ManifestWorkReplicaSet", &fleet.namespace)
+        .get("app")
+        .await?;
     Ok((!has(&set, "PlacementRolledOut")).then(|| format!("app: {}", set.data["status"])))
 }
 
@@ -124,7 +142,10 @@ fn is_applied(work: &DynamicObject) -> bool {
 
 /// Whether a condition is true of the present generation.
 pub(super) fn has(object: &DynamicObject, condition: &str) -> bool {
-    let conditions = object.data.pointer("/status/conditions").and_then(Value::as_array);
+    let conditions = object
+        .data
+        .pointer("/status/conditions")
+        .and_then(Value::as_array);
     conditions.into_iter().flatten().any(|found| {
         found["type"] == condition
             && found["status"] == "True"
