@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Fleet;
 use super::hub::Server;
@@ -86,7 +86,6 @@ async fn undisturbed(seed: u64, rounds: usize) -> State {
 async fn disturbed(seed: u64, rounds: usize) -> Fleet {
     let (mut fleet, mut script) = begin(seed).await;
     let mut draws = Draws::new(!seed);
-    let begun = Instant::now();
     for round in 1..=rounds {
         let before: Vec<_> = (0..fleet.members.len())
             .map(|member| script.wanted(member))
@@ -112,7 +111,6 @@ async fn disturbed(seed: u64, rounds: usize) -> Fleet {
         }
     }
     settle(&fleet, &script).await;
-    eprintln!("{rounds} rounds in {:?}", begun.elapsed());
     fleet
 }
 

@@ -37,11 +37,11 @@ pub(super) struct Server {
 
 enum Kind {
     Process {
-        child: Option<Running>,
+        child: Option<Box<Running>>,
         folder: tempfile::TempDir,
     },
     /// Nobody kills this one.
-    Lasting(TestServer),
+    Lasting(Box<TestServer>),
 }
 
 impl Server {
@@ -69,7 +69,7 @@ impl Server {
         let server = TestServer::start().await;
         Server {
             way: Way::to(server.client()),
-            kind: Kind::Lasting(server),
+            kind: Kind::Lasting(Box::new(server)),
         }
     }
 
@@ -99,7 +99,7 @@ impl Server {
     pub(super) async fn revive(&mut self) {
         if let Kind::Process { child, folder } = &mut self.kind {
             let (started, client) = start(folder.path()).await;
-            *child = Some(started);
+            *child = Some(Box::new(started));
             self.way.lead(Some(client));
         }
     }
