@@ -127,13 +127,13 @@ async fn running_agents_keep_what_an_older_copy_of_the_hub_does_not_know_and_fol
     until_values(&fleet, &["a=2", "app=2", "b=2", "early=1", "late=2", "same=1"]).await;
 
     // Edits are made on the hub as it is now, and count in full.
+    fleet.members[0].recorder.give_up(["b".to_owned()]);
     fleet
         .patch("ManifestWork", &member, "web", spec(&[("a", "3")]))
         .await;
     fleet
         .patch("ManifestWorkReplicaSet", &namespace, "app", template("3"))
         .await;
-    fleet.members[0].recorder.give_up(["b".to_owned()]);
     until_values(&fleet, &["a=3", "app=3", "early=1", "late=2", "same=1"]).await;
     until_applied(&fleet, "web", "True", DONE).await;
     until_applied(&fleet, &format!("{namespace}.app"), "True", DONE).await;
