@@ -110,7 +110,7 @@ impl Server {
             panic!("only of a hub that does not run a copy is whole");
         };
         let copy = tempfile::tempdir().unwrap();
-        copy_files(folder.path(), copy.path());
+        crate::restored::copy(folder.path(), copy.path());
         copy
     }
 
@@ -150,16 +150,6 @@ async fn start(folder: &Path) -> (Running, Client) {
                 _said: lines,
             };
             return (running, Client::try_from(config).unwrap());
-        }
-    }
-}
-
-fn copy_files(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        if entry.file_type().unwrap().is_file() {
-            std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
         }
     }
 }
