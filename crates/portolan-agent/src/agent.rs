@@ -1,4 +1,5 @@
 use kube::Client;
+use portolan_controllers::watch::patient;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -6,7 +7,7 @@ use crate::monitor::Monitor;
 use crate::settings::Settings;
 use crate::{heartbeat, works};
 
-/// An agent, running.
+/// An agent, running. One that is dropped stops when it has finished what is under way.
 #[derive(Debug)]
 pub struct Agent {
     monitor: Monitor,
@@ -19,6 +20,7 @@ pub struct Agent {
 impl Agent {
     /// Starts it on the current runtime: `hub` is where the works are, `spoke` the member cluster.
     pub fn start(hub: Client, spoke: Client, settings: Settings) -> Agent {
+        let (hub, spoke) = (patient(hub), patient(spoke));
         let (stop, stopped) = watch::channel(false);
         let monitor = Monitor::new(settings.clock.clone());
         let servers = (hub.clone(), spoke.clone());

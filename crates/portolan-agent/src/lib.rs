@@ -29,6 +29,8 @@ mod report;
 mod sabotage;
 mod settings;
 mod spoke;
+#[cfg(test)]
+mod tests;
 mod work;
 mod works;
 

@@ -1,11 +1,27 @@
-//! Switches that break one rule of the design each, so that a test can show that its check notices.
+//! Switches that break one rule of the agent each, so that a test can show that its check notices.
 //!
 //! They exist in the crate's own tests only: outside of `cfg(test)` every question is answered "no" at compile time.
 
-/// A rule of the design that the agent has a part in, and how the switch breaks it.
+/// A rule that the agent must hold, and how the switch breaks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// Rule 2: a work that goes with its definition counts as deleted.
+    /// Objects are removed before all works are known.
+    KnowAllFirst,
+    /// A work that is not on the hub any more counts as deleted.
+    LostIsNotDeleted,
+    /// What another work or record has is removed all the same.
+    SharedStays,
+    /// An object that somebody else made under the same name is removed.
+    OnlyTheVeryObject,
+    /// An older copy of a work counts as an edit.
+    HubWentBack,
+    /// Objects are applied before they are written down.
+    RecordFirst,
+    /// Objects are applied before the work waits for the agent.
+    HoldFirst,
+    /// Works of all namespaces of the hub are looked at.
+    OwnNamespaceOnly,
+    /// A work that goes with the definition of its kind counts as deleted.
     DefinitionIsNoDeletion,
 }
 

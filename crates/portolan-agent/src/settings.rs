@@ -14,6 +14,8 @@ pub struct Settings {
     pub hub_id: String,
     /// Longest wait between two looks at the objects of a work. After a change they are looked at more often.
     pub poll: Duration,
+    /// How long a watch of the hub lasts before it is asked for anew: one that hangs without a word is noticed then.
+    pub watch: Duration,
     /// Longest wait between two attempts after errors.
     pub longest_backoff: Duration,
     /// How long a deletion of a work must have been heard of before anything is removed for it: a server that ends the
@@ -35,8 +37,9 @@ impl Settings {
             clock,
             hub_id: String::new(),
             poll: Duration::from_secs(10),
+            watch: Duration::from_secs(60),
             longest_backoff: Duration::from_secs(30),
-            deletion_patience: Duration::from_secs(2),
+            deletion_patience: Duration::from_secs(1),
             capacity: BTreeMap::new(),
             allocatable: BTreeMap::new(),
             claims: BTreeMap::new(),

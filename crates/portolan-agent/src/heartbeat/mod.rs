@@ -59,7 +59,8 @@ pub(crate) async fn beat(
         };
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
-            _ = stop.changed() => {}
+            // Nobody holds the agent any more.
+            changed = stop.changed() => if changed.is_err() { return },
         }
         if wait == period {
             wait = SHORTEST;

@@ -6,6 +6,7 @@
 //! the hub as it is now: the record remembers the generation in doubt, and a higher one ends it.
 
 use crate::record::{Note, Record};
+use crate::sabotage::{Rule, broken};
 use crate::work::Work;
 
 /// How far a work is to be trusted.
@@ -22,7 +23,7 @@ pub(crate) enum Stance {
 /// How far the work is to be trusted, and what the record says from now on.
 pub(crate) fn stance(work: &Work, record: &Record) -> (Stance, Note) {
     let (noted, now) = (&record.note, Note::of(work));
-    if noted.uid.is_empty() {
+    if noted.uid.is_empty() || broken(Rule::HubWentBack) {
         return (Stance::Sure, now);
     }
     let in_doubt = Note {

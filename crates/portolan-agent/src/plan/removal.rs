@@ -3,6 +3,7 @@ use serde_json::Value;
 
 use super::owners::{Other, Owner};
 use crate::record::Entry;
+use crate::sabotage::{Rule, broken};
 use crate::work::{FIELD_MANAGER, ObjectId};
 
 /// What becomes of an object that its work does not ask for any more.
@@ -46,10 +47,10 @@ pub(crate) fn removal(entry: &Entry, there: Option<&Value>, other: Option<Other>
         Some(ours) => ours == uid,
         None => has_our_mark(there),
     };
-    if !ours {
+    if !ours && !broken(Rule::OnlyTheVeryObject) {
         return Removal::Gone;
     }
-    match other {
+    match other.filter(|_| !broken(Rule::SharedStays)) {
         Some(Other::Owns(owner)) => return Removal::Shared(owner),
         Some(Other::Perhaps(owner)) => return Removal::Doubtful(owner),
         None => {}

@@ -37,6 +37,14 @@ impl WorkKind {
             WorkKind::Work => multicluster::WORK_FINALIZER,
         }
     }
+
+    /// The other one.
+    pub(crate) fn other(self) -> WorkKind {
+        match self {
+            WorkKind::ManifestWork => WorkKind::Work,
+            WorkKind::Work => WorkKind::ManifestWork,
+        }
+    }
 }
 
 impl fmt::Display for WorkKind {

@@ -4,6 +4,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::Input;
+use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
 use crate::work::{Work, WorkKey, WorkKind};
 
@@ -62,7 +63,7 @@ impl Desk {
 
     /// Whether these are all works that there are. Only then can it be said that an object has no other owner.
     pub(crate) fn is_complete(&self) -> bool {
-        self.incomplete().is_empty()
+        self.incomplete().is_empty() || broken(Rule::KnowAllFirst)
     }
 
     /// Kinds of which not all works are known.
@@ -75,6 +76,11 @@ impl Desk {
     pub(crate) fn hear(&mut self, input: Input, now: Timestamp) {
         match input {
             Input::Work(work) => self.see(*work, now),
+            Input::Gone(key) if broken(Rule::LostIsNotDeleted) => {
+                if let Some(work) = self.works.get_mut(&key) {
+                    work.deleting = true;
+                }
+            }
             Input::Gone(key) => {
                 // What it has left stays: a work that was deleted has waited for us, so this one was lost.
                 self.works.remove(&key);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kube::api::{Patch, PatchParams};
+use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 use portolan_api::multicluster;
 use portolan_api::work::ManifestWork;
@@ -15,6 +15,8 @@ use crate::work::{Distributed, Loose, Status, Work, WorkKind, read};
 
 const MANAGER: &str = "portolan-agent";
 const PATIENCE: Duration = Duration::from_secs(35);
+/// Works in one answer of a list.
+const PAGE: u32 = 100;
 
 /// The cluster's namespace on the hub.
 pub(super) struct Hub {
@@ -42,6 +44,33 @@ impl Hub {
         let mut finalizers = work.finalizers.clone();
         finalizers.push(work.key.kind.finalizer().to_owned());
         self.set_finalizers(work, &finalizers).await
+    }
+
+    /// All works of a kind, as the hub has them now.
+    pub(super) async fn works(&self, kind: WorkKind) -> Result<Vec<Work>, Problem> {
+        match kind {
+            WorkKind::ManifestWork => self.list::<ManifestWork>().await,
+            WorkKind::Work => self.list::<multicluster::Work>().await,
+        }
+    }
+
+    async fn list<K: Distributed>(&self) -> Result<Vec<Work>, Problem> {
+        let api: Api<Loose<K>> = Api::namespaced(self.client.clone(), &self.namespace);
+        let mut works = Vec::new();
+        let mut how = ListParams::default().limit(PAGE);
+        loop {
+            let list = match in_time(api.list(&how)).await {
+                // Nobody can have a work of a kind that is not there.
+                Err(Problem::NotFound(_)) => return Ok(works),
+                list => list?,
+            };
+            let read = |object: Loose<K>| read(K::KIND, &object.metadata, &object.spec, &object.status);
+            works.extend(list.items.into_iter().map(read));
+            match list.metadata.continue_ {
+                Some(rest) if !rest.is_empty() => how = how.continue_token(&rest),
+                _ => return Ok(works),
+            }
+        }
     }
 
     /// Lets the work go.

@@ -35,10 +35,11 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::monitor::Monitor;
+use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
 use crate::work::{Distributed, Loose, Work, WorkKey, WorkKind, read};
-use pass::Passes;
-use watching::Watches;
+pub(crate) use pass::Passes;
+pub(crate) use watching::Watches;
 
 /// Messages that may wait between a watch and the desk; a full channel slows the watch down.
 const WAITING: usize = 64;
@@ -104,7 +105,11 @@ fn source<K: Distributed>(
     sender: mpsc::Sender<Input>,
 ) -> Source<Loose<K>> {
     let feed = Feed::new(sender, Input::of::<K>);
-    Source::namespaced(hub.clone(), &settings.cluster, vec![feed])
+    let source = match broken(Rule::OwnNamespaceOnly) {
+        true => Source::new(hub.clone(), vec![feed]),
+        false => Source::namespaced(hub.clone(), &settings.cluster, vec![feed]),
+    };
+    source.lasting(settings.watch).listing_after_failures()
 }
 
 /// Deals with what is due until it is told to stop.
@@ -119,7 +124,8 @@ async fn keep(
         while let Ok(input) = inputs.try_recv() {
             hear(&passes, input, &settings);
         }
-        let stopping = *stop.borrow();
+        // Nobody who could ask for more holds an agent that was dropped.
+        let stopping = *stop.borrow() || stop.has_changed().is_err();
         if stopping && under_way.is_empty() {
             return;
         }
@@ -151,7 +157,8 @@ async fn keep(
     }
 }
 
-fn hear(passes: &Passes, input: Input, settings: &Settings) {
+/// Takes in what a watch says.
+pub(crate) fn hear(passes: &Passes, input: Input, settings: &Settings) {
     if let Input::Gone(key) = &input {
         passes.gone(key);
     }

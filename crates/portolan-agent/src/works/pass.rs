@@ -15,6 +15,7 @@ use crate::monitor::Monitor;
 use crate::plan::{Seen, Served, Stance, stance};
 use crate::record::{Record, Records, Unkept};
 use crate::report::{self, Finding};
+use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
 use crate::spoke::{Objects, Problem, learn};
 use crate::work::{Kinds, ObjectId, Status, Work, WorkKey, WorkKind};
@@ -56,7 +57,7 @@ pub(crate) struct Passes {
 }
 
 impl Passes {
-    pub(super) fn new(
+    pub(crate) fn new(
         hub: Client,
         spoke: Client,
         watches: Watches,
@@ -142,7 +143,7 @@ impl Passes {
     }
 
     /// What is known. Not to be held while anything is waited for.
-    pub(super) fn desk(&self) -> MutexGuard<'_, Desk> {
+    pub(crate) fn desk(&self) -> MutexGuard<'_, Desk> {
         lock(&self.desk)
     }
 
@@ -174,7 +175,7 @@ impl Passes {
                 return Ok(Outcome::Done);
             }
         };
-        let work = match work.is_held() {
+        let work = match work.is_held() || broken(Rule::HoldFirst) {
             true => work,
             false => {
                 let held = self.hub.hold(&work).await.map_err(Trouble::Hub)?;
@@ -206,7 +207,11 @@ impl Passes {
             ..record.clone()
         };
         note_ahead(&mut ahead, &items, &actions);
-        let ahead = match self.save(&record, ahead).await {
+        let first = match broken(Rule::RecordFirst) {
+            true => record.clone(),
+            false => ahead.clone(),
+        };
+        let saved = match self.save(&record, first).await {
             Err(Trouble::Record(unserved @ Unkept::Unserved(_))) => {
                 let findings = items
                     .into_iter()
@@ -218,7 +223,10 @@ impl Passes {
         };
         let (findings, mut outcome) = self.carry_out(&work.key, &wish, items, observed, actions).await;
 
-        let mut after = ahead.clone();
+        let mut after = Record {
+            stored: saved.stored.clone(),
+            ..ahead
+        };
         for finding in &findings {
             note_uid(&mut after, finding);
         }
@@ -241,7 +249,7 @@ impl Passes {
                 .await;
             outcome = worse(outcome, removed.outcome);
         }
-        self.save(&ahead, after).await?;
+        self.save(&saved, after).await?;
         self.conclude(&work, findings, outcome).await
     }
 

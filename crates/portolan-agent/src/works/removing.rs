@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use portolan_api::work::DeleteOption;
 
 use super::desk::Outcome;
@@ -5,6 +7,7 @@ use super::pass::{Passes, Trouble, lock, worse};
 use crate::plan::{Claims, Meaning, Other, Owner, Removal, Served, is_orphaned, meaning, removal};
 use crate::record::{Record, Unkept};
 use crate::report;
+use crate::sabotage::{Rule, broken};
 use crate::spoke::{Place, Problem};
 use crate::work::{ObjectId, Work, WorkKey, WorkKind};
 
@@ -13,6 +16,13 @@ pub(super) struct Removed {
     pub(super) outcome: Outcome,
     /// What is still there, in words.
     pub(super) left: Vec<String>,
+}
+
+/// Who may own an object as well, beside the works that are known.
+struct Others {
+    /// The works of the other kind as the hub has them now.
+    listed: BTreeMap<WorkKey, Work>,
+    records: Vec<(String, Record)>,
 }
 
 impl Passes {
@@ -120,7 +130,7 @@ impl Passes {
             outcome: Outcome::Quiet,
             left: Vec::new(),
         };
-        let others = match self.know_others().await {
+        let others = match self.know_others(key).await {
             Ok(others) => others,
             Err(trouble) => {
                 tracing::warn!(work = %key, error = %trouble, "nothing is removed before all other owners are known");
@@ -160,7 +170,7 @@ impl Passes {
         key: &WorkKey,
         record: &Record,
         id: &ObjectId,
-        others: &[(String, Record)],
+        others: &Others,
     ) -> Result<Option<(String, Outcome)>, Problem> {
         let Some(entry) = record.entries.get(id) else {
             return Ok(None);
@@ -172,10 +182,11 @@ impl Passes {
         let there = self.objects.get(&place).await?;
         let own = record.stored.as_ref().map(|stored| stored.uid.as_str());
         let by_reference = there.as_ref().and_then(|there| Owner::by_reference(there, own));
-        let certain = by_reference.or_else(|| Owner::by_record(others, record, id));
+        let certain = by_reference.or_else(|| Owner::by_record(&others.records, record, id));
         let other = certain.map(Other::Owns).or_else(|| {
             let (desk, kinds) = (self.desk(), self.kinds());
-            Claims::new(desk.works(), &kinds).other(key, id)
+            let known = Claims::new(desk.works(), &kinds).other(key, id);
+            known.or_else(|| Claims::new(&others.listed, &kinds).other(key, id))
         });
         match removal(entry, there.as_ref(), other) {
             Removal::Gone => Ok(None),
@@ -197,18 +208,28 @@ impl Passes {
         }
     }
 
-    /// Everything that can tell that an object has another owner: what all works ask for, and all records.
-    async fn know_others(&self) -> Result<Vec<(String, Record)>, Trouble> {
+    /// Everything that can tell that an object has another owner.
+    ///
+    /// Each kind has a watch of its own, and one may lag behind the other: that an object was handed from a work of one
+    /// kind to one of the other may be known by half. So the hub is asked for the other kind.
+    async fn know_others(&self, key: &WorkKey) -> Result<Others, Trouble> {
+        let listed = match broken(Rule::KnowAllFirst) {
+            true => Vec::new(),
+            false => self.hub.works(key.kind.other()).await.map_err(Trouble::Hub)?,
+        };
+        let listed: BTreeMap<WorkKey, Work> =
+            listed.into_iter().map(|work| (work.key.clone(), work)).collect();
         let unknown = {
             let desk = self.desk();
-            let wishes = desk.works().values().filter_map(|work| work.wish.as_ref().ok());
+            let works = desk.works().values().chain(listed.values());
+            let wishes = works.filter_map(|work| work.wish.as_ref().ok());
             self.kinds()
                 .unknown(wishes.flat_map(|wish| wish.manifests.iter().flatten()))
         };
         self.learn(unknown).await?;
         let mut records = self.all(WorkKind::ManifestWork).await?;
         records.extend(self.all(WorkKind::Work).await?);
-        Ok(records)
+        Ok(Others { listed, records })
     }
 
     async fn all(&self, kind: WorkKind) -> Result<Vec<(String, Record)>, Unkept> {

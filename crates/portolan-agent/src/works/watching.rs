@@ -22,7 +22,7 @@ use crate::work::{ObjectId, Target, WorkKey};
 const MOST: usize = 64;
 
 /// The watches of one agent. All end with it.
-pub(super) struct Watches {
+pub(crate) struct Watches {
     spoke: Client,
     sender: mpsc::Sender<Input>,
     followed: Mutex<BTreeMap<ObjectId, Followed>>,
@@ -41,7 +41,7 @@ impl Drop for Followed {
 }
 
 impl Watches {
-    pub(super) fn new(spoke: Client, sender: mpsc::Sender<Input>) -> Watches {
+    pub(crate) fn new(spoke: Client, sender: mpsc::Sender<Input>) -> Watches {
         Watches {
             spoke,
             sender,

@@ -11,18 +11,112 @@ use crate::network::Faults;
 use crate::owners::{look_again, settle};
 use crate::world::{World, eventually, versions};
 
+/// Where the writes go that an agent dies at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum To {
+    Hub,
+    Member,
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_dies_before_any_write_leaves_nothing_that_the_next_one_does_not_put_right() {
-    kill_at_every_write(Faults::still_after).await;
+    kill_at_every_write(To::Member, Faults::still_after).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_dies_before_the_answer_to_any_write_leaves_nothing_either() {
-    kill_at_every_write(Faults::unanswered_after).await;
+    kill_at_every_write(To::Member, Faults::unanswered_after).await;
 }
 
-/// Kills the agent at its first, second, … write to the member cluster, until it gets by with fewer.
-async fn kill_at_every_write(at: impl Fn(usize) -> Faults) {
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_does_one_that_dies_before_a_write_to_the_hub() {
+    kill_at_every_write(To::Hub, Faults::still_after).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_does_one_that_dies_before_the_answer_to_a_write_to_the_hub() {
+    kill_at_every_write(To::Hub, Faults::unanswered_after).await;
+}
+
+/// A life of a work in which it is made, edited and deleted.
+const EDITS: usize = 3;
+
+/// Kills the agent at its first, second, … write in each part of a work's life, until it gets by with fewer. Its successor
+/// ends where an agent would have that nobody killed.
+async fn kill_at_every_write(to: To, at: impl Fn(usize) -> Faults) {
+    for edit in 0..EDITS {
+        let world = World::new().await;
+        let mut writes = 0;
+        while kill_at_write(&world, to, at(writes), edit, &format!("w{writes}")).await {
+            writes += 1;
+        }
+        assert!(writes > 0, "{to:?}: nothing is written at edit {edit}");
+    }
+}
+
+/// Kills an agent in one part of a work's life. Whether it came to that.
+async fn kill_at_write(world: &World, to: To, faults: Faults, killed: usize, name: &str) -> bool {
+    let map = |part: &str, value: &str| world.config_map(&format!("{name}-{part}"), value);
+    let mut came_to_it = false;
+    for edit in 0..EDITS {
+        match edit {
+            0 => world.create_work(name, &[map("a", "1"), map("b", "1")]).await,
+            1 => world.set_manifests(name, &[map("b", "2"), map("c", "2")]).await,
+            _ => world.delete_work(name).await,
+        }
+        if edit == killed {
+            let (hub, spoke) = match to {
+                To::Hub => (faults.client(&world.hub), world.spoke.client()),
+                To::Member => (world.hub.client(), faults.client(&world.spoke)),
+            };
+            let agent = Agent::start(hub, spoke, world.settings());
+            eventually("it stands still or is done", async || {
+                faults.is_still() || is_done(world, name, edit).await
+            })
+            .await;
+            came_to_it = faults.is_still();
+            agent.kill();
+        }
+        let agent = world.agent();
+        eventually("its successor is done", async || is_done(world, name, edit).await).await;
+        let (b, c) = (format!("{name}-b"), format!("{name}-c"));
+        match edit {
+            0 => {
+                world
+                    .until_values(name, &[(&format!("{name}-a"), "1"), (&b, "1")])
+                    .await
+            }
+            1 => world.until_values(name, &[(&b, "2"), (&c, "2")]).await,
+            _ => world.until_values(name, &[]).await,
+        }
+        agent.stop().await;
+    }
+    assert!(world.recorded().await.is_empty());
+    came_to_it
+}
+
+/// Whether the work is applied, or gone, in its present form.
+async fn is_done(world: &World, name: &str, edit: usize) -> bool {
+    let Some(work) = world.manifest_works().get_opt(name).await.unwrap() else {
+        return edit == EDITS - 1;
+    };
+    let conditions = work.status.unwrap_or_default().conditions;
+    edit < EDITS - 1
+        && conditions.iter().any(|condition| {
+            condition.type_ == "Applied"
+                && condition.status == "True"
+                && condition.observed_generation == work.metadata.generation
+        })
+}
+
+/// An agent dies before it could say what it was about to do, and meanwhile somebody withdraws that.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_on_its_way_when_an_agent_died_is_removed_if_it_is_withdrawn_meanwhile() {
+    withdraw_at_every_write(Faults::still_after).await;
+    withdraw_at_every_write(Faults::unanswered_after).await;
+}
+
+async fn withdraw_at_every_write(at: impl Fn(usize) -> Faults) {
     let world = World::new().await;
     for writes in 0.. {
         let name = format!("w{writes}");

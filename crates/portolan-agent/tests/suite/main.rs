@@ -6,6 +6,7 @@ mod applying;
 mod executor;
 mod faults;
 mod finished;
+mod fleet;
 mod heartbeat;
 mod network;
 mod owners;

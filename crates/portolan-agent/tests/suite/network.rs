@@ -1,19 +1,47 @@
-//! A network that can be cut, and that stands still when it is told to.
+//! A network that can be cut, that hangs, and that stands still when it is told to.
 
-use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use futures::{StreamExt, stream};
 use http::{Method, Request, Response};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, StreamBody};
 use kube::Client;
-use kube::client::{Body, ClientBuilder};
+use kube::client::Body;
 use portolan_testserver::TestServer;
+use tokio::sync::watch;
+use tower::BoxError;
 
-/// Counts the requests of a client and can make it stand still.
+/// Where requests go at the moment: nowhere while the server is down.
 #[derive(Clone, Default)]
+pub(crate) struct Way(Arc<Mutex<Option<Client>>>);
+
+impl Way {
+    pub(crate) fn to(client: Client) -> Way {
+        Way(Arc::new(Mutex::new(Some(client))))
+    }
+
+    /// From now on the server is found here, or not at all.
+    pub(crate) fn lead(&self, client: Option<Client>) {
+        *self.0.lock().unwrap() = client;
+    }
+
+    fn server(&self) -> Result<Client, BoxError> {
+        let server = self.0.lock().unwrap().clone();
+        server.ok_or_else(|| "the server is down".into())
+    }
+
+    /// A client that finds the server wherever it is.
+    pub(crate) fn client(&self) -> Client {
+        Faults::default().over(self)
+    }
+}
+
+/// Counts the requests of a client and can cut its network, let it hang or make it stand still.
+#[derive(Clone)]
 pub(crate) struct Faults(Arc<Counts>);
 
-#[derive(Default)]
 struct Counts {
     reads: AtomicUsize,
     writes: AtomicUsize,
@@ -22,29 +50,62 @@ struct Counts {
     /// Whether the write that it stands still at is sent.
     arrives: AtomicBool,
     arrived: AtomicBool,
-    cut: AtomicBool,
     /// Requests whose path ends like this are never answered.
     stuck: Mutex<Option<String>>,
+    weather: watch::Sender<Weather>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Weather {
+    cut: bool,
+    /// How often all answers that were coming in have ceased to, without a word.
+    hung: usize,
+}
+
+impl Default for Faults {
+    fn default() -> Faults {
+        Faults(Arc::new(Counts {
+            reads: AtomicUsize::default(),
+            writes: AtomicUsize::default(),
+            still_after: AtomicUsize::default(),
+            arrives: AtomicBool::default(),
+            arrived: AtomicBool::default(),
+            stuck: Mutex::default(),
+            weather: watch::Sender::default(),
+        }))
+    }
 }
 
 impl Faults {
     /// Nothing is sent any more after so many writes.
     pub(crate) fn still_after(writes: usize) -> Faults {
         let faults = Faults::default();
-        faults.0.still_after.store(writes + 1, Ordering::SeqCst);
+        faults.stand_still(writes, false);
         faults
     }
 
     /// The same, but the write after which it stands still arrives: only its answer does not.
     pub(crate) fn unanswered_after(writes: usize) -> Faults {
-        let faults = Faults::still_after(writes);
-        faults.0.arrives.store(true, Ordering::SeqCst);
+        let faults = Faults::default();
+        faults.stand_still(writes, true);
         faults
     }
 
-    /// Every request fails from now on, or none.
+    /// Nothing is sent any more after so many writes from now; `arrives` says whether the last one is.
+    pub(crate) fn stand_still(&self, writes: usize, arrives: bool) {
+        self.0.arrives.store(arrives, Ordering::SeqCst);
+        let limit = self.writes() + writes + 1;
+        self.0.still_after.store(limit, Ordering::SeqCst);
+    }
+
+    /// Every request fails from now on and running answers break off, or none.
     pub(crate) fn cut(&self, cut: bool) {
-        self.0.cut.store(cut, Ordering::SeqCst);
+        self.0.weather.send_modify(|weather| weather.cut = cut);
+    }
+
+    /// The answers that are coming in, as those of watches, cease to, and nothing says so.
+    pub(crate) fn hang(&self) {
+        self.0.weather.send_modify(|weather| weather.hung += 1);
     }
 
     /// Requests whose path ends like this are never answered.
@@ -72,75 +133,64 @@ impl Faults {
 
     /// A client whose requests are counted here.
     pub(crate) fn client(&self, server: &TestServer) -> Client {
-        let faults = self.clone();
-        let layer = tower::layer::layer_fn(move |inner| Faulty {
-            inner,
-            faults: faults.clone(),
+        self.over(&Way::to(server.client()))
+    }
+
+    /// The same, for a server that moves.
+    pub(crate) fn over(&self, way: &Way) -> Client {
+        let (faults, way) = (self.clone(), way.clone());
+        let service = tower::service_fn(move |request| {
+            let (faults, way) = (faults.clone(), way.clone());
+            async move { faults.pass(&way, request).await }
         });
-        ClientBuilder::try_from(server.config().clone())
-            .unwrap()
-            .with_layer(&layer)
-            .build()
-    }
-}
-
-#[derive(Clone)]
-struct Faulty<S> {
-    inner: S,
-    faults: Faults,
-}
-
-impl<S, B> tower::Service<Request<Body>> for Faulty<S>
-where
-    S: tower::Service<Request<Body>, Response = Response<B>> + Send + 'static,
-    S::Future: Send + 'static,
-    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    B: Send + 'static,
-{
-    type Response = Response<B>;
-    type Error = Box<dyn std::error::Error + Send + Sync>;
-    type Future = std::pin::Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
-
-    fn poll_ready(
-        &mut self,
-        context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Result<(), Self::Error>> {
-        self.inner.poll_ready(context).map_err(Into::into)
+        Client::new(service, "default")
     }
 
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
+    async fn pass(&self, way: &Way, request: Request<Body>) -> Result<Response<Answer>, BoxError> {
         // The lease is renewed by the clock, and would make counts depend on it.
         let counted = !request.uri().path().contains("/leases");
         let write = request.method() != Method::GET;
         if counted {
-            let counter = if write {
-                &self.faults.0.writes
-            } else {
-                &self.faults.0.reads
-            };
+            let counter = if write { &self.0.writes } else { &self.0.reads };
             counter.fetch_add(1, Ordering::SeqCst);
         }
-        let stuck = self.faults.0.stuck.lock().unwrap().clone();
+        let stuck = self.0.stuck.lock().unwrap().clone();
         let stuck = stuck.is_some_and(|end| request.uri().path().ends_with(&end));
-        let (still, cut) = (
-            stuck || counted && self.faults.stands(),
-            self.faults.0.cut.load(Ordering::SeqCst),
-        );
-        let faults = self.faults.clone();
-        let sent = self.inner.call(request);
-        Box::pin(async move {
-            if still {
-                if write && faults.0.arrives.load(Ordering::SeqCst) {
-                    drop(sent.await);
-                    faults.0.arrived.store(true, Ordering::SeqCst);
-                }
-                return std::future::pending().await;
+        if stuck || counted && self.stands() {
+            if write && self.0.arrives.load(Ordering::SeqCst) {
+                drop(way.server()?.send(request).await);
+                self.0.arrived.store(true, Ordering::SeqCst);
             }
-            if cut {
-                drop(sent);
-                return Err("the network is gone".into());
-            }
-            sent.await.map_err(Into::into)
-        })
+            return std::future::pending().await;
+        }
+        let weather = self.0.weather.subscribe();
+        let then = *weather.borrow();
+        if then.cut {
+            return Err("the network is gone".into());
+        }
+        let response = way.server()?.send(request).await?;
+        Ok(response.map(|body| exposed(body, weather, then.hung)))
     }
+}
+
+type Answer = UnsyncBoxBody<bytes::Bytes, BoxError>;
+
+/// An answer that breaks off when the network is cut and stays away when it hangs.
+fn exposed(body: Body, weather: watch::Receiver<Weather>, hung: usize) -> Answer {
+    let frames = stream::unfold((body, weather), move |(mut body, mut weather)| async move {
+        let struck = async {
+            let weather = weather.wait_for(|weather| weather.cut || weather.hung > hung);
+            weather.await.is_ok_and(|weather| weather.cut)
+        };
+        let frame = tokio::select! {
+            biased;
+            cut = struck => match cut {
+                true => Err("the network is gone".into()),
+                false => std::future::pending().await,
+            },
+            frame = body.frame() => frame?.map_err(BoxError::from),
+        };
+        Some((frame, (body, weather)))
+    });
+    StreamBody::new(frames.boxed()).boxed_unsync()
 }

@@ -19,7 +19,8 @@ async fn start(folder: &Path) -> (Hub, Client) {
     (hub, client)
 }
 
-fn copy(from: &Path, to: &Path) {
+/// Copies the files of a hub that does not run.
+pub(crate) fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();

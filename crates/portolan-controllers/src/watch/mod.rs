@@ -6,6 +6,7 @@
 mod feed;
 mod guard;
 mod lean;
+mod patience;
 mod source;
 mod youth;
 
@@ -16,6 +17,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 pub use feed::Feed;
 pub(crate) use lean::Lean;
+pub use patience::patient;
 pub use source::Source;
 pub(crate) use youth::{Grace, Youth};
 

@@ -12,12 +12,15 @@ use serde::de::DeserializeOwned;
 use super::feed::{Closed, Feed};
 use super::guard::Guard;
 use super::lean::Lean;
+use super::patience::patient;
 use super::{Delta, Key};
 
 /// How long to wait before asking again for a kind that is not served.
 const UNSERVED_PAUSE: Duration = Duration::from_secs(1);
 /// Objects in one answer of a list. All of them are in memory at once, and what is given back the system rarely gets.
 const PAGE: u32 = 100;
+/// What kube accepts, in seconds.
+const LONGEST_WATCH: u32 = 294;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
@@ -28,6 +31,8 @@ pub struct Source<K> {
     feeds: Vec<Feed<K>>,
     guard: Option<Guard>,
     on_failure: Option<Box<dyn Fn() + Send + Sync>>,
+    /// Whether a failure is followed by a list.
+    anew: bool,
     /// Whether the kind was not served since the last complete list.
     lapsed: bool,
     /// Whether there was no complete list yet.
@@ -42,7 +47,7 @@ where
 {
     /// A watch of everything that `client` sees.
     pub fn new(client: Client, feeds: Vec<Feed<K>>) -> Source<K> {
-        Source::of(Api::all(client), feeds)
+        Source::of(Api::all(patient(client)), feeds)
     }
 
     /// A watch of one namespace.
@@ -50,7 +55,7 @@ where
     where
         K: Resource<Scope = NamespaceResourceScope>,
     {
-        Source::of(Api::namespaced(client, namespace), feeds)
+        Source::of(Api::namespaced(patient(client), namespace), feeds)
     }
 
     fn of(api: Api<Lean<K>>, feeds: Vec<Feed<K>>) -> Source<K> {
@@ -60,6 +65,7 @@ where
             feeds,
             guard: None,
             on_failure: None,
+            anew: false,
             lapsed: false,
             first: true,
             known: HashMap::new(),
@@ -82,6 +88,22 @@ where
     /// `grace` after it came back.
     pub fn guarded(mut self, client: Client, grace: Duration) -> Source<K> {
         self.guard = Some(Guard::of::<K>(client, grace));
+        self
+    }
+
+    /// Asks for the watch anew after so long, in whole seconds. One that hangs without a word is noticed a few seconds
+    /// later.
+    pub fn lasting(mut self, time: Duration) -> Source<K> {
+        // Longer ones are not accepted, and none at all would be forever.
+        let seconds = u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
+        self.config = self.config.timeout(seconds.clamp(1, LONGEST_WATCH));
+        self
+    }
+
+    /// Lists again after every failure, instead of going on where the watch ended: a server that was away may have come
+    /// back from an older copy, and not every server says so to a watch that is ahead of it. For short lists.
+    pub fn listing_after_failures(mut self) -> Source<K> {
+        self.anew = true;
         self
     }
 
@@ -167,6 +189,9 @@ where
                     }
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
+                    if self.anew {
+                        stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
+                    }
                 }
             }
         }

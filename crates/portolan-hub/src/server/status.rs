@@ -250,6 +250,19 @@ impl Failure {
         ))
     }
 
+    /// The hub takes no more watches.
+    pub(crate) fn stopping() -> Self {
+        let message = "the hub is stopping";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", message)
+    }
+
+    /// The client has seen a state that this hub has not reached.
+    pub(crate) fn ahead(asked: u64, reached: u64) -> Self {
+        Self::expired(format!(
+            "resource version {asked} is ahead of this hub, which is at {reached}: its data was put back; list again"
+        ))
+    }
+
     /// The client asked for a state that is not there yet.
     pub(crate) fn too_new(asked: u64, current: u64) -> Self {
         let message = format!("Too large resource version: {asked}, current: {current}");

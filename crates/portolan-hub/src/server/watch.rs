@@ -1,7 +1,7 @@
 //! Watches: a cursor into the store's history per client, and nothing else.
 //!
 //! There is no queue per watcher. A client that reads slowly makes its own cursor fall behind; once the history has moved
-//! past it the watch ends with 410 and the client lists again.
+//! past it the watch ends with 410 and the client lists again. So does one that is ahead of the hub.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -69,6 +69,10 @@ impl Core {
     pub(crate) async fn watch(self: &Arc<Self>, mut call: Call, form: Form) -> Answer<Chunks> {
         if let Some(name) = call.place.name.take() {
             call.query.set("fieldSelector", format!("metadata.name={name}"));
+        }
+        if *self.stopping.borrow() {
+            // One that ended at once would be asked for again at once, by clients in this process for ever.
+            return Err(Failure::stopping());
         }
         let selector = self.selector(&call)?;
         let asked = resource_version(&call)?;
@@ -186,6 +190,14 @@ impl Watcher {
         }
         // Seen before reading: a change that comes in between wakes the wait below.
         self.changes.borrow_and_update();
+        let reached = self.core.store.revision();
+        if self.revision > reached {
+            // From before the data was put back to an older copy. Everything up to there would be missed.
+            let status = Failure::ahead(self.revision, reached).status();
+            self.put(chunk, "ERROR", status.to_string().as_bytes());
+            self.done = true;
+            return;
+        }
         match self.core.store.events(&self.prefix, self.revision, BATCH) {
             Ok((events, revision)) => {
                 for event in events {

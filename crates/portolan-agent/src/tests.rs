@@ -1,0 +1,5 @@
+//! What an agent does step by step, with a hub and a member in process.
+
+mod fixture;
+mod rules;
+mod silent;

@@ -1,0 +1,266 @@
+//! A hub and a member in process, and an agent that looks when it is told to: nothing here depends on time, and
+//! everything runs on the thread whose rules are broken.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use http::{Method, Request};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::client::Body;
+use kube::{Api, Client};
+use portolan_api::multicluster;
+use portolan_api::work::{AppliedManifestWork, ManifestWork};
+use portolan_hub::{Hub, Service};
+use serde_json::{Value, json};
+use tokio::sync::{Notify, mpsc};
+
+use crate::Clock;
+use crate::monitor::Monitor;
+use crate::settings::Settings;
+use crate::work::{Distributed, Loose, Work, WorkKey, WorkKind, read};
+use crate::works::{Input, Passes, Watches};
+
+pub(super) const CLUSTER: &str = "east";
+const NAMESPACE: &str = "default";
+
+/// Runs to the end on this thread.
+pub(super) fn run<T>(scene: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(scene)
+}
+
+pub(super) fn settings() -> Settings {
+    let mut settings = Settings::new(CLUSTER, Clock::new(|| Timestamp::UNIX_EPOCH));
+    // The clock stands, so nothing would ever have been known for longer.
+    settings.deletion_patience = Duration::ZERO;
+    settings
+}
+
+/// A hub and a member.
+pub(super) struct World {
+    pub(super) hub: Hub,
+    spoke: Hub,
+}
+
+impl World {
+    pub(super) async fn new() -> World {
+        let world = World {
+            hub: Hub::builder().start().await.unwrap(),
+            spoke: Hub::builder().start().await.unwrap(),
+        };
+        for (hub, kinds) in [
+            (&world.hub, ["ManifestWork", "Work"]),
+            (&world.spoke, ["AppliedManifestWork", "AppliedWork"]),
+        ] {
+            let api = Api::<CustomResourceDefinition>::all(client(hub));
+            let wanted = |crd: &CustomResourceDefinition| kinds.contains(&crd.spec.names.kind.as_str());
+            for crd in portolan_api::crds().into_iter().filter(wanted) {
+                api.create(&PostParams::default(), &crd).await.unwrap();
+            }
+        }
+        for namespace in [CLUSTER, "west"] {
+            let namespace: Namespace =
+                serde_json::from_value(json!({ "metadata": { "name": namespace } })).unwrap();
+            let api = Api::all(client(&world.hub));
+            api.create(&PostParams::default(), &namespace).await.unwrap();
+        }
+        world
+    }
+
+    pub(super) fn spoke(&self) -> Client {
+        client(&self.spoke)
+    }
+
+    /// An agent that has just started and knows nothing.
+    pub(super) fn agent(&self) -> Agent {
+        self.agent_with(self.spoke())
+    }
+
+    fn agent_with(&self, spoke: Client) -> Agent {
+        let settings = settings();
+        let monitor = Monitor::new(settings.clock.clone());
+        // Nobody listens: these works ask for no watches.
+        let watches = Watches::new(spoke.clone(), mpsc::channel(1).0);
+        Agent {
+            hub: client(&self.hub),
+            passes: Passes::new(client(&self.hub), spoke, watches, &settings, monitor),
+        }
+    }
+
+    /// Lets an agent look at everything once, and die at the write to the member after so many. Whether it came to that.
+    pub(super) async fn die_after(&self, writes: usize) -> bool {
+        let (made, dead) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
+        let (died, service) = (dead.clone(), self.spoke.service());
+        let spoke = through(service, move |request| {
+            let write = request.method() != Method::GET;
+            if write && made.fetch_add(1, Ordering::SeqCst) >= writes {
+                dead.notify_one();
+                return false;
+            }
+            true
+        });
+        let mut agent = self.agent_with(spoke);
+        tokio::select! {
+            () = agent.look() => false,
+            () = died.notified() => true,
+        }
+    }
+
+    /// The hub for somebody whose requests are written down.
+    pub(super) fn watched_hub(&self, asked: Arc<Mutex<BTreeSet<String>>>) -> Client {
+        through(self.hub.service(), move |request| {
+            asked.lock().unwrap().insert(request.uri().path().to_owned());
+            true
+        })
+    }
+
+    pub(super) fn works(&self) -> Api<ManifestWork> {
+        Api::namespaced(client(&self.hub), CLUSTER)
+    }
+
+    /// A ManifestWork that asks for ConfigMaps of these names.
+    pub(super) async fn put(&self, name: &str, objects: &[&str]) {
+        let (spec, works) = (spec(objects), self.works());
+        if works.get_opt(name).await.unwrap().is_some() {
+            let patch = Patch::Merge(json!({ "spec": spec }));
+            works.patch(name, &PatchParams::default(), &patch).await.unwrap();
+            return;
+        }
+        let work = serde_json::from_value(json!({ "metadata": { "name": name }, "spec": spec })).unwrap();
+        works.create(&PostParams::default(), &work).await.unwrap();
+    }
+
+    /// A Work that asks for ConfigMaps of these names.
+    pub(super) async fn put_work(&self, name: &str, objects: &[&str]) {
+        let work = json!({ "metadata": { "name": name }, "spec": spec(objects) });
+        let api = Api::<multicluster::Work>::namespaced(client(&self.hub), CLUSTER);
+        let work = serde_json::from_value(work).unwrap();
+        api.create(&PostParams::default(), &work).await.unwrap();
+    }
+
+    fn maps(&self) -> Api<ConfigMap> {
+        Api::namespaced(self.spoke(), NAMESPACE)
+    }
+
+    /// Names of the objects on the member.
+    pub(super) async fn objects(&self) -> Vec<String> {
+        let maps = self.maps().list(&ListParams::default()).await.unwrap();
+        maps.into_iter().filter_map(|map| map.metadata.name).collect()
+    }
+
+    /// Somebody on the member makes an object anew.
+    pub(super) async fn replace(&self, name: &str) {
+        self.maps().delete(name, &DeleteParams::default()).await.unwrap();
+        let map = serde_json::from_value(manifest(name)).unwrap();
+        self.maps().create(&PostParams::default(), &map).await.unwrap();
+    }
+
+    /// Names of the objects that records know of.
+    pub(super) async fn recorded(&self) -> Vec<String> {
+        let records = Api::<AppliedManifestWork>::all(self.spoke());
+        let records = records.list(&ListParams::default()).await.unwrap();
+        let resources = records
+            .into_iter()
+            .flat_map(|record| record.status.unwrap_or_default().applied_resources);
+        resources.map(|resource| resource.identifier.name).collect()
+    }
+}
+
+fn client(hub: &Hub) -> Client {
+    Client::new(hub.service(), NAMESPACE)
+}
+
+/// A client whose requests are looked at first, and not sent if they must not be.
+fn through(service: Service, may_go: impl Fn(&Request<Body>) -> bool + Send + Sync + 'static) -> Client {
+    let may_go = Arc::new(may_go);
+    let service = tower::service_fn(move |request| {
+        let (mut service, may_go) = (service.clone(), may_go.clone());
+        async move {
+            if !may_go(&request) {
+                return std::future::pending().await;
+            }
+            tower::Service::call(&mut service, request).await
+        }
+    });
+    Client::new(service, NAMESPACE)
+}
+
+fn manifest(name: &str) -> Value {
+    json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "namespace": NAMESPACE } })
+}
+
+fn spec(objects: &[&str]) -> Value {
+    let manifests: Vec<Value> = objects.iter().map(|name| manifest(name)).collect();
+    json!({ "workload": { "manifests": manifests } })
+}
+
+/// The parts of an agent that know and do, without those that wait.
+pub(super) struct Agent {
+    hub: Client,
+    passes: Passes,
+}
+
+impl Agent {
+    pub(super) fn hear(&mut self, input: Input) {
+        crate::works::hear(&self.passes, input, &settings());
+    }
+
+    /// Hears what the hub has of a kind.
+    pub(super) async fn list(&mut self, kind: WorkKind) {
+        let works = match kind {
+            WorkKind::ManifestWork => listed::<ManifestWork>(&self.hub).await,
+            WorkKind::Work => listed::<multicluster::Work>(&self.hub).await,
+        };
+        self.hear(Input::Listing(kind));
+        for work in works {
+            self.hear(Input::Work(Box::new(work)));
+        }
+        self.hear(Input::Complete(kind));
+    }
+
+    /// Deals with a ManifestWork.
+    pub(super) async fn pass(&mut self, name: &str) {
+        let key = key(name);
+        self.passes.pass(&key).await;
+    }
+
+    /// Hears of everything and deals with it.
+    pub(super) async fn look(&mut self) {
+        self.list(WorkKind::ManifestWork).await;
+        self.list(WorkKind::Work).await;
+        let keys: Vec<WorkKey> = self.passes.desk().works().keys().cloned().collect();
+        for key in keys {
+            self.passes.pass(&key).await;
+        }
+    }
+
+    /// The work as the hub has it now.
+    pub(super) fn known(&self, name: &str) -> Work {
+        self.passes.desk().works()[&key(name)].clone()
+    }
+}
+
+pub(super) fn key(name: &str) -> WorkKey {
+    WorkKey {
+        kind: WorkKind::ManifestWork,
+        name: name.to_owned(),
+    }
+}
+
+async fn listed<K: Distributed>(hub: &Client) -> Vec<Work> {
+    let api: Api<Loose<K>> = Api::namespaced(hub.clone(), CLUSTER);
+    let list = api.list(&ListParams::default()).await.unwrap();
+    let works = list.into_iter();
+    works
+        .map(|object| read(K::KIND, &object.metadata, &object.spec, &object.status))
+        .collect()
+}

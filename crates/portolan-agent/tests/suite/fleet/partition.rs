@@ -1,0 +1,178 @@
+//! Members that cannot reach their hub in the middle of a rollout, and watches that end without a word.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::hub::Server;
+use super::state::has;
+use super::{Fleet, Member, OBJECTS};
+use crate::world::{config_map, eventually};
+
+/// Three members in three groups, with version 1 on all of them. Each keeps something beside it.
+async fn rolled_out(strategy: Value) -> Fleet {
+    let mut fleet = Fleet::new(Server::lasting().await, 3).await;
+    for member in &mut fleet.members {
+        // A watch that hangs is to be noticed while the test lasts.
+        member.settings.watch = Duration::from_secs(1);
+        let spec = json!({ "workload": { "manifests": [config_map(OBJECTS, "beside", "1")] } });
+        let name = member.name.clone();
+        super::create(
+            &fleet.hub,
+            "ManifestWork",
+            &name,
+            "beside",
+            json!({ "spec": spec }),
+        )
+        .await;
+    }
+    let group = |number: usize| {
+        let selector = json!({ "labelSelector": { "matchLabels": { "ring": format!("r{number}") } } });
+        json!({ "groupName": format!("r{number}"), "groupClusterSelector": selector })
+    };
+    let placement = json!({ "spec": {
+        "clusterSets": [fleet.namespace],
+        "tolerations": [{ "operator": "Exists" }],
+        "decisionStrategy": { "groupStrategy": { "decisionGroups": [group(0), group(1), group(2)] } },
+    } });
+    let namespace = fleet.namespace.clone();
+    super::create(&fleet.hub, "Placement", &namespace, "all", placement).await;
+    let set = json!({ "spec": {
+        "manifestWorkTemplate": template("1"),
+        "placementRefs": [{ "name": "all", "rolloutStrategy": strategy }],
+    } });
+    super::create(&fleet.hub, "ManifestWorkReplicaSet", &namespace, "app", set).await;
+    fleet.start();
+    complete(&fleet, "1").await;
+    for member in &fleet.members {
+        until(member, &[("app", "1"), ("beside", "1")]).await;
+    }
+    fleet
+}
+
+fn template(version: &str) -> Value {
+    json!({ "workload": { "manifests": [config_map(OBJECTS, "app", version)] } })
+}
+
+async fn release(fleet: &Fleet, version: &str) {
+    let patch = json!({ "spec": { "manifestWorkTemplate": template(version) } });
+    fleet
+        .patch("ManifestWorkReplicaSet", &fleet.namespace, "app", patch)
+        .await;
+}
+
+/// Waits until the rollout of this version has reached everybody.
+async fn complete(fleet: &Fleet, version: &str) {
+    eventually(&format!("version {version} is rolled out"), async || {
+        let set = fleet.api("ManifestWorkReplicaSet", &fleet.namespace);
+        let set = set.get("app").await.unwrap();
+        let mut versions = Vec::new();
+        for member in &fleet.members {
+            versions.push(on_the_hub(fleet, member).await);
+        }
+        has(&set, "PlacementRolledOut") && versions.iter().all(|found| found.as_deref() == Some(version))
+    })
+    .await;
+}
+
+/// The version in the work of a member.
+async fn on_the_hub(fleet: &Fleet, member: &Member) -> Option<String> {
+    let works = fleet.api("ManifestWork", &member.name);
+    let work = works
+        .get_opt(&format!("{}.app", fleet.namespace))
+        .await
+        .unwrap()?;
+    let version = work.data.pointer("/spec/workload/manifests/0/data/k")?;
+    version.as_str().map(str::to_owned)
+}
+
+async fn until(member: &Member, expected: &[(&str, &str)]) {
+    let expected: Vec<(String, String)> = expected
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    eventually(&format!("{} has {expected:?}", member.name), async || {
+        member.values().await == expected
+    })
+    .await;
+}
+
+/// Says in the place of a registration controller whether a member is heard of.
+async fn heard_of(fleet: &Fleet, member: &Member, status: &str) {
+    let condition = json!({
+        "type": "ManagedClusterConditionAvailable", "status": status, "reason": "Lease", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    });
+    let patch = kube::api::Patch::Merge(json!({ "status": { "conditions": [condition] } }));
+    let clusters = fleet.api("ManagedCluster", "");
+    clusters
+        .patch_status(&member.name, &kube::api::PatchParams::default(), &patch)
+        .await
+        .unwrap();
+}
+
+fn nothing_was_removed(fleet: &Fleet) {
+    for member in &fleet.members {
+        assert_eq!(member.recorder.wrong(), [""; 0], "{}", member.name);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rollout_waits_for_a_member_that_is_cut_off_and_goes_on_when_that_has_caught_up() {
+    let fleet = rolled_out(json!({ "type": "ProgressivePerGroup", "progressivePerGroup": {} })).await;
+    let (first, cut, last) = (&fleet.members[0], &fleet.members[1], &fleet.members[2]);
+    cut.line().cut(true);
+    release(&fleet, "2").await;
+    until(first, &[("app", "2"), ("beside", "1")]).await;
+    eventually("the work of the member that is cut off is updated", async || {
+        on_the_hub(&fleet, cut).await.as_deref() == Some("2")
+    })
+    .await;
+    // A word from a member that is done already moves nothing either.
+    let touched = json!({ "metadata": { "annotations": { "touched": "yes" } } });
+    fleet.patch("ManagedCluster", "", &first.name, touched).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(on_the_hub(&fleet, last).await.as_deref(), Some("1"), "it waits");
+    until(cut, &[("app", "1"), ("beside", "1")]).await;
+
+    cut.line().cut(false);
+    until(cut, &[("app", "2"), ("beside", "1")]).await;
+    until(last, &[("app", "2"), ("beside", "1")]).await;
+    complete(&fleet, "2").await;
+    nothing_was_removed(&fleet);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rollout_goes_on_without_a_member_that_is_known_to_be_offline_and_that_catches_up() {
+    let strategy = json!({ "type": "Progressive", "progressive": { "maxConcurrency": 1 } });
+    let fleet = rolled_out(strategy).await;
+    let (cut, last) = (&fleet.members[1], &fleet.members[2]);
+    cut.line().cut(true);
+    heard_of(&fleet, cut, "Unknown").await;
+    release(&fleet, "2").await;
+    until(last, &[("app", "2"), ("beside", "1")]).await;
+    until(cut, &[("app", "1"), ("beside", "1")]).await;
+
+    cut.line().cut(false);
+    // The agent says so itself, at its next heartbeat.
+    heard_of(&fleet, cut, "True").await;
+    until(cut, &[("app", "2"), ("beside", "1")]).await;
+    complete(&fleet, "2").await;
+    nothing_was_removed(&fleet);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watch_that_is_reset_or_hangs_without_a_word_in_mid_rollout_is_noticed() {
+    let fleet = rolled_out(json!({ "type": "ProgressivePerGroup", "progressivePerGroup": {} })).await;
+    let (reset, hangs) = (&fleet.members[1], &fleet.members[2]);
+    release(&fleet, "2").await;
+    until(&fleet.members[0], &[("app", "2"), ("beside", "1")]).await;
+    reset.line().cut(true);
+    hangs.line().hang();
+    reset.line().cut(false);
+    complete(&fleet, "2").await;
+    for member in &fleet.members {
+        until(member, &[("app", "2"), ("beside", "1")]).await;
+    }
+    nothing_was_removed(&fleet);
+}

@@ -1,0 +1,119 @@
+use std::time::Duration;
+
+use http::{Request, Response};
+use kube::Client;
+use kube::client::Body;
+use tower::BoxError;
+
+/// How long a server may take for an answer, or to begin a watch. Servers give up after a minute themselves.
+const PATIENCE: Duration = Duration::from_secs(70);
+
+/// A client that does not wait forever for a server that has fallen silent. Watches are watched over by kube once they
+/// have begun, but the beginnings of watches and everything else by nobody. It has no namespace of its own.
+pub fn patient(client: Client) -> Client {
+    let service = tower::service_fn(move |request| {
+        let client = client.clone();
+        async move {
+            match tokio::time::timeout(PATIENCE, answer(client, request)).await {
+                Ok(answer) => answer,
+                Err(_) => Err(format!("the server did not answer within {PATIENCE:?}").into()),
+            }
+        }
+    });
+    Client::new(service, "default")
+}
+
+async fn answer(client: Client, request: Request<Body>) -> Result<Response<Body>, BoxError> {
+    let query = request.uri().query().unwrap_or_default();
+    let is_watch = query.split('&').any(|part| part.starts_with("watch="));
+    let response = client.send(request).await?;
+    if is_watch {
+        return Ok(response);
+    }
+    let (head, body) = response.into_parts();
+    Ok(Response::from_parts(
+        head,
+        Body::from(body.collect_bytes().await?),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use http_body_util::StreamBody;
+    use http_body_util::combinators::UnsyncBoxBody;
+    use http_body_util::{BodyExt, Full};
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use tokio::sync::mpsc;
+
+    use super::*;
+    use crate::watch::{Delta, Feed, Source};
+
+    type Answer = UnsyncBoxBody<bytes::Bytes, BoxError>;
+
+    /// What a server does with its first, second, … request; the last for all that follow.
+    #[derive(Clone, Copy, Debug)]
+    enum Does {
+        Nothing,
+        AnswerInPart,
+        List,
+        Watch,
+    }
+
+    fn server(script: &'static [Does]) -> (Client, Arc<AtomicUsize>) {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = asked.clone();
+        let service = tower::service_fn(move |_: Request<Body>| {
+            let number = count.fetch_add(1, Ordering::SeqCst);
+            let does = script[number.min(script.len() - 1)];
+            async move {
+                let list = r#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[]}"#;
+                let silence = || StreamBody::new(futures::stream::pending::<Result<_, BoxError>>());
+                let body: Answer = match does {
+                    Does::Nothing => std::future::pending().await,
+                    Does::AnswerInPart | Does::Watch => silence().boxed_unsync(),
+                    Does::List => Full::from(list).map_err(|never| match never {}).boxed_unsync(),
+                };
+                Ok::<_, BoxError>(Response::new(body))
+            }
+        });
+        (Client::new(service, "default"), asked)
+    }
+
+    /// Watches until all is known, and then until the server was asked so often.
+    async fn survives(script: &'static [Does], requests: usize) {
+        let (client, asked) = server(script);
+        let (sender, mut deltas) = mpsc::channel(8);
+        let source = Source::<ConfigMap>::new(client, vec![Feed::new(sender, |delta| delta)]);
+        let watch = tokio::spawn(source.run());
+        while !matches!(deltas.recv().await, Some(Delta::Synced)) {}
+        while asked.load(Ordering::SeqCst) < requests {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        watch.abort();
+    }
+
+    // Time stands still but for those who wait: these end at once, or never.
+
+    #[tokio::test(start_paused = true)]
+    async fn a_list_that_is_not_answered_is_asked_for_again() {
+        survives(&[Does::Nothing, Does::List, Does::Watch], 3).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_list_that_breaks_off_without_a_word_is_asked_for_again() {
+        survives(&[Does::AnswerInPart, Does::List, Does::Watch], 3).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_does_not_begin_is_asked_for_again() {
+        survives(&[Does::List, Does::Nothing, Does::Watch], 3).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_hangs_without_a_word_is_asked_for_again() {
+        survives(&[Does::List, Does::Watch], 4).await;
+    }
+}
