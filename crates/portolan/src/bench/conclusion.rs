@@ -55,7 +55,7 @@ mod tests {
         let report = json!({"server": "v1", "step": {"p50": 1.5, "all": [1, 2]}});
         assert_eq!(
             super::lines(&report).unwrap(),
-            "server    v1\nstep.p50  1.5\nstep.all  [1,2]\n"
+            "server    v1\nstep.all  [1,2]\nstep.p50  1.5\n"
         );
     }
 }

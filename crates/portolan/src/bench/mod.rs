@@ -43,7 +43,7 @@ Examples:
   portolan bench live --kubeconfig hub.kubeconfig    the controllers on an API server
   portolan bench live --embedded                     the same on the embedded hub
   portolan bench rollout -o json                     1,000 simulated clusters, 10 % at a time
-  portolan bench fleet -o json                       embedded members, and how fast a change reaches them";
+  portolan bench fleet --check                       200 embedded members, and how fast a change reaches 100 of them";
 
 #[derive(Debug, Subcommand)]
 enum Command {
