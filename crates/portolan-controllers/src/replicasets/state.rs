@@ -26,6 +26,9 @@ pub(crate) struct State {
     pub(super) works: BTreeMap<SetKey, BTreeMap<WorkKey, Work>>,
     /// Whose a work is: a deletion names the work alone.
     owners: HashMap<WorkKey, SetKey>,
+    /// Works that have gone since the last job of their replica set ended, by UID. Answers to the writes of a job come
+    /// when all are written, and a work may be gone by then: a cluster must not wait for it to leave ever after.
+    gone: BTreeMap<SetKey, BTreeSet<String>>,
     pub(super) placements: HashMap<(String, String), Chosen>,
     pub(super) decisions: HashMap<(String, String), BTreeMap<String, Part>>,
     /// Which placement a decision object was of.
@@ -79,6 +82,7 @@ impl State {
             sets: BTreeMap::new(),
             works: BTreeMap::new(),
             owners: HashMap::new(),
+            gone: BTreeMap::new(),
             placements: HashMap::new(),
             decisions: HashMap::new(),
             decided_for: HashMap::new(),
@@ -105,6 +109,7 @@ impl State {
     fn set_gone(&mut self, key: SetKey) {
         self.sets.remove(&key);
         self.refusals.remove(&key);
+        self.gone.remove(&key);
         self.told.remove(&key);
         self.unsettled.remove(&key);
         self.queue.gone(key);
@@ -143,7 +148,11 @@ impl State {
             return;
         };
         if let Some(works) = self.works.get_mut(&owner) {
-            works.remove(key);
+            if let Some(work) = works.remove(key)
+                && self.sets.contains_key(&owner)
+            {
+                self.gone.entry(owner.clone()).or_default().insert(work.uid);
+            }
             if works.is_empty() {
                 self.works.remove(&owner);
             }
@@ -250,6 +259,7 @@ impl State {
             object,
         } = ending;
         let mut is_to_be_repeated = false;
+        let gone = self.gone.remove(&key).unwrap_or_default();
         for work in works {
             match work.result {
                 Ok(answer) => {
@@ -266,7 +276,9 @@ impl State {
                     {
                         set.accepted = Some(super::set::Fingerprint::of(&answer.spec));
                     }
-                    self.work_applied(&answer);
+                    if !gone.contains(answer.metadata.uid.as_deref().unwrap_or_default()) {
+                        self.work_applied(&answer);
+                    }
                 }
                 Err(failure) => match (work.kind, failure) {
                     // Somebody else's work has the name. If it is ours after all, the watch will say so.

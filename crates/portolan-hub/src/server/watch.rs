@@ -21,7 +21,7 @@ use super::status::{Answer, Failure};
 use super::watches::OpenWatch;
 use super::{Core, metadata};
 use crate::schema::FieldError;
-use crate::store::{Event, Stored};
+use crate::store::{Event, Follower, Stored};
 use crate::table::Headers;
 
 /// Events taken from the history at a time: enough to pay for the lock.
@@ -37,14 +37,12 @@ struct Watcher {
     call: Call,
     form: Form,
     selector: Selector,
-    prefix: String,
-    /// Everything up to here was sent.
-    revision: u64,
+    /// Has read what was sent.
+    events: Follower,
     initial: VecDeque<Arc<Stored>>,
     initial_end: InitialEnd,
     bookmarks: Option<Interval>,
     deadline: Instant,
-    changes: tokio::sync::watch::Receiver<u64>,
     stopping: tokio::sync::watch::Receiver<bool>,
     headers: Headers,
     done: bool,
@@ -92,14 +90,15 @@ impl Core {
         if streaming && let Some(revision) = asked {
             self.wait_for(revision).await?;
         }
-        let changes = self.store.subscribe();
         let prefix = call.prefix();
+        let mut events = self.store.follow(&prefix);
         let range = self.store.range(&prefix);
         let (initial, revision) = match (send_initial, asked) {
             (true, _) => (range.objects.into(), range.revision),
             (false, Some(revision)) if revision > 0 => (VecDeque::new(), revision),
             (false, _) => (VecDeque::new(), range.revision),
         };
+        events.go_to(revision);
         let bookmarks = call
             .query
             .get("allowWatchBookmarks")
@@ -118,8 +117,7 @@ impl Core {
             core: self.clone(),
             form,
             selector,
-            prefix,
-            revision,
+            events,
             initial,
             initial_end: if streaming {
                 InitialEnd::Owed
@@ -128,7 +126,6 @@ impl Core {
             },
             bookmarks,
             deadline: now + longest,
-            changes,
             stopping: self.stopping.clone(),
             headers: Headers::Show,
             done: false,
@@ -156,8 +153,12 @@ impl Watcher {
             match self.wait().await {
                 Next::Change => {}
                 Next::Bookmark => {
-                    let bookmark = self.bookmark(false);
-                    self.put(&mut chunk, "BOOKMARK", bookmark.to_string().as_bytes());
+                    // Brings it up to the present.
+                    self.take_events(&mut chunk);
+                    if chunk.is_empty() {
+                        let bookmark = self.bookmark(false);
+                        self.put(&mut chunk, "BOOKMARK", bookmark.to_string().as_bytes());
+                    }
                 }
                 Next::End => return None,
             }
@@ -188,26 +189,23 @@ impl Watcher {
         if !self.initial.is_empty() {
             return;
         }
-        // Seen before reading: a change that comes in between wakes the wait below.
-        self.changes.borrow_and_update();
-        let reached = self.core.store.revision();
-        if self.revision > reached {
+        let (at, reached) = (self.events.revision(), self.core.store.revision());
+        if at > reached {
             // From before the data was put back to an older copy. Everything up to there would be missed.
-            let status = Failure::ahead(self.revision, reached).status();
+            let status = Failure::ahead(at, reached).status();
             self.put(chunk, "ERROR", status.to_string().as_bytes());
             self.done = true;
             return;
         }
-        match self.core.store.events(&self.prefix, self.revision, BATCH) {
-            Ok((events, revision)) => {
+        match self.events.read(BATCH) {
+            Ok(events) => {
                 for event in events {
                     self.put_event(chunk, &event);
-                    self.revision = event.revision;
                     if chunk.len() >= CHUNK {
+                        self.events.go_to(event.revision);
                         return;
                     }
                 }
-                self.revision = self.revision.max(revision);
             }
             Err(compacted) => {
                 let status = Failure::compacted(compacted).status();
@@ -258,7 +256,7 @@ impl Watcher {
     }
 
     fn bookmark(&self, initial_end: bool) -> Value {
-        let mut metadata = json!({"resourceVersion": self.revision.to_string()});
+        let mut metadata = json!({"resourceVersion": self.events.revision().to_string()});
         if initial_end {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
@@ -280,7 +278,7 @@ impl Watcher {
         tokio::select! {
             // A change that is there goes out before the watch ends.
             biased;
-            changed = self.changes.changed() => if changed.is_ok() { Next::Change } else { Next::End },
+            () = self.events.changed() => Next::Change,
             _ = self.stopping.wait_for(|stopping| *stopping) => Next::End,
             () = tokio::time::sleep_until(self.deadline) => Next::End,
             _ = bookmark => Next::Bookmark,

@@ -6,6 +6,7 @@
 mod draft;
 mod error;
 mod file;
+mod follow;
 mod key;
 mod object;
 #[cfg(test)]
@@ -23,11 +24,13 @@ use tokio::sync::{oneshot, watch};
 
 pub use error::OpenError;
 pub(crate) use error::{Compacted, WriteError};
+pub(crate) use follow::Follower;
 pub(crate) use key::Key;
 pub(crate) use object::{OwnerReference, Stored};
 pub(crate) use state::{Change, Event, Expect, History, Write};
 
 use file::File;
+use follow::Followers;
 use state::{Drafted, Outcome, State};
 
 /// How many waiting writes one commit takes. It bounds how long the first of them waits for the others.
@@ -54,6 +57,7 @@ pub(crate) struct Store {
 struct Shared {
     state: RwLock<State>,
     revision: watch::Sender<u64>,
+    followers: Followers,
     /// How often the file was synced.
     commits: AtomicU64,
 }
@@ -193,6 +197,7 @@ impl Shared {
         Arc::new(Self {
             state: RwLock::new(state),
             revision,
+            followers: Followers::default(),
             commits: AtomicU64::new(0),
         })
     }
@@ -206,11 +211,12 @@ impl Shared {
         let Some(last) = events.last().map(|event| event.revision) else {
             return;
         };
-        self.state
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .publish(events);
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let marked = self.followers.mark(&events);
+        state.publish(events);
+        drop(state);
         self.revision.send_replace(last);
+        marked.iter().for_each(|mark| mark.wake());
     }
 }
 

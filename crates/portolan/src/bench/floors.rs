@@ -1,14 +1,14 @@
 //! The committed floors, and what does not hold.
 
-use std::collections::BTreeMap;
-
 use anyhow::Context;
 use serde::Deserialize;
 
+use super::bounds::{self, Bounds, figure};
 use super::report::Report;
 
 /// `bench/engine-floors.json` at the root of the repository.
 const FLOORS: &str = include_str!("../../../../bench/engine-floors.json");
+const FILE: &str = "bench/engine-floors.json";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,9 +23,9 @@ pub(super) struct Floor {
     clusters: u32,
     placements: u32,
     #[serde(default)]
-    at_least: BTreeMap<String, f64>,
+    at_least: Bounds,
     #[serde(default)]
-    at_most: BTreeMap<String, f64>,
+    at_most: Bounds,
     pub(super) at_most_times: Option<AtMostTimes>,
 }
 
@@ -34,12 +34,12 @@ pub(super) struct Floor {
 #[serde(deny_unknown_fields)]
 pub(super) struct AtMostTimes {
     pub(super) clusters: u32,
-    figures: BTreeMap<String, f64>,
+    figures: Bounds,
 }
 
 /// The floor for a size of fleet.
 pub(super) fn of(clusters: u32, placements: u32) -> anyhow::Result<Floor> {
-    let floors: Floors = serde_json::from_str(FLOORS).context("bench/engine-floors.json")?;
+    let floors: Floors = serde_json::from_str(FLOORS).context(FILE)?;
     let sizes: Vec<String> = floors
         .points
         .iter()
@@ -60,27 +60,12 @@ pub(super) fn of(clusters: u32, placements: u32) -> anyhow::Result<Floor> {
 impl Floor {
     /// One line for each figure that is not what it must be.
     pub(super) fn failures(&self, report: &Report, smaller: Option<&Report>) -> anyhow::Result<Vec<String>> {
-        let figure = |report: &Report, path: &str| {
-            report
-                .figure(path)
-                .with_context(|| format!("bench/engine-floors.json: no figure {path}"))
-        };
-        let mut failures = Vec::new();
-        for (path, least) in &self.at_least {
-            let given = figure(report, path)?;
-            if given < *least {
-                failures.push(format!("{path} is {given}, must be at least {least}"));
-            }
-        }
-        for (path, most) in &self.at_most {
-            let given = figure(report, path)?;
-            if given > *most {
-                failures.push(format!("{path} is {given}, must be at most {most}"));
-            }
-        }
+        let report = serde_json::to_value(report)?;
+        let mut failures = bounds::failures(&self.at_least, &self.at_most, &report, FILE)?;
         if let (Some(times), Some(smaller)) = (&self.at_most_times, smaller) {
+            let smaller = serde_json::to_value(smaller)?;
             for (path, most) in &times.figures {
-                let (given, before) = (figure(report, path)?, figure(smaller, path)?);
+                let (given, before) = (figure(&report, path, FILE)?, figure(&smaller, path, FILE)?);
                 if given > before * most {
                     failures.push(format!(
                         "{path} is {given}, must be at most {most} times its value at {} clusters, {before}",

@@ -5,8 +5,9 @@
 //! change, the hub against a real API server, in the same run on the same objects. Machines are noisy; ratios less so. The floors that must hold are
 //! committed beside the code and compared by `--check`.
 
-mod at_most;
+mod bounds;
 mod change;
+mod conclusion;
 mod engine;
 mod fleet;
 mod floors;
@@ -23,8 +24,6 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Subcommand, ValueEnum};
-
-use crate::output;
 
 /// Measure speed and memory on generated objects
 #[derive(Debug, clap::Args)]
@@ -44,7 +43,7 @@ Examples:
   portolan bench live --kubeconfig hub.kubeconfig    the controllers on an API server
   portolan bench live --embedded                     the same on the embedded hub
   portolan bench rollout -o json                     1,000 simulated clusters, 10 % at a time
-  portolan bench fleet -o json                       embedded members, and how fast a change reaches them";
+  portolan bench fleet --check                       200 embedded members, and how fast a change reaches 100 of them";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -130,25 +129,27 @@ fn run_engine(args: &EngineArgs) -> anyhow::Result<ExitCode> {
         Some(floor) => floor.failures(&report, smaller.as_ref())?,
         None => Vec::new(),
     };
-    output::print(&match args.output {
-        Format::Json => output::json(&report)?,
-        Format::Table => report.table(),
-    })?;
-    for failure in &failures {
-        output::remark(&format!("floor: {failure}\n"));
-    }
-    Ok(ExitCode::from(u8::from(!failures.is_empty())))
+    conclusion::conclude(&report, args.output, |report| Ok(report.table()), &failures)
 }
 
 /// What `work` takes, in nanoseconds, and what it gives.
-#[expect(clippy::disallowed_methods, reason = "a bench measures time")]
 fn timed<T>(work: impl FnOnce() -> T) -> (u64, T) {
-    let start = Instant::now();
+    let start = now();
     let result = work();
     (
         u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX),
         result,
     )
+}
+
+#[expect(clippy::disallowed_methods, reason = "a bench measures time")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// Two decimals: more would pretend to a precision that no machine has.
+fn rounded(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
 }
 
 fn median(mut values: Vec<u64>) -> u64 {

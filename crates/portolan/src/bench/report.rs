@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::change::ChangeFigures;
 use super::full::KindFigures;
-use super::{EngineArgs, memory};
+use super::{EngineArgs, memory, rounded};
 
 /// Everything that was measured. Field names are a contract.
 #[derive(Clone, Debug, Serialize)]
@@ -119,14 +119,6 @@ impl Report {
         });
     }
 
-    /// The figure at a path such as `ratios.full.label`.
-    pub(super) fn figure(&self, path: &str) -> Option<f64> {
-        let json = serde_json::to_value(self).ok()?;
-        path.split('.')
-            .try_fold(&json, |value, key| value.get(key))?
-            .as_f64()
-    }
-
     pub(super) fn table(&self) -> String {
         let mut lines = vec![
             format!(
@@ -178,11 +170,6 @@ impl Report {
         }
         lines.join("\n")
     }
-}
-
-/// Two decimals: more would pretend to a precision that no machine has.
-fn rounded(value: f64) -> f64 {
-    (value * 100.0).round() / 100.0
 }
 
 fn time(nanoseconds: u64) -> String {

@@ -1,5 +1,6 @@
 //! `portolan join`: a cluster becomes part of the fleet, and its agent gets credentials of its own.
 
+mod dismiss;
 mod enroll;
 pub(crate) mod kubeconfig;
 mod objects;
@@ -14,6 +15,7 @@ use clap::ValueEnum;
 use crate::live::{self, ConnectArgs, Server};
 use crate::{clock, output};
 
+pub(crate) use dismiss::dismiss;
 pub(crate) use enroll::enroll;
 pub(crate) use objects::Newcomer;
 

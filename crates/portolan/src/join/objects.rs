@@ -77,7 +77,7 @@ impl Newcomer {
         cluster
     }
 
-    fn role(&self) -> String {
+    pub(super) fn role(&self) -> String {
         format!("portolan-agent:{}", self.name)
     }
 

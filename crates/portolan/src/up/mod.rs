@@ -2,6 +2,7 @@
 
 mod data;
 mod demo;
+mod greeting;
 mod load;
 pub(crate) mod spokes;
 mod write;
@@ -20,12 +21,13 @@ use portolan_hub::{Hub, StartError};
 use crate::controller::{InstallCrds, Probes, Running, SettingsArgs, install};
 use crate::live::Server;
 use crate::logging::LogArgs;
+use crate::output;
 use crate::stop::Stop;
 use crate::tracing_export::TraceArgs;
 use crate::watch::{self, Ends};
-use crate::{output, version};
+use greeting::Greeting;
 use load::Fleet;
-use spokes::Spokes;
+use spokes::{Former, Spokes};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,6 +69,11 @@ pub(crate) struct Args {
     /// workloads are simulated
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_000))]
     spokes: Option<u16>,
+
+    /// Remove embedded members of earlier starts that this one does not start, with everything in their namespaces on the
+    /// hub; without it they stay, and are unreachable until they are started again
+    #[arg(long)]
+    forget_members: bool,
 
     /// Folder that keeps the data between runs [default: portolan/hub, or portolan/demo, in $XDG_DATA_HOME or
     /// ~/.local/share]
@@ -232,6 +239,10 @@ impl Args {
             }
             None => None,
         };
+        let mut former = Former::find(&server, self.spokes.unwrap_or_default().into()).await?;
+        if self.forget_members {
+            std::mem::take(&mut former).remove(&server).await?;
+        }
         progress("starting the controllers");
         // Nobody else is there to do what OCM's registration controllers would do.
         let settings = self.settings.settings(true);
@@ -249,6 +260,7 @@ impl Args {
             off,
             fleet: fleet.as_ref(),
             spokes: spokes.as_ref(),
+            former: &former,
         };
         output::print(&text.to_string())?;
         Ok(Up {
@@ -288,103 +300,7 @@ fn local(port: u16) -> SocketAddr {
     (Ipv4Addr::LOCALHOST, port).into()
 }
 
-/// How this program was called: `cargo run` calls it by a path that is not on anybody's PATH.
-fn program() -> String {
-    let called = std::env::args().next().filter(|called| called.contains('/'));
-    quoted(&called.unwrap_or_else(|| "portolan".to_owned()))
-}
-
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "/._-+@:".contains(c);
-    match word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
 /// One line on standard error for each step of the start.
 fn progress(step: &str) {
     output::remark(&format!("{step}\n"));
-}
-
-/// Where everything is and what to try.
-struct Greeting<'a> {
-    url: &'a str,
-    kubeconfig: &'a Path,
-    metrics: SocketAddr,
-    kept: String,
-    /// Outputs that are not written.
-    off: Vec<&'static str>,
-    fleet: Option<&'a Fleet>,
-    spokes: Option<&'a Spokes>,
-}
-
-impl std::fmt::Display for Greeting<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let config = self.kubeconfig.display();
-        writeln!(f, "portolan {} is up", version::NUMBER)?;
-        writeln!(f, "  API          {}", self.url)?;
-        writeln!(f, "  kubeconfig   {config}")?;
-        writeln!(f, "  metrics      http://{}/metrics", self.metrics)?;
-        writeln!(f, "  data         {}", self.kept)?;
-        if !self.off.is_empty() {
-            writeln!(f, "  off          {}", self.off.join(", "))?;
-        }
-        if let Some(fleet) = self.fleet {
-            writeln!(f, "  demo         {fleet}")?;
-        }
-        if let Some(spokes) = self.spokes {
-            writeln!(
-                f,
-                "  members      {} embedded clusters, in memory, with simulated workloads",
-                spokes.number()
-            )?;
-            writeln!(
-                f,
-                "               a context for each in {}",
-                spokes.kubeconfig().display()
-            )?;
-        }
-        let portolan = program();
-        writeln!(f, "\nIn another terminal:")?;
-        writeln!(f, "  export KUBECONFIG={}", quoted(&config.to_string()))?;
-        if let Some(spokes) = self.spokes {
-            let members = quoted(&spokes.kubeconfig().display().to_string());
-            writeln!(f, "  kubectl get managedclusters")?;
-            writeln!(
-                f,
-                "  kubectl --kubeconfig {members} --context member-1 get deployments,jobs -A"
-            )?;
-            writeln!(f, "  {portolan} demo fail member-1")?;
-        }
-        match self.fleet {
-            Some(fleet) => {
-                writeln!(f, "  kubectl get placements -A")?;
-                writeln!(f, "  {portolan} get decisions ml/training")?;
-                writeln!(f, "  {portolan} explain --placement payments/ledger")?;
-                if let Some(command) = fleet.try_this() {
-                    writeln!(f, "  {command}")?;
-                }
-            }
-            None if self.spokes.is_some() => {}
-            None => {
-                writeln!(f, "  kubectl create namespace shop")?;
-                writeln!(f, "  kubectl apply -f CLUSTERS-AND-PLACEMENTS.yaml")?;
-                writeln!(f, "  {portolan} get placements")?;
-            }
-        }
-        writeln!(f, "Ctrl-C stops it. Decisions as they change:\n")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn a_path_with_spaces_is_one_word_for_a_shell() {
-        assert_eq!(quoted("/home/a/kubeconfig"), "/home/a/kubeconfig");
-        assert_eq!(quoted("/my data/it's"), r"'/my data/it'\''s'");
-    }
 }

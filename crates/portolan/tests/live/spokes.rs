@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::{DeleteParams, DynamicObject, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -229,6 +229,95 @@ fn a_member_that_is_cut_off_becomes_unknown_keeps_its_workloads_and_catches_up()
     up.stop();
 }
 
+/// The names of all clusters, as `portolan get clusters` has them.
+fn clusters(up: &Up, scratch: &Scratch) -> Vec<String> {
+    let rows = up.ask_json(scratch, &["get", "clusters"]);
+    let rows = rows.as_array().unwrap();
+    let names = rows.iter().filter_map(|row| row["name"].as_str());
+    names.map(str::to_owned).collect()
+}
+
+#[test]
+fn members_of_an_earlier_start_stay_with_what_was_sent_to_them_until_somebody_asks_for_their_removal() {
+    let scratch = Scratch::new();
+    let start = |args: &[&str]| Up::start(&scratch, &[&["--data", "data"], args].concat());
+    let kubeconfig = scratch.path().join("data/members.kubeconfig");
+    let third = || Member::new(kubeconfig.to_str().unwrap(), "member-3");
+
+    let up = start(&["--spokes", "3"]);
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "sent", "namespace": "default"}});
+    Member::new(&up.kubeconfig, "portolan").work("member-3", "sent", map);
+    third().until_there("sent");
+    up.stop();
+
+    let mut up = start(&["--spokes", "1"]);
+    let said = up.line_with(&["not running"]);
+    assert!(said.contains("member-2, member-3"), "{said}");
+    let said = up.line_with(&["--spokes 3", "--forget-members"]);
+    assert!(said.contains("removes them"), "{said}");
+    assert_eq!(clusters(&up, &scratch), ["member-1", "member-2", "member-3"]);
+    up.stop();
+
+    let up = start(&["--spokes", "3"]);
+    third().until_there("sent");
+    up.stop();
+
+    let up = start(&["--spokes", "1", "--forget-members"]);
+    assert_eq!(clusters(&up, &scratch), ["member-1"]);
+    let hub = Member::new(&up.kubeconfig, "portolan");
+    let namespaces: Api<Namespace> = Api::all(hub.client.clone());
+    hub.runtime.block_on(async {
+        // The work there waited for an agent that never comes back.
+        while namespaces.get_opt("member-3").await.unwrap().is_some() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    });
+    up.stop();
+
+    let mut up = start(&[]);
+    let said = up.line_with(&["not running"]);
+    assert!(said.contains("member-1") && !said.contains("member-2"), "{said}");
+    up.stop();
+}
+
+#[test]
+fn a_demo_beside_members_selects_them_too_and_leaves_them_alone_when_it_shrinks() {
+    let scratch = Scratch::new();
+    let start = |clusters: &str| {
+        let args = [
+            "--demo",
+            "--clusters",
+            clusters,
+            "--spokes",
+            "2",
+            "--data",
+            "data",
+        ];
+        Up::start(&scratch, &args)
+    };
+    let mut up = start("20");
+    up.line_with(&["platform/agents"]);
+    let chosen = up.ask(&scratch, &["get", "decisions", "platform/agents"]);
+    assert!(
+        chosen.contains("member-1") && chosen.contains("member-2"),
+        "{chosen}"
+    );
+    assert_eq!(clusters(&up, &scratch).len(), 22);
+    up.stop();
+
+    let up = start("5");
+    for _ in 0..600 {
+        if clusters(&up, &scratch).len() == 7 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let left = clusters(&up, &scratch);
+    assert_eq!(left.len(), 7, "{left:?}");
+    assert!(left.contains(&"member-1".to_owned()) && left.contains(&"member-2".to_owned()));
+    up.stop();
+}
+
 #[test]
 fn workloads_are_simulated_on_any_api_server_that_takes_the_part_of_a_member() {
     let scratch = Scratch::new();
@@ -255,7 +344,9 @@ fn the_bench_says_what_members_take_and_how_fast_a_change_reaches_them() {
         (&report["members"], &report["reach"]["members"]),
         (&json!(3), &json!(2))
     );
-    assert_eq!(report["reach"]["seconds"].as_array().unwrap().len(), 2);
+    for part in ["reach", "withdrawal"] {
+        assert_eq!(report[part]["seconds"].as_array().unwrap().len(), 2, "{part}");
+    }
     for figure in ["startSeconds", "rssMb", "rssPeakMb"] {
         assert!(report[figure].as_f64().unwrap() > 0.0, "{figure}");
     }

@@ -58,6 +58,11 @@ impl Up {
         wait_until_ready(&self.metrics);
     }
 
+    /// The next line of the answer that has all these words.
+    pub(crate) fn line_with(&mut self, words: &[&str]) -> String {
+        self.process.line_with(words)
+    }
+
     pub(crate) fn stop(self) {
         let (code, rest) = self.process.stop();
         assert_eq!(code, Some(0), "{rest}");

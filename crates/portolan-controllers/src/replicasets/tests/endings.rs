@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use portolan_api::cluster::{Placement, PlacementDecision};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use crate::replicasets::message::{Ending, Input, Job, SetWrite, WorkEnding, Work
 use crate::replicasets::state::State;
 use crate::upkeep::fake::{object, second};
 use crate::upkeep::{Failure, Keeper};
-use crate::watch::Delta;
+use crate::watch::{Delta, Key};
 
 fn work(cluster: &str) -> ManifestWork {
     object(json!({
@@ -49,17 +50,9 @@ fn state(works: &[&str]) -> State {
         "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
         "metadata": {"name": "p", "namespace": "ns", "annotations": {off: "true"}}, "spec": {},
     }));
-    let decision: PlacementDecision = object(json!({
-        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision",
-        "metadata": {"name": "p-decision-1", "namespace": "ns", "labels": {
-            "cluster.open-cluster-management.io/placement": "p",
-            "cluster.open-cluster-management.io/decision-group-index": "0",
-        }},
-        "status": {"decisions": [{"clusterName": "a", "reason": ""}, {"clusterName": "b", "reason": ""}]},
-    }));
     state.handle(Input::Set(Delta::Applied(Arc::new(set))));
     state.handle(Input::Placement(Delta::Applied(Arc::new(placement))));
-    state.handle(Input::Decision(Delta::Applied(Arc::new(decision))));
+    decide(&mut state, &["a", "b"]);
     for cluster in works {
         state.handle(Input::Work(Delta::Applied(Arc::new(work(cluster)))));
     }
@@ -68,6 +61,23 @@ fn state(works: &[&str]) -> State {
     state.handle(Input::Decision(Delta::Synced));
     state.handle(Input::Work(Delta::Synced));
     state
+}
+
+/// The placement chooses these.
+fn decide(state: &mut State, clusters: &[&str]) {
+    let decisions: Vec<Value> = clusters
+        .iter()
+        .map(|cluster| json!({"clusterName": cluster, "reason": ""}))
+        .collect();
+    let decision: PlacementDecision = object(json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision",
+        "metadata": {"name": "p-decision-1", "namespace": "ns", "labels": {
+            "cluster.open-cluster-management.io/placement": "p",
+            "cluster.open-cluster-management.io/decision-group-index": "0",
+        }},
+        "status": {"decisions": decisions},
+    }));
+    state.handle(Input::Decision(Delta::Applied(Arc::new(decision))));
 }
 
 fn due(state: &mut State, now: Timestamp) -> Option<Job> {
@@ -142,6 +152,35 @@ fn a_deletion_that_was_acknowledged_is_not_repeated() {
     end(&mut state, job, second(0), &[]);
     let job = due(&mut state, second(0)).unwrap();
     assert!(job.works.is_empty(), "{job:?}");
+}
+
+#[test]
+fn a_cluster_whose_work_was_gone_before_its_deletion_was_answered_gets_a_new_one() {
+    let mut state = state(&["a"]);
+    let job = due(&mut state, second(0)).unwrap();
+    end(&mut state, job, second(0), &[]);
+    decide(&mut state, &["a"]);
+    let job = due(&mut state, second(1)).unwrap();
+    assert_eq!(clusters(&job), ["b"]);
+    // The agent lets it go while others are still being deleted; the answer is from before.
+    state.handle(Input::Work(Delta::Deleted(Key::of(&work("b").metadata))));
+    let mut leaving = work("b");
+    leaving.metadata.deletion_timestamp = Some(Time(second(1)));
+    let ending = Ending {
+        set: job.set.clone(),
+        at: second(1),
+        works: vec![WorkEnding {
+            kind: job.works[0].kind(),
+            key: job.works[0].key(),
+            result: Ok(Some(Arc::new(leaving))),
+        }],
+        template: job.template,
+        object: None,
+    };
+    state.handle(Input::Ended(Box::new(ending)));
+    decide(&mut state, &["a", "b"]);
+    let job = due(&mut state, second(2)).unwrap();
+    assert_eq!(clusters(&job), ["b"], "{job:?}");
 }
 
 #[test]

@@ -1,28 +1,32 @@
 //! `portolan bench fleet`: what a hub with embedded members takes, and how fast a placement change reaches them.
 //!
 //! The fleet is `portolan up --spokes` as a process of its own, so that the kernel counts its time and memory apart from
-//! the bench's. The bench is the consumer: it watches decisions and writes one ManifestWork for each cluster that is in
-//! one.
+//! the bench's. A ManifestWorkReplicaSet takes the workload along the decisions; the bench only changes the placement and
+//! watches the works.
 
+mod floors;
 mod process;
 mod reach;
 
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use serde::Serialize;
 
-use super::Format;
-use crate::{clock, output};
+use super::conclusion::{conclude, lines};
+use super::{Format, now, rounded};
+use crate::clock;
 use process::Fleet;
+use reach::{Scene, Times};
 
 /// Start a hub with embedded member clusters and measure it
 ///
 /// The JSON has: members; startSeconds (until the hub serves and every member is joined); rssMb and rssPeakMb of the
-/// whole process, hub, members and agents; idleShare (of one core, over idleSeconds without a change); reach.members and
-/// reach.seconds, one for each round (from the change of a placement to the report that the last of them has applied its
-/// work); reach.median and reach.longest.
+/// whole process, hub, members and agents; idleShare (of one core, over idleSeconds without a change); reach and
+/// withdrawal, each with members, seconds (one for each round), median and longest. A reach is the time from a placement
+/// that selects the members until the report of the last of them is there that its work is applied; a withdrawal from a
+/// placement that selects none until the last has removed it and let its work go.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Args {
     /// Embedded member clusters
@@ -33,13 +37,17 @@ pub(super) struct Args {
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     reach: u16,
 
-    /// Placement changes to measure
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
+    /// Times that the members are selected and taken back
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=100))]
     rounds: u16,
 
-    /// How long to watch the fleet do nothing, in seconds
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u16).range(1..=3_600))]
+    /// How long to watch the fleet do nothing, in seconds; 200 members renew their leases every 25
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=3_600))]
     idle: u16,
+
+    /// Exit 1 when a committed floor does not hold, and say which
+    #[arg(long)]
+    check: bool,
 
     /// How to print the figures
     #[arg(short, long, value_enum, default_value_t)]
@@ -56,25 +64,22 @@ struct Report {
     rss_peak_mb: f64,
     idle_seconds: u16,
     idle_share: f64,
-    reach: Reach,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct Reach {
-    members: u16,
-    seconds: Vec<f64>,
-    median: f64,
-    longest: f64,
+    reach: Times,
+    withdrawal: Times,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let floors = match args.check {
+        true => Some(floors::of(args.members, args.reach)?),
+        false => None,
+    };
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let report = runtime.block_on(measure(args))?;
-    output::print(&match args.output {
-        Format::Json => output::json(&report)?,
-        Format::Table => report.table(),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    let failures = match &floors {
+        Some(floors) => floors.failures(&serde_json::to_value(&report)?)?,
+        None => Vec::new(),
+    };
+    conclude(&report, args.output, lines, &failures)
 }
 
 async fn measure(args: &Args) -> anyhow::Result<Report> {
@@ -96,52 +101,18 @@ async fn on_fleet(args: &Args, folder: &std::path::Path) -> anyhow::Result<Repor
     let (began, before) = (now(), fleet.cpu_ns()?);
     tokio::time::sleep(Duration::from_secs(args.idle.into())).await;
     let idle_share = (fleet.cpu_ns()? - before) as f64 / began.elapsed().as_nanos() as f64;
-    let members = args.reach.min(args.members);
-    let mut seconds = Vec::new();
-    let scene = reach::Scene::prepare(fleet.client().await?).await?;
-    for _ in 0..args.rounds {
-        seconds.push(scene.round(members.into(), now).await?);
-    }
+    let mut scene = Scene::prepare(fleet.client().await?).await?;
+    let (reach, withdrawal) = scene.measure(args.reach.min(args.members), args.rounds).await?;
     let (rss_mb, rss_peak_mb) = fleet.memory_mb()?;
     fleet.stop().await?;
-    let mut sorted = seconds.clone();
-    sorted.sort_by(f64::total_cmp);
     Ok(Report {
         members: args.members,
-        start_seconds,
-        rss_mb,
-        rss_peak_mb,
+        start_seconds: rounded(start_seconds),
+        rss_mb: rounded(rss_mb),
+        rss_peak_mb: rounded(rss_peak_mb),
         idle_seconds: args.idle,
-        idle_share,
-        reach: Reach {
-            members,
-            median: sorted.get(sorted.len() / 2).copied().unwrap_or_default(),
-            longest: sorted.last().copied().unwrap_or_default(),
-            seconds,
-        },
+        idle_share: (idle_share * 1e4).round() / 1e4,
+        reach,
+        withdrawal,
     })
-}
-
-impl Report {
-    fn table(&self) -> String {
-        format!(
-            "members          {}\nstart            {:.1} s\nmemory           {:.0} MB, {:.0} MB at most\n\
-             idle             {:.1} % of a core over {} s\nreach {:<10} {:.2} s median, {:.2} s longest of {}\n",
-            self.members,
-            self.start_seconds,
-            self.rss_mb,
-            self.rss_peak_mb,
-            self.idle_share * 100.0,
-            self.idle_seconds,
-            self.reach.members,
-            self.reach.median,
-            self.reach.longest,
-            self.reach.seconds.len(),
-        )
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "a bench measures time")]
-fn now() -> Instant {
-    Instant::now()
 }

@@ -1,30 +1,47 @@
-//! From the change of a placement to the last member that has applied its work.
+//! From the change of a placement to the last member that has done what follows from it.
 
-use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
-use anyhow::Context;
-use futures::{StreamExt, TryStreamExt, stream};
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use anyhow::{Context, bail};
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use kube::api::{Patch, PatchParams, PostParams};
 use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher;
+use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
-use portolan_api::cluster::{ManagedClusterSetBinding, Placement, PlacementDecision};
-use portolan_api::work::ManifestWork;
-use serde_json::{Value, json};
+use portolan_api::cluster::{ManagedClusterSetBinding, Placement};
+use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
+use serde::Serialize;
+use serde_json::json;
 
+use crate::bench::{now, rounded};
 use crate::up::spokes::LABEL;
 
 const NAMESPACE: &str = "default";
 const NAME: &str = "bench-fleet";
-/// Works that are written at the same time.
-const PARALLEL: usize = 32;
 /// A change that has not arrived by then does not.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Agents look at a work again soon after they have written something; a change is not to compete with that.
+const PAUSE: Duration = Duration::from_secs(2);
 
-/// A placement over the members, and works for them.
+/// How long changes of one kind took. Field names are a contract.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Times {
+    /// Members that each change concerned.
+    members: u16,
+    seconds: Vec<f64>,
+    median: f64,
+    longest: f64,
+}
+
+/// A placement over the members, and a workload that goes where it says.
 pub(super) struct Scene {
     client: Client,
+    /// The works on the hub, as they change. There are no others than ours.
+    works: BoxStream<'static, watcher::Result<Event<ManifestWork>>>,
+    /// By cluster: whether its agent has said that the work is applied.
+    applied: BTreeMap<String, bool>,
 }
 
 impl Scene {
@@ -41,116 +58,112 @@ impl Scene {
                 "tolerations": [{"operator": "Exists"}],
             },
         }))?;
+        let map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME, "namespace": NAMESPACE},
+            "data": {"key": "value"},
+        });
+        let workload: ManifestWorkReplicaSet = serde_json::from_value(json!({
+            "metadata": {"name": NAME, "namespace": NAMESPACE},
+            "spec": {
+                "manifestWorkTemplate": {"workload": {"manifests": [map]}},
+                "placementRefs": [{"name": NAME}],
+            },
+        }))?;
+        let how = PostParams::default();
         Api::namespaced(client.clone(), NAMESPACE)
-            .create(&PostParams::default(), &binding)
+            .create(&how, &binding)
             .await
             .context("cannot bind the set `global`")?;
         Api::namespaced(client.clone(), NAMESPACE)
-            .create(&PostParams::default(), &placement)
+            .create(&how, &placement)
             .await
             .context("cannot create the placement")?;
-        Ok(Scene { client })
+        Api::namespaced(client.clone(), NAMESPACE)
+            .create(&how, &workload)
+            .await
+            .context("cannot create the workload")?;
+        let works = watcher::watcher(Api::all(client.clone()), watcher::Config::default());
+        Ok(Scene {
+            client,
+            works: works.default_backoff().boxed(),
+            applied: BTreeMap::new(),
+        })
     }
 
-    /// Selects so many members, waits until each has applied its work, and takes everything back. Seconds.
-    pub(super) async fn round(&self, members: usize, now: impl Fn() -> Instant) -> anyhow::Result<f64> {
-        let works: Api<ManifestWork> = Api::all(self.client.clone());
-        let ours = watcher::Config::default().labels(&format!("{NAME}=true"));
-        let mut reports = watcher::watcher(works, ours)
-            .default_backoff()
-            .applied_objects()
-            .boxed();
-        let decisions: Api<PlacementDecision> = Api::namespaced(self.client.clone(), NAMESPACE);
-        let mut decisions = watcher::watcher(decisions, watcher::Config::default())
-            .default_backoff()
-            .applied_objects()
-            .boxed();
-        let began = now();
-        self.select(members).await?;
-        let (mut sent, mut applied) = (BTreeSet::new(), BTreeSet::new());
-        let reached = async {
-            while applied.len() < members {
-                tokio::select! {
-                    Some(decision) = decisions.next() => {
-                        let new: Vec<String> = clusters(&decision?).filter(|name| sent.insert(name.clone())).collect();
-                        self.send(new).await?;
-                    }
-                    Some(work) = reports.next() => {
-                        let work = work?;
-                        if is_applied(&work) {
-                            applied.insert(work.metadata.namespace.unwrap_or_default());
-                        }
-                    }
-                }
+    /// Selects so many members and takes them back, so many times: how long the one and the other took.
+    pub(super) async fn measure(&mut self, members: u16, rounds: u16) -> anyhow::Result<(Times, Times)> {
+        let (mut reached, mut withdrawn) = (Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            for (wanted, seconds) in [(members, &mut reached), (0, &mut withdrawn)] {
+                self.settle().await?;
+                seconds.push(self.change(wanted).await?);
             }
-            anyhow::Ok(began.elapsed().as_secs_f64())
-        };
-        let reached = tokio::time::timeout(PATIENCE, reached).await;
-        let seconds = reached.unwrap_or_else(|_| {
-            Err(anyhow::anyhow!(
-                "{} of {members} members applied their work in {PATIENCE:?}",
-                applied.len()
-            ))
-        })?;
-        self.select(0).await?;
-        self.withdraw().await?;
-        Ok(seconds)
+        }
+        Ok((Times::new(members, reached), Times::new(members, withdrawn)))
     }
 
-    async fn select(&self, members: usize) -> anyhow::Result<()> {
+    /// Changes how many members are selected, and waits until exactly so many have the workload and the hub knows it.
+    async fn change(&mut self, members: u16) -> anyhow::Result<f64> {
+        let began = now();
         let api: Api<Placement> = Api::namespaced(self.client.clone(), NAMESPACE);
         let patch = Patch::Merge(json!({"spec": {"numberOfClusters": members}}));
         let patched = api.patch(NAME, &PatchParams::default(), &patch).await;
-        patched.context("cannot change the placement").map(drop)
-    }
-
-    /// What a consumer of decisions does.
-    async fn send(&self, clusters: Vec<String>) -> anyhow::Result<()> {
-        stream::iter(clusters.into_iter().map(Ok))
-            .try_for_each_concurrent(PARALLEL, |cluster| async move {
-                let api: Api<ManifestWork> = Api::namespaced(self.client.clone(), &cluster);
-                let work = serde_json::from_value(work())?;
-                let created = api.create(&PostParams::default(), &work).await;
-                created
-                    .with_context(|| format!("cannot create a work for {cluster}"))
-                    .map(drop)
-            })
-            .await
-    }
-
-    /// Deletes the works and waits until agents have let go of them.
-    async fn withdraw(&self) -> anyhow::Result<()> {
-        let works: Api<ManifestWork> = Api::all(self.client.clone());
-        let ours = ListParams::default().labels(&format!("{NAME}=true"));
-        for work in works.list(&ours).await?.items {
-            let namespace = work.metadata.namespace.unwrap_or_default();
-            let api: Api<ManifestWork> = Api::namespaced(self.client.clone(), &namespace);
-            api.delete(NAME, &DeleteParams::default()).await?;
-        }
-        let gone = async {
-            while !works.list(&ours).await?.items.is_empty() {
-                tokio::time::sleep(Duration::from_millis(100)).await;
+        patched.context("cannot change the placement")?;
+        let patience = tokio::time::sleep(PATIENCE);
+        tokio::pin!(patience);
+        while self.applied.len() != usize::from(members) || self.applied.values().any(|applied| !applied) {
+            tokio::select! {
+                event = self.works.next() => self.see(event)?,
+                () = &mut patience => bail!(
+                    "{members} members were to have the workload; {PATIENCE:?} later there are works for {}, of which {} are applied",
+                    self.applied.len(),
+                    self.applied.values().filter(|applied| **applied).count()
+                ),
             }
-            anyhow::Ok(())
-        };
-        let gone = tokio::time::timeout(PATIENCE, gone).await;
-        gone.context("the works do not go away")?
+        }
+        Ok(began.elapsed().as_secs_f64())
+    }
+
+    /// Lets time pass, and hears what happens meanwhile.
+    async fn settle(&mut self) -> anyhow::Result<()> {
+        let pause = tokio::time::sleep(PAUSE);
+        tokio::pin!(pause);
+        loop {
+            tokio::select! {
+                event = self.works.next() => self.see(event)?,
+                () = &mut pause => return Ok(()),
+            }
+        }
+    }
+
+    fn see(&mut self, event: Option<watcher::Result<Event<ManifestWork>>>) -> anyhow::Result<()> {
+        let cluster = |work: &ManifestWork| work.metadata.namespace.clone().unwrap_or_default();
+        match event.context("the watch of the works ended")?? {
+            Event::Init => self.applied.clear(),
+            Event::Apply(work) | Event::InitApply(work) => {
+                self.applied.insert(cluster(&work), is_applied(&work));
+            }
+            Event::Delete(work) => {
+                self.applied.remove(&cluster(&work));
+            }
+            Event::InitDone => {}
+        }
+        Ok(())
     }
 }
 
-fn work() -> Value {
-    json!({
-        "metadata": {"name": NAME, "labels": {NAME: "true"}},
-        "spec": {"workload": {"manifests": [{
-            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME, "namespace": "default"},
-            "data": {"key": "value"},
-        }]}},
-    })
-}
-
-fn clusters(decision: &PlacementDecision) -> impl Iterator<Item = String> {
-    let status = decision.status.clone().unwrap_or_default();
-    status.decisions.into_iter().map(|decision| decision.cluster_name)
+impl Times {
+    fn new(members: u16, seconds: Vec<f64>) -> Times {
+        let mut sorted = seconds.clone();
+        sorted.sort_by(f64::total_cmp);
+        let at = |index: usize| rounded(sorted.get(index).copied().unwrap_or_default());
+        Times {
+            members,
+            median: at(sorted.len() / 2),
+            longest: at(sorted.len().saturating_sub(1)),
+            seconds: seconds.into_iter().map(rounded).collect(),
+        }
+    }
 }
 
 fn is_applied(work: &ManifestWork) -> bool {
@@ -159,4 +172,16 @@ fn is_applied(work: &ManifestWork) -> bool {
     applied.any(|condition| {
         condition.status == "True" && condition.observed_generation == work.metadata.generation
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_is_among_the_times_and_the_median_is_in_the_middle() {
+        let times = Times::new(100, vec![0.5, 2.004, 0.7, 0.6, 0.4]);
+        assert_eq!((times.median, times.longest), (0.6, 2.0));
+        assert_eq!(times.seconds, [0.5, 2.0, 0.7, 0.6, 0.4]);
+    }
 }

@@ -11,8 +11,9 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::client::{Connection, JSON, MERGE_PATCH};
+use super::object;
 use super::process::Server;
-use super::{now, object};
+use crate::bench::now;
 
 /// An event that has not arrived by then is lost.
 const PATIENCE: Duration = Duration::from_secs(30);

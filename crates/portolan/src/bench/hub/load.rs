@@ -10,8 +10,9 @@ use http::Method;
 use tokio::task::JoinSet;
 
 use super::client::{Connection, JSON, MERGE_PATCH};
+use super::object;
 use super::process::Server;
-use super::{now, object};
+use crate::bench::now;
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -99,7 +99,7 @@ impl Subject {
         let definition = Bytes::from_static(object::DEFINITION.as_bytes());
         let path = object::DEFINITIONS;
         connection.send(Method::POST, path, YAML, definition).await?;
-        let started = super::now();
+        let started = crate::bench::now();
         while connection.get(object::OBJECTS).await.is_err() {
             if started.elapsed() > SERVED_WITHIN {
                 bail!("{}: {} is not served", server.access.address, object::OBJECTS);

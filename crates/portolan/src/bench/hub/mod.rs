@@ -13,12 +13,11 @@ mod report;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 use anyhow::Context;
 
 use super::Format;
-use crate::output;
+use super::conclusion::conclude;
 
 /// Measure the embedded hub, alone or against a real Kubernetes API server
 ///
@@ -89,17 +88,5 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         true => floors::failures(&serde_json::to_value(&report)?)?,
         false => Vec::new(),
     };
-    output::print(&match args.output {
-        Format::Json => output::json(&report)?,
-        Format::Table => report.table(),
-    })?;
-    for failure in &failures {
-        output::remark(&format!("floor: {failure}\n"));
-    }
-    Ok(ExitCode::from(u8::from(!failures.is_empty())))
-}
-
-#[expect(clippy::disallowed_methods, reason = "a bench measures time")]
-fn now() -> Instant {
-    Instant::now()
+    conclude(&report, args.output, |report| Ok(report.table()), &failures)
 }

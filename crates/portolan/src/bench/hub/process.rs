@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 
 use super::client::Connection;
 use super::kubeconfig::Access;
-use super::now;
+use crate::bench::now;
 
 /// A hub that is not ready by then never will be.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::Args;
 use super::load::{Kind, Sample};
+use crate::bench::rounded;
 
 /// What was seen of one server.
 #[derive(Clone, Debug)]
@@ -271,11 +272,6 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
-}
-
-/// Two decimals: more would pretend to a precision that no machine has.
-fn rounded(value: f64) -> f64 {
-    (value * 100.0).round() / 100.0
 }
 
 #[cfg(test)]

@@ -14,9 +14,9 @@ use portolan_api::multicluster::{self, ClusterProfile};
 use portolan_controllers::{Clock, Settings};
 use serde_json::json;
 
-use super::now;
 use super::scene::Scene;
 use super::server::Server;
+use crate::bench::now;
 use crate::clock;
 
 /// What the controllers wrote, object by object.

@@ -12,7 +12,7 @@ use super::eye::{Eye, Key};
 use super::process::Process;
 use super::scene::{self, Scene};
 use super::server::Server;
-use super::{now, rounded};
+use crate::bench::{now, rounded};
 use crate::clock;
 
 /// A decision of more slices than this is not "small".

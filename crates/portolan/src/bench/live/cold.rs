@@ -10,7 +10,7 @@ use super::eye::{Eye, Key};
 use super::process::Process;
 use super::scene::Scene;
 use super::server::Server;
-use super::{now, rounded};
+use crate::bench::{now, rounded};
 
 /// How often; the medians count.
 const ROUNDS: usize = 3;

@@ -15,8 +15,8 @@ use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use super::now;
 use super::server::Server;
+use crate::bench::now;
 
 /// Namespace and name of a placement.
 pub(super) type Key = (String, String);

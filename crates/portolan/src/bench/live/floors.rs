@@ -1,12 +1,10 @@
 //! The committed floors, and what does not hold.
 
-use std::collections::BTreeMap;
-
 use anyhow::Context;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::bench::at_most;
+use crate::bench::bounds::{self, Bounds};
 
 /// `bench/live-floors.json` at the root of the repository.
 const FLOORS: &str = include_str!("../../../../../bench/live-floors.json");
@@ -24,7 +22,7 @@ pub(super) struct Floor {
     clusters: u32,
     placements: u32,
     embedded: bool,
-    at_most: BTreeMap<String, f64>,
+    at_most: Bounds,
 }
 
 /// The floor for a size of fleet.
@@ -58,7 +56,7 @@ pub(super) fn of(clusters: u32, placements: u32, embedded: bool) -> anyhow::Resu
 impl Floor {
     /// One line for each figure that is not what it must be. Parts that were skipped are not looked at.
     pub(super) fn failures(&self, report: &Value) -> anyhow::Result<Vec<String>> {
-        at_most::failures(&self.at_most, report, "bench/live-floors.json")
+        bounds::failures(&Bounds::new(), &self.at_most, report, "bench/live-floors.json")
     }
 }
 

@@ -11,9 +11,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::process::Process;
-use super::rounded;
 use super::scene::Scene;
 use super::server::Server;
+use crate::bench::rounded;
 
 /// Time for the last of them to arrive.
 const ARRIVAL: Duration = Duration::from_millis(500);

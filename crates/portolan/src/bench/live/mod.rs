@@ -19,13 +19,13 @@ mod worker;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::Format;
+use super::conclusion::{conclude, lines};
+use super::{Format, now, rounded};
 use crate::{clock, output};
 use cold::Stage;
 use eye::{Eye, Key};
@@ -104,14 +104,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(floor) => floor.failures(&serde_json::to_value(&report)?)?,
         None => Vec::new(),
     };
-    output::print(&match args.output {
-        Format::Json => output::json(&report)?,
-        Format::Table => report.table()?,
-    })?;
-    for failure in &failures {
-        output::remark(&format!("floor: {failure}\n"));
-    }
-    Ok(ExitCode::from(u8::from(!failures.is_empty())))
+    conclude(&report, args.output, lines, &failures)
 }
 
 /// Measures, and takes away what it brought whatever happened.
@@ -273,14 +266,4 @@ async fn restart(process: &mut Process, placements: usize) -> anyhow::Result<Res
 /// What is being done, for a person who waits.
 fn note(what: &str) {
     output::remark(&format!("{what}\n"));
-}
-
-#[expect(clippy::disallowed_methods, reason = "a bench measures time")]
-fn now() -> Instant {
-    Instant::now()
-}
-
-/// Two decimals: more would pretend to a precision that no machine has.
-fn rounded(value: f64) -> f64 {
-    (value * 100.0).round() / 100.0
 }

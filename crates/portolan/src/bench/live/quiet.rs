@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::cold::Stage;
 use super::process::Process;
-use super::{now, rounded};
+use crate::bench::{now, rounded};
 
 /// So long without a write is quiet.
 const SILENCE: Duration = Duration::from_secs(30);

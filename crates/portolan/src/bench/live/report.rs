@@ -65,25 +65,4 @@ impl Report {
             ..Report::default()
         }
     }
-
-    pub(super) fn table(&self) -> anyhow::Result<String> {
-        let mut lines = Vec::new();
-        flatten("", &serde_json::to_value(self)?, &mut lines);
-        let width = lines.iter().map(|(path, _)| path.len()).max().unwrap_or_default();
-        let lines = lines
-            .iter()
-            .map(|(path, value)| format!("{path:<width$}  {value}\n"));
-        Ok(lines.collect())
-    }
-}
-
-/// One line a figure, named as in the JSON.
-fn flatten(path: &str, value: &serde_json::Value, lines: &mut Vec<(String, String)>) {
-    match value.as_object() {
-        Some(fields) => fields.iter().for_each(|(name, value)| {
-            let path = [path, name].into_iter().filter(|part| !part.is_empty());
-            flatten(&path.collect::<Vec<_>>().join("."), value, lines);
-        }),
-        None => lines.push((path.to_owned(), value.to_string().trim_matches('"').to_owned())),
-    }
 }

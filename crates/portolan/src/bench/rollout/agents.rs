@@ -11,6 +11,7 @@ use portolan_api::work::ManifestWork;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
+use crate::bench::now;
 use crate::clock;
 
 /// Reports that may be under way.
@@ -33,9 +34,8 @@ pub(super) struct Agents {
 }
 
 impl Agents {
-    #[expect(clippy::disallowed_methods, reason = "a bench measures time")]
     pub(super) fn start(client: Client) -> Agents {
-        let (seen, start) = (Arc::<Mutex<Seen>>::default(), Instant::now());
+        let (seen, start) = (Arc::<Mutex<Seen>>::default(), now());
         let task = tokio::spawn(answer(client, seen.clone(), start));
         Agents { seen, task, start }
     }

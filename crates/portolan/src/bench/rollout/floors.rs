@@ -1,12 +1,10 @@
 //! The committed floors.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Context, bail};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::bench::at_most;
+use crate::bench::bounds::{self, Bounds};
 
 /// `bench/rollout-floors.json` at the root of the repository.
 const FLOORS: &str = include_str!("../../../../../bench/rollout-floors.json");
@@ -17,7 +15,7 @@ const FILE: &str = "bench/rollout-floors.json";
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Floors {
     clusters: u32,
-    at_most: BTreeMap<String, f64>,
+    at_most: Bounds,
 }
 
 /// The floors for a size of fleet.
@@ -34,7 +32,7 @@ pub(super) fn of(clusters: u32) -> anyhow::Result<Floors> {
 
 impl Floors {
     pub(super) fn failures(&self, report: &Value) -> anyhow::Result<Vec<String>> {
-        at_most::failures(&self.at_most, report, FILE)
+        bounds::failures(&Bounds::new(), &self.at_most, report, FILE)
     }
 }
 

@@ -20,7 +20,8 @@ use portolan_controllers::{Clock, Controllers, Output, Settings};
 use portolan_hub::Hub;
 
 use super::Format;
-use crate::{clock, output};
+use super::conclusion::{conclude, lines};
+use crate::clock;
 use agents::Agents;
 use report::{Report, Run};
 use scene::Scene;
@@ -68,14 +69,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(floors) => floors.failures(&serde_json::to_value(&report)?)?,
         None => Vec::new(),
     };
-    output::print(&match args.output {
-        Format::Json => output::json(&report)?,
-        Format::Table => report.table()?,
-    })?;
-    for failure in &failures {
-        output::remark(&format!("floor: {failure}\n"));
-    }
-    Ok(ExitCode::from(u8::from(!failures.is_empty())))
+    conclude(&report, args.output, lines, &failures)
 }
 
 /// One rollout on a server of its own, or on the one that was named, which is left as it was found.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::agents::Seen;
+use crate::bench::rounded;
 
 /// One rollout.
 #[derive(Clone, Debug, Serialize)]
@@ -92,10 +93,6 @@ fn steps(seen: &Seen, slots: usize) -> Steps {
     }
 }
 
-fn rounded(value: f64) -> f64 {
-    (value * 1e3).round() / 1e3
-}
-
 /// Writes that succeeded, by resource, from the controllers' own metrics. Reads are not writes.
 pub(super) fn writes(metrics: &str) -> BTreeMap<String, u64> {
     let mut writes = BTreeMap::new();
@@ -130,27 +127,6 @@ impl Report {
             half,
             growth,
         }
-    }
-
-    pub(super) fn table(&self) -> anyhow::Result<String> {
-        let mut lines = Vec::new();
-        flatten("", &serde_json::to_value(self)?, &mut lines);
-        let width = lines.iter().map(|(path, _)| path.len()).max().unwrap_or_default();
-        Ok(lines
-            .iter()
-            .map(|(path, value)| format!("{path:<width$}  {value}\n"))
-            .collect())
-    }
-}
-
-/// One line a figure, named as in the JSON.
-fn flatten(path: &str, value: &serde_json::Value, lines: &mut Vec<(String, String)>) {
-    match value.as_object() {
-        Some(fields) => fields.iter().for_each(|(name, value)| {
-            let path = [path, name].into_iter().filter(|part| !part.is_empty());
-            flatten(&path.collect::<Vec<_>>().join("."), value, lines);
-        }),
-        None => lines.push((path.to_owned(), value.to_string())),
     }
 }
 

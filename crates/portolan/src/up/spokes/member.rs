@@ -21,6 +21,16 @@ pub(super) fn name(index: usize) -> String {
     format!("member-{}", index + 1)
 }
 
+/// The number, from 0, of the member with this name.
+pub(super) fn number(of: &str) -> Option<usize> {
+    let index = of
+        .strip_prefix("member-")?
+        .parse::<usize>()
+        .ok()?
+        .checked_sub(1)?;
+    (name(index) == of).then_some(index)
+}
+
 /// The member with this number among so many.
 pub(super) fn newcomer(index: usize, members: usize) -> Newcomer {
     let region = REGIONS[index % REGIONS.len()];

@@ -5,6 +5,7 @@
 //! member is read from its ManagedCluster ([`fate`]).
 
 mod fate;
+mod former;
 mod line;
 mod member;
 mod simulated;
@@ -31,6 +32,7 @@ use crate::progress::Progress;
 use line::Line;
 
 pub(crate) use fate::{ANNOTATION, Fate};
+pub(super) use former::Former;
 pub(crate) use member::LABEL;
 pub(crate) use simulated::run as simulate_workloads;
 

@@ -1,0 +1,115 @@
+//! What `up` says when it is up.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use super::load::Fleet;
+use super::spokes::{Former, Spokes};
+use crate::version;
+
+/// Where everything is and what to try.
+pub(super) struct Greeting<'a> {
+    pub(super) url: &'a str,
+    pub(super) kubeconfig: &'a Path,
+    pub(super) metrics: SocketAddr,
+    pub(super) kept: String,
+    /// Outputs that are not written.
+    pub(super) off: Vec<&'static str>,
+    pub(super) fleet: Option<&'a Fleet>,
+    pub(super) spokes: Option<&'a Spokes>,
+    /// Members that do not run.
+    pub(super) former: &'a Former,
+}
+
+impl std::fmt::Display for Greeting<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let config = self.kubeconfig.display();
+        writeln!(f, "portolan {} is up", version::NUMBER)?;
+        writeln!(f, "  API          {}", self.url)?;
+        writeln!(f, "  kubeconfig   {config}")?;
+        writeln!(f, "  metrics      http://{}/metrics", self.metrics)?;
+        writeln!(f, "  data         {}", self.kept)?;
+        if !self.off.is_empty() {
+            writeln!(f, "  off          {}", self.off.join(", "))?;
+        }
+        if let Some(fleet) = self.fleet {
+            writeln!(f, "  demo         {fleet}")?;
+        }
+        if let Some(spokes) = self.spokes {
+            writeln!(
+                f,
+                "  members      {} embedded clusters, in memory, with simulated workloads",
+                spokes.number()
+            )?;
+            writeln!(
+                f,
+                "               a context for each in {}",
+                spokes.kubeconfig().display()
+            )?;
+        }
+        if !self.former.is_empty() {
+            let former = self.former;
+            writeln!(f, "  not running  {former}: embedded members of an earlier start")?;
+            writeln!(
+                f,
+                "               --spokes {} starts them again, --forget-members removes them",
+                former.enough()
+            )?;
+        }
+        let portolan = program();
+        writeln!(f, "\nIn another terminal:")?;
+        writeln!(f, "  export KUBECONFIG={}", quoted(&config.to_string()))?;
+        if let Some(spokes) = self.spokes {
+            let members = quoted(&spokes.kubeconfig().display().to_string());
+            writeln!(f, "  kubectl get managedclusters")?;
+            writeln!(
+                f,
+                "  kubectl --kubeconfig {members} --context member-1 get deployments,jobs -A"
+            )?;
+            writeln!(f, "  {portolan} demo fail member-1")?;
+        }
+        match self.fleet {
+            Some(fleet) => {
+                writeln!(f, "  kubectl get placements -A")?;
+                writeln!(f, "  {portolan} get decisions ml/training")?;
+                writeln!(f, "  {portolan} explain --placement payments/ledger")?;
+                if let Some(command) = fleet.try_this() {
+                    writeln!(f, "  {command}")?;
+                }
+            }
+            None if self.spokes.is_some() => {}
+            None => {
+                writeln!(f, "  kubectl create namespace shop")?;
+                writeln!(f, "  kubectl apply -f CLUSTERS-AND-PLACEMENTS.yaml")?;
+                writeln!(f, "  {portolan} get placements")?;
+            }
+        }
+        writeln!(f, "Ctrl-C stops it. Decisions as they change:\n")
+    }
+}
+
+/// How this program was called: `cargo run` calls it by a path that is not on anybody's PATH.
+fn program() -> String {
+    let called = std::env::args().next().filter(|called| called.contains('/'));
+    quoted(&called.unwrap_or_else(|| "portolan".to_owned()))
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+@:".contains(c);
+    match word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_path_with_spaces_is_one_word_for_a_shell() {
+        assert_eq!(quoted("/home/a/kubeconfig"), "/home/a/kubeconfig");
+        assert_eq!(quoted("/my data/it's"), r"'/my data/it'\''s'");
+    }
+}

@@ -1,0 +1,118 @@
+//! Embedded members that an earlier `up` has left on the hub and this one does not start.
+//!
+//! They stay unless somebody asks for their removal. That fewer members are started is no evidence that the others are
+//! not wanted any more: what was sent to them is on the hub alone, and with more members the next time it comes back. What
+//! they ran is gone in any case, so they are left to fall silent, as a cluster would that was switched off.
+
+use anyhow::Context;
+use kube::Api;
+use kube::api::ListParams;
+use portolan_api::cluster::ManagedCluster;
+
+use super::member;
+use crate::join::dismiss;
+use crate::live::{self, Server};
+
+/// Members that do not run, by their numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::up) struct Former {
+    names: Vec<String>,
+}
+
+impl Former {
+    /// Those that are on the hub beside the first `running`.
+    pub(in crate::up) async fn find(server: &Server, running: usize) -> anyhow::Result<Former> {
+        let api: Api<ManagedCluster> = Api::all(server.client.clone());
+        let ours = ListParams::default().labels(&format!("{}=true", member::LABEL));
+        let members = api.list(&ours).await;
+        let members =
+            members.map_err(|error| live::explain(&error, "list the embedded members", &server.url))?;
+        let names = members.into_iter().filter_map(|cluster| cluster.metadata.name);
+        Ok(Former::among(names, running))
+    }
+
+    fn among(names: impl Iterator<Item = String>, running: usize) -> Former {
+        // A cluster with another name is none that `up` has made, whatever its label says.
+        let mut numbered: Vec<(usize, String)> = names
+            .filter_map(|name| Some((member::number(&name)?, name)))
+            .filter(|(number, _)| *number >= running)
+            .collect();
+        numbered.sort_unstable();
+        Former {
+            names: numbered.into_iter().map(|(_, name)| name).collect(),
+        }
+    }
+
+    pub(in crate::up) fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// How many members have to be started for all of them to run.
+    pub(in crate::up) fn enough(&self) -> usize {
+        let last = self.names.last().and_then(|name| member::number(name));
+        last.map_or(0, |number| number + 1)
+    }
+
+    /// Takes them off the hub. They were in the memory of a process that has ended, since the data is open in this one:
+    /// nothing of theirs runs anywhere.
+    pub(in crate::up) async fn remove(self, server: &Server) -> anyhow::Result<()> {
+        for name in &self.names {
+            dismiss(&server.client, name)
+                .await
+                .map_err(|(doing, error)| live::explain(&error, &doing, &server.url))
+                .with_context(|| format!("--forget-members: cannot remove {name}"))?;
+        }
+        super::super::progress(&format!("removed {self}, from an earlier start"));
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for Former {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.names.as_slice() {
+            [] => f.write_str("none"),
+            [first, .., last] if self.names.len() > 3 => {
+                write!(f, "{first} … {last} ({} members)", self.names.len())
+            }
+            few => f.write_str(&few.join(", ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn among(names: &[&str], running: usize) -> Former {
+        Former::among(names.iter().map(|name| (*name).to_owned()), running)
+    }
+
+    #[test]
+    fn members_beyond_those_that_run_are_former_in_the_order_of_their_numbers() {
+        let former = among(&["member-1", "member-10", "member-2", "member-3"], 2);
+        assert_eq!(former.to_string(), "member-3, member-10");
+        assert_eq!(former.enough(), 10);
+        assert!(among(&["member-1", "member-2"], 2).is_empty());
+    }
+
+    #[test]
+    fn a_cluster_that_has_another_name_is_not_one_of_them_whatever_its_label_says() {
+        for name in [
+            "west",
+            "member",
+            "member-",
+            "member-0",
+            "member-x",
+            "member-03",
+            "member-1-b",
+        ] {
+            assert!(among(&[name], 0).is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn many_are_told_by_the_first_and_the_last() {
+        let former = among(&["member-5", "member-3", "member-4", "member-6"], 2);
+        assert_eq!(former.to_string(), "member-3 … member-6 (4 members)");
+    }
+}
