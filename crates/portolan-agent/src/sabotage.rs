@@ -23,6 +23,8 @@ pub(crate) enum Rule {
     OwnNamespaceOnly,
     /// A work that goes with the definition of its kind counts as deleted.
     DefinitionIsNoDeletion,
+    /// An object is dealt with by others while a work may remove it.
+    RemoveAlone,
 }
 
 /// Whether the running test asked for `rule` to be broken.

@@ -2,8 +2,9 @@
 //!
 //! Deleting a CustomResourceDefinition deletes every object of the kind, and each of these deletions looks like any
 //! other. An agent may not read definitions, but everybody may ask what a server serves, and a server that ends a kind
-//! says so there: the kind has no `create` any more, or is not listed at all. That may be said a moment later than the
-//! first object is marked as deleted, which is why an answer counts only some time after that.
+//! says so there: the kind has no `create` any more. (That a kind is not listed at all tells nothing: the server may be
+//! starting.) It may be said a moment later than the first object is marked as deleted, which is why an answer counts only
+//! some time after that.
 
 use std::time::Duration;
 

@@ -24,7 +24,7 @@ use crate::Clock;
 use crate::monitor::Monitor;
 use crate::settings::Settings;
 use crate::work::{Distributed, Loose, Work, WorkKey, WorkKind, read};
-use crate::works::{Input, Passes, Watches};
+use crate::works::{Input, Outcome, Passes, Watches};
 
 pub(super) const CLUSTER: &str = "east";
 const NAMESPACE: &str = "default";
@@ -129,7 +129,13 @@ impl World {
 
     /// A ManifestWork that asks for ConfigMaps of these names.
     pub(super) async fn put(&self, name: &str, objects: &[&str]) {
-        let (spec, works) = (spec(objects), self.works());
+        self.put_with(name, objects, json!([])).await;
+    }
+
+    /// The same with settings for its manifests.
+    pub(super) async fn put_with(&self, name: &str, objects: &[&str], configs: Value) {
+        let (mut spec, works) = (spec(objects), self.works());
+        spec["manifestConfigs"] = configs;
         if works.get_opt(name).await.unwrap().is_some() {
             let patch = Patch::Merge(json!({ "spec": spec }));
             works.patch(name, &PatchParams::default(), &patch).await.unwrap();
@@ -228,9 +234,8 @@ impl Agent {
     }
 
     /// Deals with a ManifestWork.
-    pub(super) async fn pass(&mut self, name: &str) {
-        let key = key(name);
-        self.passes.pass(&key).await;
+    pub(super) async fn pass(&mut self, name: &str) -> Outcome {
+        self.passes.pass(&key(name)).await
     }
 
     /// Hears of everything and deals with it.

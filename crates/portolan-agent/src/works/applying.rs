@@ -82,7 +82,8 @@ impl Passes {
             }
             if let (Some(target), Found::There(object)) = (&finding.target, &finding.found) {
                 let now = Seen::of(target, object);
-                if before.get(&target.id) != Some(&now) {
+                // What is finished is never among what was seen, and nothing follows from it.
+                if finding.applied != Applied::Finished && before.get(&target.id) != Some(&now) {
                     outcome = worse(outcome, Outcome::Changed);
                 }
                 // What was not applied is applied the next time, however much it looks as if it was.

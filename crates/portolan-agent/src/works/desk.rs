@@ -91,12 +91,8 @@ impl Desk {
             Input::Listing(kind) => {
                 self.complete.insert(kind, false);
             }
-            Input::Stirred(key) => {
-                if self.works.contains_key(&key) {
-                    self.waits.remove(&key);
-                    self.due.insert(key, now);
-                }
-            }
+            // Not at once: where another manager answers every write of ours, that would be without end or pause.
+            Input::Stirred(key) => self.ask_for(&key, now + SHORTEST),
             // Nobody can have a work of a kind that is not there.
             Input::Complete(kind) | Input::Unserved(kind) => {
                 self.complete.insert(kind, true);
@@ -322,5 +318,17 @@ mod tests {
         assert!(desk.is_complete());
         desk.hear(Input::Listing(WorkKind::ManifestWork), now);
         assert!(!desk.is_complete());
+    }
+
+    #[test]
+    fn an_object_that_stirs_all_the_time_is_looked_at_with_pauses() {
+        let (mut desk, work) = (desk(), work(1));
+        desk.see(work.clone(), at(0));
+        assert_eq!(desk.due(at(0)), Some(work.key.clone()));
+        desk.hear(Input::Stirred(work.key.clone()), at(0));
+        desk.dealt_with(&work.key, Outcome::Changed, at(0));
+        desk.hear(Input::Stirred(work.key.clone()), at(0));
+        assert_eq!(desk.due(at(0)), None);
+        assert_eq!(desk.due(at(250)), Some(work.key));
     }
 }

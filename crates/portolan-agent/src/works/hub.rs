@@ -1,4 +1,5 @@
-//! The two things that are written to a work: its finalizer and its status.
+//! What the agent asks of the hub beside its watches: the finalizer and the status of a work are written, works are listed
+//! before something is removed, and discovery says whether their kind lasts.
 
 use std::time::Duration;
 
@@ -60,8 +61,8 @@ impl Hub {
         let mut how = ListParams::default().limit(PAGE);
         loop {
             let list = match in_time(api.list(&how)).await {
-                // Nobody can have a work of a kind that is not there.
-                Err(Problem::NotFound(_)) => return Ok(works),
+                // Nobody can have a work of a kind that is not there. One that vanishes in the middle is no such kind.
+                Err(Problem::NotFound(_)) if how.continue_token.is_none() => return Ok(works),
                 list => list?,
             };
             let read = |object: Loose<K>| read(K::KIND, &object.metadata, &object.spec, &object.status);

@@ -7,11 +7,11 @@
 //! applying, removing   the two things that are done to objects
 //! items   the manifests on their way: their places, what the record says
 //! watching  objects that are looked at as they change
-//! hub     the two things that are written to a work: its finalizer and its status
+//! hub     what is asked of the hub: finalizer and status are written, works listed, the kind looked up
 //! ```
 //!
-//! Several works are dealt with side by side, so that one whose objects take their time holds up no other; those that
-//! share objects one after the other.
+//! Several works are dealt with side by side, so that one whose objects take their time holds up no other. What one may
+//! remove, or sees differently than another, it has alone meanwhile.
 
 mod applying;
 mod desk;
@@ -38,6 +38,8 @@ use crate::monitor::Monitor;
 use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
 use crate::work::{Distributed, Loose, Work, WorkKey, WorkKind, read};
+#[cfg(test)]
+pub(crate) use desk::Outcome;
 pub(crate) use pass::Passes;
 pub(crate) use watching::Watches;
 
@@ -146,7 +148,14 @@ async fn keep(
                 None => return,
             },
             Some(ended) = under_way.join_next() => match ended {
-                Ok((outcome, key)) => passes.desk().dealt_with(&key, outcome, settings.clock.now()),
+                Ok((outcome, key)) => {
+                    passes.desk().dealt_with(&key, outcome, settings.clock.now());
+                    // It went while it was dealt with, and what was just noted of it is for nobody.
+                    let is_gone = !passes.desk().works().contains_key(&key);
+                    if is_gone {
+                        passes.gone(&key);
+                    }
+                }
                 // A task ends early only when the runtime does, or by a panic, which is passed on.
                 Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                 Err(_) => {}

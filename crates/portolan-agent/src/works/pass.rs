@@ -125,7 +125,10 @@ impl Passes {
             let Some(before) = known() else {
                 return Ok(Outcome::Done);
             };
-            let wanted = reach(&before, &record, &self.kinds());
+            let wanted = {
+                let (desk, kinds) = (self.desk(), self.kinds());
+                reach(&before, &record, &kinds, desk.works())
+            };
             let _hold = self.taken.take(wanted).await;
             // Only now, so that those who wait for an object take nobody's turn. It is never closed.
             let _turn = self.turns.acquire().await;

@@ -9,7 +9,8 @@ use tokio::sync::Notify;
 
 use super::pass::lock;
 use crate::record::Record;
-use crate::work::{Kinds, ObjectId, Work, resolve};
+use crate::sabotage::{Rule, broken};
+use crate::work::{Kinds, Manifest, ObjectId, Work, WorkKey, resolve};
 
 /// An object by what can be told of it without asking what kinds there are: group, namespace and name. Objects of
 /// several kinds may share one, which costs time and nothing else.
@@ -20,12 +21,12 @@ type Spot = (String, String, String);
 pub(super) struct Reach {
     /// Those that it wants.
     shared: BTreeSet<Spot>,
-    /// Those that it may remove.
+    /// Those that it may remove, and those that it has a different opinion of than another work.
     alone: BTreeSet<Spot>,
 }
 
-/// The objects that a work asks for or may have left.
-pub(super) fn reach(work: &Work, record: &Record, kinds: &Kinds) -> Reach {
+/// The objects that a work asks for or may have left, beside all works that are known.
+pub(super) fn reach(work: &Work, record: &Record, kinds: &Kinds, works: &BTreeMap<WorkKey, Work>) -> Reach {
     let wish = work.wish.as_ref().ok().filter(|_| !work.deleting);
     let manifests = || wish.iter().flat_map(|wish| wish.manifests.iter().flatten());
     // A manifest whose kind is not known yet may be any of the objects that were left, and keeps none of them.
@@ -33,13 +34,39 @@ pub(super) fn reach(work: &Work, record: &Record, kinds: &Kinds) -> Reach {
         .filter_map(|manifest| Some(resolve(manifest, &[], kinds)?.ok()?.id))
         .collect();
     let left = record.entries.keys().filter(|id| !stay.contains(id));
-    let spot =
-        |group: &String, namespace: &String, name: &String| (group.clone(), namespace.clone(), name.clone());
-    let wanted = manifests().map(|manifest| spot(&manifest.group, &manifest.namespace, &manifest.name));
-    Reach {
-        shared: wanted.collect(),
-        alone: left.map(|id| spot(&id.group, &id.namespace, &id.name)).collect(),
+    let mut alone: BTreeSet<Spot> = left
+        .map(|id| (id.group.clone(), id.namespace.clone(), id.name.clone()))
+        .collect();
+    let wanted: BTreeMap<Spot, &Manifest> = manifests().map(|manifest| (spot(manifest), manifest)).collect();
+    // Of two who want an object in different words one has the last word, and must not be overwritten by what the other
+    // had in hand before it heard of that.
+    for rival in works
+        .values()
+        .filter(|other| other.key != work.key && !other.deleting)
+    {
+        let theirs = rival.wish.iter().flat_map(|wish| wish.manifests.iter().flatten());
+        for theirs in theirs {
+            let spot = spot(theirs);
+            if wanted.get(&spot).is_some_and(|ours| ours.body != theirs.body) {
+                alone.insert(spot);
+            }
+        }
     }
+    if broken(Rule::RemoveAlone) {
+        alone.clear();
+    }
+    Reach {
+        shared: wanted.into_keys().collect(),
+        alone,
+    }
+}
+
+fn spot(manifest: &Manifest) -> Spot {
+    (
+        manifest.group.clone(),
+        manifest.namespace.clone(),
+        manifest.name.clone(),
+    )
 }
 
 /// The objects that are being dealt with.
@@ -53,9 +80,14 @@ pub(super) struct Taken {
 struct Spots {
     shared: BTreeMap<Spot, usize>,
     alone: BTreeSet<Spot>,
-    /// What somebody waits to have alone: whoever wants it too comes after that, or it might never be free.
-    asked_for: BTreeMap<Spot, usize>,
+    /// What is waited for to be had alone, and by whom: those who want it too and came later come after that, or it might
+    /// never be free. Who came first waits for nobody but those who have something.
+    asked_for: BTreeMap<Spot, BTreeSet<Ticket>>,
+    next: Ticket,
 }
+
+/// The order of those who wait.
+type Ticket = u64;
 
 /// Objects that nobody else deals with, or only those who want them too, as long as this lives.
 #[derive(Debug)]
@@ -65,9 +97,13 @@ pub(super) struct Hold<'t> {
 }
 
 impl Spots {
-    fn are_free(&self, reach: &Reach) -> bool {
-        let held = |spot: &Spot| self.shared.contains_key(spot) || self.alone.contains(spot);
-        let closed = |spot: &Spot| self.alone.contains(spot) || self.asked_for.contains_key(spot);
+    fn are_free(&self, reach: &Reach, ticket: Ticket) -> bool {
+        let asked = |spot: &Spot| {
+            let first = self.asked_for.get(spot).and_then(BTreeSet::first);
+            first.is_some_and(|first| *first < ticket)
+        };
+        let held = |spot: &Spot| self.shared.contains_key(spot) || self.alone.contains(spot) || asked(spot);
+        let closed = |spot: &Spot| self.alone.contains(spot) || asked(spot);
         // What a work may remove and wants as well it has alone.
         let mut shared = reach.shared.difference(&reach.alone);
         !reach.alone.iter().any(held) && !shared.any(closed)
@@ -100,7 +136,7 @@ impl Taken {
             freed.as_mut().enable();
             {
                 let mut spots = lock(&self.spots);
-                if spots.are_free(&reach) {
+                if spots.are_free(&reach, asking.ticket) {
                     count(&mut spots.shared, &reach.shared);
                     spots.alone.extend(reach.alone.iter().cloned());
                     drop(spots);
@@ -113,25 +149,41 @@ impl Taken {
     }
 }
 
-/// Somebody waits to have objects alone.
+/// Somebody waits, and wants to have some objects alone.
 struct Asking<'t> {
     taken: &'t Taken,
-    spots: BTreeSet<Spot>,
+    alone: BTreeSet<Spot>,
+    ticket: Ticket,
 }
 
 impl Asking<'_> {
-    fn new<'t>(taken: &'t Taken, spots: &BTreeSet<Spot>) -> Asking<'t> {
-        count(&mut lock(&taken.spots).asked_for, spots);
+    fn new<'t>(taken: &'t Taken, alone: &BTreeSet<Spot>) -> Asking<'t> {
+        let mut spots = lock(&taken.spots);
+        let ticket = spots.next;
+        spots.next += 1;
+        for spot in alone {
+            spots.asked_for.entry(spot.clone()).or_default().insert(ticket);
+        }
         Asking {
             taken,
-            spots: spots.clone(),
+            alone: alone.clone(),
+            ticket,
         }
     }
 }
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        discount(&mut lock(&self.taken.spots).asked_for, &self.spots);
+        let mut spots = lock(&self.taken.spots);
+        for spot in &self.alone {
+            if let Some(tickets) = spots.asked_for.get_mut(spot) {
+                tickets.remove(&self.ticket);
+            }
+        }
+        spots.asked_for.retain(|_, tickets| !tickets.is_empty());
+        drop(spots);
+        // Whoever came later may be the first now.
+        self.taken.freed.notify_waiters();
     }
 }
 
@@ -150,7 +202,13 @@ mod tests {
     use std::pin::Pin;
     use std::task::{Context, Poll, Waker};
 
+    use portolan_api::work::ManifestWork;
+    use serde_json::json;
+
     use super::*;
+    use crate::record::Entry;
+    use crate::sabotage::with_broken;
+    use crate::work::{Loose, Resource, WorkKind, read};
 
     fn reach(shared: &[&str], alone: &[&str]) -> Reach {
         let spot = |name: &&str| (String::new(), "n".to_owned(), (*name).to_owned());
@@ -199,5 +257,100 @@ mod tests {
         drop(removal);
         assert!(poll(&mut late).is_some());
         assert!(poll(&mut taking(&["b"], &["b"])).is_some(), "nobody is left");
+    }
+
+    #[test]
+    fn of_two_who_want_alone_what_the_other_wants_too_the_first_gets_it() {
+        let taken = Taken::default();
+        let taking =
+            |shared: &[&str], alone: &[&str]| -> Taking<'_> { Box::pin(taken.take(reach(shared, alone))) };
+        let both = poll(&mut taking(&["x", "y"], &[])).unwrap();
+        let (mut one, mut other) = (taking(&["y"], &["x"]), taking(&["x"], &["y"]));
+        assert!(poll(&mut one).is_none() && poll(&mut other).is_none());
+        drop(both);
+        assert!(poll(&mut other).is_none());
+        let one = poll(&mut one).unwrap();
+        assert!(poll(&mut other).is_none());
+        drop(one);
+        assert!(poll(&mut other).is_some());
+    }
+
+    #[test]
+    fn whoever_gives_up_waiting_is_waited_for_no_longer() {
+        let taken = Taken::default();
+        let holder: Taking<'_> = Box::pin(taken.take(reach(&["x"], &[])));
+        let holder = poll(&mut { holder }).unwrap();
+        let mut removal: Taking<'_> = Box::pin(taken.take(reach(&[], &["x"])));
+        let mut reader: Taking<'_> = Box::pin(taken.take(reach(&["x"], &[])));
+        assert!(poll(&mut removal).is_none() && poll(&mut reader).is_none());
+        drop(removal);
+        assert!(poll(&mut reader).is_some());
+        drop(holder);
+    }
+
+    fn work(name: &str, deleting: bool, value: &str) -> Work {
+        let map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "n" }, "data": { "k": value },
+        });
+        let object: Loose<ManifestWork> = serde_json::from_value(json!({
+            "metadata": { "name": name }, "spec": { "workload": { "manifests": [map] } },
+        }))
+        .unwrap();
+        let mut work = read(
+            WorkKind::ManifestWork,
+            &object.metadata,
+            &object.spec,
+            &object.status,
+        );
+        work.deleting = deleting;
+        work
+    }
+
+    /// Whether what these works want or may remove keeps one waiting for the other.
+    fn wait_for_each_other(one: &Work, other: &Work) -> bool {
+        let works = [one, other].map(|work| (work.key.clone(), work.clone()));
+        let works = BTreeMap::from(works);
+        let left = |work: &Work| {
+            let id = ObjectId {
+                resource: "configmaps".to_owned(),
+                namespace: "n".to_owned(),
+                name: "a".to_owned(),
+                ..ObjectId::default()
+            };
+            Record {
+                entries: BTreeMap::from([(id, Entry::default())]),
+                ..Record::new(&work.key)
+            }
+        };
+        let mut kinds = Kinds::default();
+        let resource = Resource {
+            plural: "configmaps".to_owned(),
+            namespaced: true,
+        };
+        kinds.learn("v1", BTreeMap::from([("ConfigMap".to_owned(), resource)]));
+        let taken = Taken::default();
+        let of = |work: &Work| super::reach(work, &left(work), &kinds, &works);
+        let first: Taking<'_> = Box::pin(taken.take(of(one)));
+        let first = poll(&mut { first });
+        let second: Taking<'_> = Box::pin(taken.take(of(other)));
+        first.is_some() && poll(&mut { second }).is_none()
+    }
+
+    #[test]
+    fn nobody_touches_what_another_may_remove_and_a_broken_rule_is_noticed() {
+        let (gone, kept) = (work("gone", true, "1"), work("kept", false, "1"));
+        assert!(wait_for_each_other(&gone, &kept) && wait_for_each_other(&kept, &gone));
+        with_broken(Rule::RemoveAlone, || assert!(!wait_for_each_other(&gone, &kept)));
+    }
+
+    #[test]
+    fn those_who_want_the_same_go_side_by_side_and_those_who_differ_do_not() {
+        let (one, same, other) = (
+            work("one", false, "1"),
+            work("same", false, "1"),
+            work("other", false, "2"),
+        );
+        assert!(!wait_for_each_other(&one, &same));
+        assert!(wait_for_each_other(&one, &other));
     }
 }

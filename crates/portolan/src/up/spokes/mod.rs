@@ -13,6 +13,7 @@ mod simulated;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -155,6 +156,8 @@ async fn start_one(
 fn settings(index: usize) -> Settings {
     let mut settings = Settings::new(&member::name(index), Clock::new(clock::now));
     settings.capacity = member::capacity(index);
+    // The hub is in this process, and says that a kind goes before it deletes the first object of it.
+    settings.deletion_patience = Duration::from_millis(100);
     settings
 }
 
