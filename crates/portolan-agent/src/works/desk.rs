@@ -91,8 +91,8 @@ impl Desk {
             Input::Listing(kind) => {
                 self.complete.insert(kind, false);
             }
-            // Not at once: where another manager answers every write of ours, that would be without end or pause.
-            Input::Stirred(key) => self.ask_for(&key, now + SHORTEST),
+            // It does not shorten the wait after an error.
+            Input::Stirred(key) => self.ask_for(&key, now),
             // Nobody can have a work of a kind that is not there.
             Input::Complete(kind) | Input::Unserved(kind) => {
                 self.complete.insert(kind, true);
@@ -321,14 +321,14 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_stirs_all_the_time_is_looked_at_with_pauses() {
+    fn a_work_whose_object_stirs_is_looked_at_and_still_waits_longer_after_each_error() {
         let (mut desk, work) = (desk(), work(1));
         desk.see(work.clone(), at(0));
-        assert_eq!(desk.due(at(0)), Some(work.key.clone()));
-        desk.hear(Input::Stirred(work.key.clone()), at(0));
-        desk.dealt_with(&work.key, Outcome::Changed, at(0));
-        desk.hear(Input::Stirred(work.key.clone()), at(0));
-        assert_eq!(desk.due(at(0)), None);
-        assert_eq!(desk.due(at(250)), Some(work.key));
+        for wait in [250, 500] {
+            assert_eq!(desk.due(at(0)), Some(work.key.clone()));
+            desk.dealt_with(&work.key, Outcome::Failed, at(0));
+            assert_eq!(desk.next(), Some(at(wait)));
+            desk.hear(Input::Stirred(work.key.clone()), at(0));
+        }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures::StreamExt;
 use kube::api::{ApiResource, DynamicObject};
@@ -20,6 +21,11 @@ use crate::work::{ObjectId, Target, WorkKey};
 
 /// Watches that one agent has open at the same time: each is a connection, and a server has many agents.
 const MOST: usize = 64;
+/// Events of an object that count as one if they have come together.
+const AT_ONCE: usize = 64;
+/// How long an object is left alone after it was looked at: where another manager answers every write of ours, there would
+/// be no end and no pause.
+const PAUSE: Duration = Duration::from_millis(250);
 
 /// The watches of one agent. All end with it.
 pub(crate) struct Watches {
@@ -99,25 +105,35 @@ fn watch(
     };
     let config = watcher::Config::default().fields(&format!("metadata.name={}", place.id.name));
     async move {
-        // What changed is read by the look that follows.
-        let mut events = Box::pin(watcher::watcher(api, config).default_backoff());
-        while let Some(event) = events.next().await {
-            match event {
-                Ok(watcher::Event::Init | watcher::Event::InitDone) => {}
-                Ok(_) => {
-                    let told = works.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                    for work in told {
-                        if sender.send(Input::Stirred(work)).await.is_err() {
-                            return;
-                        }
+        let mut events = Box::pin(
+            watcher::watcher(api, config)
+                .default_backoff()
+                .ready_chunks(AT_ONCE),
+        );
+        while let Some(events) = events.next().await {
+            let mut changed = false;
+            for event in events {
+                match event {
+                    Ok(watcher::Event::Init | watcher::Event::InitDone) => {}
+                    Ok(_) => changed = true,
+                    Err(error) if is_refused(&error) => {
+                        tracing::warn!(object = %place.id, %error, "the object cannot be watched and is looked at now and then");
+                        return;
                     }
+                    Err(error) => tracing::debug!(object = %place.id, %error, "a watch is begun anew"),
                 }
-                Err(error) if is_refused(&error) => {
-                    tracing::warn!(object = %place.id, %error, "the object cannot be watched and is looked at now and then");
+            }
+            if !changed {
+                continue;
+            }
+            // What changed is read by the look that follows.
+            let told = works.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            for work in told {
+                if sender.send(Input::Stirred(work)).await.is_err() {
                     return;
                 }
-                Err(error) => tracing::debug!(object = %place.id, %error, "a watch is begun anew"),
             }
+            tokio::time::sleep(PAUSE).await;
         }
     }
 }
