@@ -113,7 +113,7 @@ index=0
 regions=(eu-central-1 us-east-1 ap-south-1)
 sets=(production production staging)
 for name in $members; do
-    labels=(--label portolan.dev/embedded-member=true --label "topology.kubernetes.io/region=${regions[index % 3]}")
+    labels=(--label "topology.kubernetes.io/region=${regions[index % 3]}")
     if ((index % 2)); then labels+=(--label gpu=a100); fi
     patiently "$PORTOLAN" join "$name" --set "${sets[index % 3]}" "${labels[@]}" --write "$folder/$name-agent.kubeconfig"
     kubectl patch managedcluster "$name" --type=merge -p '{"spec": {"leaseDurationSeconds": 5}}' >/dev/null
@@ -140,20 +140,25 @@ json.dump(merged, sys.stdout)
 ' $members >"$MEMBERS"
 patiently kubectl wait --for=condition=ManagedClusterConditionAvailable managedclusters --all --timeout=1s
 
-fates() { # what `portolan demo fail` and `recover` mean for a real member
-    local name told
+fates() { # a real member that is to fail has no API server
+    local name
     while sleep 0.5; do
         for name in $real; do
-            told=$(kubectl get managedcluster "$name" -o jsonpath='{.metadata.annotations.portolan\.dev/simulate}') || continue
-            if [ "$told" = fail ] && [ -f "$folder/$name.pid" ]; then
+            if [ -f "$folder/failed/$name" ] && [ -f "$folder/$name.pid" ]; then
                 kill -9 "$(cat "$folder/$name.pid")" && rm "$folder/$name.pid"
-            elif [ -z "$told" ] && [ ! -f "$folder/$name.pid" ]; then
+            elif [ ! -f "$folder/failed/$name" ] && [ ! -f "$folder/$name.pid" ]; then
                 api_server "$name" "${port[$name]}"
             fi
         done
     done
 }
 run fates fates
+# These members are none that `portolan demo fail` knows, so the story gets commands of its own.
+mkdir "$folder/failed"
+printf '#!/bin/sh\ntouch "%s/$1"\n' "$folder/failed" >"$folder/fail"
+printf '#!/bin/sh\nrm -f "%s/$1"\n' "$folder/failed" >"$folder/recover"
+chmod +x "$folder/fail" "$folder/recover"
+export FAIL="$folder/fail" RECOVER="$folder/recover"
 
 echo "the hub and $real are real API servers, and all is up after $SECONDS s"
 for story in "${@:-1 2 3 4 5}"; do

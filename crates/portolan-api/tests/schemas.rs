@@ -317,6 +317,18 @@ fn limits_of_a_placement_are_those_of_the_api() {
 }
 
 #[test]
+fn a_work_cannot_ask_to_be_deleted_before_it_is_complete_but_one_that_does_can_be_read() {
+    let works = crd("manifestworks.work.open-cluster-management.io");
+    let seconds = property(&works, 0, "spec.deleteOption.ttlSecondsAfterFinished");
+    assert_eq!(seconds["minimum"], 0);
+    // OCM's definition lets it in.
+    let stored = json!({ "metadata": {}, "spec": { "deleteOption": { "ttlSecondsAfterFinished": -1 } } });
+    let read: portolan_api::work::ManifestWork = serde_json::from_value(stored).unwrap();
+    let option = read.spec.delete_option.unwrap();
+    assert_eq!(option.ttl_seconds_after_finished, Some(-1));
+}
+
+#[test]
 fn both_versions_of_a_kind_have_the_same_shape() {
     for crd in crd_values() {
         let versions = crd["spec"]["versions"].as_array().unwrap();

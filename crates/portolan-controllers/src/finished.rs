@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use kube::api::{Api, DeleteParams, Preconditions};
 use kube::{Client, Resource as _};
 use portolan_api::labels::{conditions, ocm};
-use portolan_api::work::ManifestWork;
+use portolan_api::work::{ManifestWork, ManifestWorkSpec};
 use tokio::sync::mpsc;
 
 use crate::settings::Settings;
@@ -68,10 +68,11 @@ impl Finished {
         let mut said = work.status.iter().flat_map(|status| &status.conditions);
         let complete =
             said.find(|condition| condition.type_ == conditions::COMPLETE && condition.status == "True")?;
-        if work.metadata.deletion_timestamp.is_some() {
+        // A hub with OCM's definition takes any number. What is negative says nothing that could be meant.
+        if work.metadata.deletion_timestamp.is_some() || seconds < 0 || !can_complete(&work.spec) {
             return None;
         }
-        let wait = SignedDuration::from_secs(seconds.max(0));
+        let wait = SignedDuration::from_secs(seconds);
         Some(Finished {
             uid: work.metadata.uid.clone().unwrap_or_default(),
             version: Version::of(&work.metadata),
@@ -79,6 +80,20 @@ impl Finished {
             until: complete.last_transition_time.0.checked_add(wait).ok()?,
         })
     }
+}
+
+/// Whether a rule of the work can say that it is complete. Without one the status is of what the work was before: who takes
+/// the rule out takes the end back.
+fn can_complete(spec: &ManifestWorkSpec) -> bool {
+    spec.manifest_configs.iter().any(|config| {
+        let object = &config.resource_identifier;
+        let usual = || {
+            let kind = (object.group.as_str(), object.resource.as_str());
+            [("batch", "jobs"), ("", "pods")].contains(&kind)
+        };
+        let mut rules = config.condition_rules.iter();
+        rules.any(|rule| rule.can_give(conditions::COMPLETE, usual))
+    })
 }
 
 #[derive(Debug)]
@@ -190,7 +205,13 @@ mod tests {
         let time = at(100).to_string();
         serde_json::from_value(json!({
             "metadata": { "namespace": "east", "name": "job", "uid": "u", "resourceVersion": version.to_string() },
-            "spec": { "deleteOption": { "ttlSecondsAfterFinished": ttl } },
+            "spec": {
+                "deleteOption": { "ttlSecondsAfterFinished": ttl },
+                "manifestConfigs": [{
+                    "resourceIdentifier": { "group": "batch", "resource": "jobs", "name": "job" },
+                    "conditionRules": [{ "type": "WellKnownConditions" }],
+                }],
+            },
             "status": { "conditions": [{
                 "type": "Complete", "status": complete, "reason": "r", "message": "", "lastTransitionTime": time,
             }] },
@@ -225,6 +246,7 @@ mod tests {
             work(1, None, "True"),
             work(1, Some(0), "False"),
             work(1, Some(i64::MAX), "True"),
+            work(1, Some(-1), "True"),
         ] {
             let mut state = state();
             state.handle(Input::Work(Delta::Applied(Arc::new(work))));
@@ -235,6 +257,36 @@ mod tests {
         assert_eq!(due_at(&mut state, 110), 0);
         state.handle(Input::Work(Delta::Applied(Arc::new(work(2, None, "True")))));
         assert_eq!(due_at(&mut state, 10_000), 0);
+    }
+
+    #[test]
+    fn a_work_stays_once_the_rule_is_taken_out_that_made_it_complete() {
+        let mut state = state();
+        state.handle(Input::Work(Delta::Applied(Arc::new(work(1, Some(30), "True")))));
+        let mut without = work(2, Some(30), "True");
+        without.spec.manifest_configs.clear();
+        state.handle(Input::Work(Delta::Applied(Arc::new(without))));
+        assert_eq!((due_at(&mut state, 10_000), state.next_due()), (0, None));
+    }
+
+    #[test]
+    fn a_work_can_be_complete_if_a_rule_of_it_can_say_so() {
+        let can = |group: &str, resource: &str, rule: serde_json::Value| {
+            let spec = json!({ "manifestConfigs": [{
+                "resourceIdentifier": { "group": group, "resource": resource, "name": "a" },
+                "conditionRules": [{ "type": "CEL", "condition": "Progressing" }, rule],
+            }] });
+            can_complete(&serde_json::from_value(spec).unwrap())
+        };
+        let usual = json!({ "type": "WellKnownConditions" });
+        let empty = json!({ "type": "WellKnownConditions", "condition": "" });
+        let cel = json!({ "type": "CEL", "condition": "Complete" });
+        assert!(can("batch", "jobs", usual.clone()) && can("", "pods", empty));
+        assert!(can("apps", "deployments", cel.clone()) && can("batch", "jobs", cel));
+        assert!(!can("apps", "deployments", usual));
+        let other = json!({ "type": "WellKnownConditions", "condition": "Degraded" });
+        assert!(!can("batch", "jobs", other));
+        assert!(!can_complete(&ManifestWorkSpec::default()));
     }
 
     #[test]

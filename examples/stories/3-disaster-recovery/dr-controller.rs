@@ -81,6 +81,14 @@ fn decided(before: Option<PlacementDecision>, key: &str, cluster: &str, reason: 
     slice
 }
 
+/// Why a decision is left to whoever made it.
+fn foreign(decision: &str, scheduler: Option<&str>) -> String {
+    let owner = scheduler.unwrap_or("nobody");
+    format!(
+        "the decision {decision} belongs to {owner}; accepted: one with the schedulerName {SCHEDULER}, or none"
+    )
+}
+
 struct Controller {
     profiles: Api<ClusterProfile>,
     decisions: Api<PlacementDecision>,
@@ -100,10 +108,7 @@ impl Controller {
             .as_ref()
             .filter(|slice| slice.scheduler_name.as_deref() != Some(SCHEDULER))
         {
-            bail!(
-                "the decision {name} belongs to {:?}, not to {SCHEDULER:?}",
-                theirs.scheduler_name
-            );
+            bail!(foreign(&name, theirs.scheduler_name.as_deref()));
         }
         let primary = (self.primary.as_str(), health(primary.as_ref()));
         let standby = (self.standby.as_str(), health(standby.as_ref()));
@@ -178,6 +183,15 @@ mod tests {
     fn a_profile_that_is_missing_or_says_nothing_is_not_ill() {
         assert_eq!(health(None), Health::Unknown);
         assert_eq!(health(Some(&ClusterProfile::default())), Health::Unknown);
+    }
+
+    #[test]
+    fn who_finds_the_decision_of_another_says_whose_it_is() {
+        let accepted = "accepted: one with the schedulerName dr-controller, or none";
+        let of =
+            |decision: &str, owner: &str| format!("the decision {decision} belongs to {owner}; {accepted}");
+        assert_eq!(foreign("db-0", Some("x")), of("db-0", "x"));
+        assert_eq!(foreign("db-0", None), of("db-0", "nobody"));
     }
 
     #[test]

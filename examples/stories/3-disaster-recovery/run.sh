@@ -6,6 +6,8 @@ namespace=story-orders
 . "$here/../lib.sh"
 
 key=db-primary primary=member-1 standby=member-2
+# Commands that make a member fail and recover, given its name. These are for members that `portolan up` runs.
+FAIL=${FAIL:-portolan demo fail} RECOVER=${RECOVER:-portolan demo recover}
 
 healthy() {
     [ "$(kubectl get clusterprofile "$1" -n $namespace \
@@ -17,7 +19,7 @@ withdrawn() { # the hub asks for it no longer: the work is gone, or is going as 
     case $state in "" | *Z) ;; *) return 1 ;; esac
 }
 gone_or_silent() { has_not "$1" deployment/db || ! member "$1" get --raw /version; }
-clean_more() { portolan demo recover $primary >/dev/null; }
+clean_more() { $RECOVER $primary >/dev/null; }
 
 program_ready "${DR_CONTROLLER:-}" dr-controller # a good hundred lines of Rust beside this script
 begin "Story 3: disaster recovery"
@@ -35,7 +37,7 @@ kubectl get $decisions -n $namespace -l $KEY=$key \
     -o custom-columns='DECISION:.metadata.name,SCHEDULER:.schedulerName,CLUSTERS:.decisions[*].clusterProfileRef.name'
 
 step "$primary fails"
-portolan demo fail $primary
+$FAIL $primary
 eventually "the inventory says that $primary is ill" healthy $primary False
 eventually "the decision is for $standby" decided_is $key $standby
 eventually "the database is available on $standby" available deployment/db $standby
@@ -43,7 +45,7 @@ eventually "it is withdrawn from $primary" withdrawn $primary
 eventually "it is not on $primary any more, or nothing answers there" gone_or_silent $primary
 
 step "$primary recovers, and the controller fails back"
-portolan demo recover $primary
+$RECOVER $primary
 eventually "the decision is for $primary" decided_is $key $primary
 eventually "the database is on $primary alone" exactly_on deployment/db $primary
 eventually "it is available there" available deployment/db $primary

@@ -20,11 +20,10 @@ pub(super) fn with_ignored(
     let noted = |there: &Value| there["metadata"]["annotations"][portolan::MANIFEST].clone();
     let same = there.is_some_and(|there| noted(there) == hash(manifest));
     for field in ignored {
-        if !field.jq_path_expressions.is_empty() {
-            return Err(Fault(
-                "ignoreFields has jqPathExpressions, which this agent does not know; accepted: jsonPaths, jsonPointers"
-                    .to_owned(),
-            ));
+        if let Some(expression) = field.jq_path_expressions.first() {
+            return Err(Fault(format!(
+                "ignoreFields.jqPathExpressions {expression:?}: this agent does not know jq; accepted: jsonPaths, jsonPointers"
+            )));
         }
         let mut places = Vec::new();
         for pointer in &field.json_pointers {
@@ -151,12 +150,14 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_refused_and_not_overlooked() {
-        for fields in [
-            json!({ "jqPathExpressions": [".spec"] }),
-            json!({ "jsonPointers": ["spec"] }),
-            json!({ "jsonPaths": [".spec[*].x"] }),
+        for (field, value) in [
+            ("jqPathExpressions", ".spec"),
+            ("jsonPointers", "spec"),
+            ("jsonPaths", ".spec[*].x"),
         ] {
-            let Fault(why) = with_ignored(&json!({}), Some(&json!({})), &ignored(fields)).unwrap_err();
+            let fields = ignored(json!({ field: [value, "other"] }));
+            let Fault(why) = with_ignored(&json!({}), Some(&json!({})), &fields).unwrap_err();
+            assert!(why.contains(&format!("ignoreFields.{field} {value:?}")), "{why}");
             assert!(why.contains("accepted"), "{why}");
         }
     }

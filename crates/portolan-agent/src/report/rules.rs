@@ -39,23 +39,17 @@ pub(super) fn conditions(target: &Target, object: &Value) -> Vec<Said> {
 
 /// Whether a rule of the object's settings gives a condition of this type.
 pub(super) fn ask_for(target: &Target, r#type: &str) -> bool {
-    target
-        .config
-        .rules
-        .iter()
-        .any(|rule| match (rule.r#type, named(rule)) {
-            (_, Some(named)) => named == r#type,
-            (ConditionRuleType::Cel, None) => false,
-            (ConditionRuleType::WellKnownConditions, None) => {
-                let known = well_known::conditions(&target.id.group, &target.kind, &Value::Null);
-                known.iter().any(|said| said.r#type == r#type)
-            }
-        })
+    let usual = || {
+        let known = well_known::conditions(&target.id.group, &target.kind, &Value::Null);
+        known.iter().any(|said| said.r#type == r#type)
+    };
+    let mut rules = target.config.rules.iter();
+    rules.any(|rule| rule.can_give(r#type, usual))
 }
 
 fn well_known(rule: &ConditionRule, target: &Target, object: &Value) -> Vec<Said> {
     let mut found = well_known::conditions(&target.id.group, &target.kind, object);
-    if let Some(wanted) = named(rule) {
+    if let Some(wanted) = rule.named() {
         found.retain(|said| said.r#type == wanted);
         if found.is_empty() {
             let why = format!(
@@ -68,15 +62,9 @@ fn well_known(rule: &ConditionRule, target: &Target, object: &Value) -> Vec<Said
     found
 }
 
-fn named(rule: &ConditionRule) -> Option<&str> {
-    rule.condition
-        .as_deref()
-        .filter(|condition| !condition.is_empty())
-}
-
 fn by_cel(rule: &ConditionRule, object: &Value, budget: &mut Budget) -> Option<Said> {
     // The API refuses a rule of this type without a condition.
-    let r#type = named(rule)?;
+    let r#type = rule.named()?;
     let cel = Cel::from_json(object);
     let environment = Environment::rules().variable("object", ValueType::DYN);
     if rule.cel_expressions.is_empty() {

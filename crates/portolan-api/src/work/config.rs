@@ -185,6 +185,24 @@ pub struct ConditionRule {
     pub message_expression: Option<String>,
 }
 
+impl ConditionRule {
+    /// The one condition that it gives, if it says which.
+    pub fn named(&self) -> Option<&str> {
+        self.condition
+            .as_deref()
+            .filter(|condition| !condition.is_empty())
+    }
+
+    /// Whether it can give this condition; `usual` says whether that one is built in for the kind of the object.
+    pub fn can_give(&self, condition: &str, usual: impl FnOnce() -> bool) -> bool {
+        match (self.named(), self.r#type) {
+            (Some(named), _) => named == condition,
+            (None, ConditionRuleType::WellKnownConditions) => usual(),
+            (None, ConditionRuleType::Cel) => false,
+        }
+    }
+}
+
 /// Where a condition rule comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum ConditionRuleType {

@@ -89,6 +89,7 @@ pub struct DeleteOption {
 
     /// How long after its completion the work is deleted, in seconds. Absent means never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub ttl_seconds_after_finished: Option<i64>,
 }
 

@@ -11,12 +11,13 @@ const PATIENCE: Duration = Duration::from_secs(70);
 /// A client that does not wait forever for a server that has fallen silent. Watches are watched over by kube once they
 /// have begun, but the beginnings of watches and everything else by nobody. It has no namespace of its own.
 pub fn patient(client: Client) -> Client {
-    let service = tower::service_fn(move |request| {
+    let service = tower::service_fn(move |request: Request<Body>| {
         let client = client.clone();
         async move {
+            let asked = format!("{} {}", request.method(), request.uri().path());
             match tokio::time::timeout(PATIENCE, answer(client, request)).await {
                 Ok(answer) => answer,
-                Err(_) => Err(format!("the server did not answer within {PATIENCE:?}").into()),
+                Err(_) => Err(format!("the server did not answer {asked} within {PATIENCE:?}").into()),
             }
         }
     });
@@ -93,6 +94,17 @@ mod tests {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
         watch.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waited_in_vain_is_told_for_what() {
+        let (client, _) = server(&[Does::Nothing]);
+        let maps: kube::Api<ConfigMap> = kube::Api::namespaced(patient(client), "here");
+        let kube::Error::Service(error) = maps.get("a").await.unwrap_err() else {
+            panic!("it is the service that gave up");
+        };
+        let said = "the server did not answer GET /api/v1/namespaces/here/configmaps/a within 70s";
+        assert_eq!(error.to_string(), said);
     }
 
     // Time stands still but for those who wait: these end at once, or never.

@@ -150,6 +150,11 @@ impl Watcher {
             if !chunk.is_empty() {
                 return Some(chunk.into());
             }
+            if !self.initial.is_empty() {
+                // None of these matched. The others are there already, so nothing would wake this.
+                tokio::task::yield_now().await;
+                continue;
+            }
             match self.wait().await {
                 Next::Change => {}
                 Next::Bookmark => {

@@ -83,3 +83,37 @@ async fn a_streamed_list_ends_with_a_bookmark() {
     let events: Vec<_> = events.take(2).try_collect().await.unwrap();
     assert_eq!(events.iter().map(show).collect::<Vec<_>>(), ["+a", "bookmark 1"]);
 }
+
+/// More than a hub looks at in one go, and those before the last are nothing to the watch.
+#[tokio::test]
+async fn the_last_of_many_objects_is_shown_though_no_other_matches() {
+    let (server, client) = server().await;
+    let api = config_maps(&client);
+    for index in 0..200 {
+        let mut object = config_map(&format!("object-{index:03}"), "1");
+        if index == 199 {
+            object.labels_mut().insert("on".into(), "yes".into());
+        }
+        api.create(&PostParams::default(), &object).await.unwrap();
+    }
+    let patience = std::time::Duration::from_secs(60);
+    let shown = async |params: WatchParams, version: &str, count: usize| {
+        let events = api.watch(&params, version).await.unwrap();
+        let events = tokio::time::timeout(patience, events.take(count).try_collect::<Vec<_>>()).await;
+        let events = events
+            .expect("what is there is shown before anything else happens")
+            .unwrap();
+        events.iter().map(show).collect::<Vec<_>>()
+    };
+    // Without a version.
+    let labelled = WatchParams::default().labels("on=yes");
+    assert_eq!(shown(labelled.clone(), "", 1).await, ["+object-199"]);
+    if server.lacks(Feature::StreamingLists) {
+        return;
+    }
+    let streamed = WatchParams {
+        send_initial_events: true,
+        ..labelled
+    };
+    assert_eq!(shown(streamed, "0", 2).await, ["+object-199", "bookmark 1"]);
+}

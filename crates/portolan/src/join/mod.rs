@@ -93,7 +93,7 @@ async fn join(args: &Args) -> anyhow::Result<()> {
         name: args.name.clone(),
         labels: args.labels.iter().cloned().collect::<BTreeMap<_, _>>(),
         set: args.set.clone(),
-        lease_duration: None,
+        ..Newcomer::default()
     };
     enroll(&server.client, &newcomer, clock::now())
         .await

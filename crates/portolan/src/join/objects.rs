@@ -16,6 +16,7 @@ const CLUSTER: &str = "cluster.open-cluster-management.io";
 pub(crate) struct Newcomer {
     pub(crate) name: String,
     pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) annotations: BTreeMap<String, String>,
     /// Its exclusive cluster set.
     pub(crate) set: Option<String>,
     /// How often its agent renews its Lease, in seconds; what the hub defaults to without it.
@@ -70,6 +71,9 @@ impl Newcomer {
         });
         if !labels.is_empty() {
             cluster["metadata"]["labels"] = json!(labels);
+        }
+        if !self.annotations.is_empty() {
+            cluster["metadata"]["annotations"] = json!(self.annotations);
         }
         if let Some(seconds) = self.lease_duration {
             cluster["spec"]["leaseDurationSeconds"] = json!(seconds);
@@ -159,7 +163,7 @@ mod tests {
             name: "west".to_owned(),
             labels: BTreeMap::from([("tier".to_owned(), "gold".to_owned())]),
             set: Some("prod".to_owned()),
-            lease_duration: None,
+            ..Newcomer::default()
         }
     }
 

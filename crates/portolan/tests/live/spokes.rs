@@ -260,10 +260,14 @@ fn members_of_an_earlier_start_stay_with_what_was_sent_to_them_until_somebody_as
 
     let up = start(&["--spokes", "3"]);
     third().until_there("sent");
+    // A cluster of somebody's own that looks like one of them.
+    let label = ["--label", "portolan.dev/embedded-member=true"];
+    let join = ["join", "member-9", "--write", "member-9.kubeconfig"];
+    up.ask(&scratch, &[&join[..], &label].concat());
     up.stop();
 
     let up = start(&["--spokes", "1", "--forget-members"]);
-    assert_eq!(clusters(&up, &scratch), ["member-1"]);
+    assert_eq!(clusters(&up, &scratch), ["member-1", "member-9"]);
     let hub = Member::new(&up.kubeconfig, "portolan");
     let namespaces: Api<Namespace> = Api::all(hub.client.clone());
     hub.runtime.block_on(async {
@@ -277,6 +281,7 @@ fn members_of_an_earlier_start_stay_with_what_was_sent_to_them_until_somebody_as
     let mut up = start(&[]);
     let said = up.line_with(&["not running"]);
     assert!(said.contains("member-1") && !said.contains("member-2"), "{said}");
+    assert!(!said.contains("member-9"), "{said}");
     up.stop();
 }
 

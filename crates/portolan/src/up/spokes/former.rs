@@ -5,6 +5,7 @@
 //! they ran is gone in any case, so they are left to fall silent, as a cluster would that was switched off.
 
 use anyhow::Context;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Api;
 use kube::api::ListParams;
 use portolan_api::cluster::ManagedCluster;
@@ -27,13 +28,20 @@ impl Former {
         let members = api.list(&ours).await;
         let members =
             members.map_err(|error| live::explain(&error, "list the embedded members", &server.url))?;
-        let names = members.into_iter().filter_map(|cluster| cluster.metadata.name);
-        Ok(Former::among(names, running))
+        let members = members.into_iter().map(|cluster| cluster.metadata);
+        Ok(Former::among(members, running))
     }
 
-    fn among(names: impl Iterator<Item = String>, running: usize) -> Former {
-        // A cluster with another name is none that `up` has made, whatever its label says.
-        let mut numbered: Vec<(usize, String)> = names
+    fn among(members: impl Iterator<Item = ObjectMeta>, running: usize) -> Former {
+        let (key, by_us) = member::EMBEDDED_BY;
+        let is_ours = |member: &ObjectMeta| {
+            let mark = member.annotations.as_ref().and_then(|all| all.get(key));
+            mark.is_some_and(|mark| mark == by_us)
+        };
+        // A cluster without the mark or with another name is none that `up` has made, whatever its label says.
+        let mut numbered: Vec<(usize, String)> = members
+            .filter(is_ours)
+            .filter_map(|member| member.name)
             .filter_map(|name| Some((member::number(&name)?, name)))
             .filter(|(number, _)| *number >= running)
             .collect();
@@ -83,8 +91,25 @@ impl std::fmt::Display for Former {
 mod tests {
     use super::*;
 
+    fn marked(name: &str, by: &str) -> ObjectMeta {
+        ObjectMeta {
+            name: Some(name.to_owned()),
+            annotations: Some([(member::EMBEDDED_BY.0.to_owned(), by.to_owned())].into()),
+            ..ObjectMeta::default()
+        }
+    }
+
     fn among(names: &[&str], running: usize) -> Former {
-        Former::among(names.iter().map(|name| (*name).to_owned()), running)
+        let ours = |name: &&str| marked(name, member::EMBEDDED_BY.1);
+        Former::among(names.iter().map(ours), running)
+    }
+
+    #[test]
+    fn a_cluster_that_up_has_not_made_is_not_one_of_them_whatever_its_label_and_name_say() {
+        let mut bare = marked("member-9", "");
+        bare.annotations = None;
+        let others = [bare, marked("member-9", ""), marked("member-9", "somebody")];
+        assert!(Former::among(others.into_iter(), 0).is_empty());
     }
 
     #[test]

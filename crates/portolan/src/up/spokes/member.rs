@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::join::Newcomer;
 
-/// Marks every embedded member.
+/// Label of every embedded member, for placements to select by. Anybody may give it to a cluster.
 pub(crate) const LABEL: &str = "portolan.dev/embedded-member";
+/// Annotation of the members that `up` has made, and of no other cluster: `portolan join` takes it away from one that takes
+/// over the name.
+pub(super) const EMBEDDED_BY: (&str, &str) = ("portolan.dev/embedded-by", "portolan-up");
 
 const REGIONS: [&str; 3] = ["eu-central-1", "us-east-1", "ap-south-1"];
 /// Every third is not production.
@@ -50,6 +53,7 @@ pub(super) fn newcomer(index: usize, members: usize) -> Newcomer {
     Newcomer {
         name: name(index),
         labels,
+        annotations: BTreeMap::from([(EMBEDDED_BY.0.to_owned(), EMBEDDED_BY.1.to_owned())]),
         set: Some(SETS[index % SETS.len()].to_owned()),
         lease_duration: u16::try_from(lease).ok(),
     }
