@@ -90,7 +90,7 @@ nothing_left() {
 
 # An example program of this checkout: its path if somebody built it before, its name, then its arguments. It is built
 # before the story begins, so that nothing waits for a compiler.
-program_ready() { if [ -z "$1" ]; then say "building $2" && cargo build --quiet --example "$2"; fi; }
+program_ready() { if [ -z "$1" ]; then say "building $2, which takes minutes the first time" && cargo build --quiet --example "$2"; fi; }
 program() {
     path=$1 name=$2
     shift 2
@@ -107,6 +107,8 @@ background() { # a program that runs as long as the story does
 begin() { # the name of the story
     say "$1"
     [ -f "$MEMBERS" ] || fail "there is no $MEMBERS; MEMBERS may name another file with a context for each member"
+    kubectl get --raw /readyz --request-timeout=5s >/dev/null 2>&1 ||
+        fail "the hub that $KUBECONFIG names does not answer; is portolan up --spokes 6 running?"
     fleet=$(kubectl --kubeconfig "$MEMBERS" config get-contexts -o name | sort | xargs) # all members
     [ "$(echo "$fleet" | wc -w)" -ge 6 ] || fail "this story needs six members, such as portolan up --spokes 6 starts"
     trap 'ended' EXIT

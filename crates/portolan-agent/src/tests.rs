@@ -2,5 +2,6 @@
 
 mod finished;
 mod fixture;
+mod inside;
 mod rules;
 mod silent;

@@ -140,7 +140,7 @@ async fn write(target: &Target, fate: Fate) -> anyhow::Result<()> {
                 "{name} is cut off: what runs there goes on, and in {seconds}s the hub calls it unreachable\n"
             )
         }
-        Fate::Well => format!("{name} recovers\n"),
+        Fate::Well => format!("{name} recovers; if it was cut off, the hub hears of it within 30s\n"),
     })
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use portolan_hub::Hub;
+use portolan_hub::{Hub, StartError};
 
 use crate::stop::Stop;
 
@@ -48,7 +48,7 @@ async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(data) = &args.data {
         builder = builder.data(data);
     }
-    let hub = builder.start().await.context("cannot start the hub")?;
+    let hub = builder.start().await.map_err(not_started)?;
     hub.write_kubeconfig(&args.kubeconfig)
         .with_context(|| format!("cannot write the kubeconfig {}", args.kubeconfig.display()))?;
     let kept = match &args.data {
@@ -63,4 +63,17 @@ async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
     stop.requested().await;
     hub.stop().await;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why there is no hub, and what to do about it.
+pub(crate) fn not_started(error: StartError) -> anyhow::Error {
+    let advice = match &error {
+        StartError::Open(_) => {
+            "if another portolan uses this folder, stop it; --data DIR takes another folder"
+        }
+        StartError::Listen { .. } => "--listen 127.0.0.1:0 takes a free port",
+        _ => "--listen takes another address",
+    };
+    let said = format!("{:#}", anyhow::Error::from(error));
+    anyhow::anyhow!("{said}; {advice}")
 }

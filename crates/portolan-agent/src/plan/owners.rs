@@ -68,6 +68,10 @@ impl<'w> Claims<'w> {
             for (theirs, place) in self.manifests(other) {
                 match place {
                     Some((place, _)) if place == *id => return Some(Other::Owns(owner())),
+                    Some((place, _)) if goes_with(&place, id) => {
+                        perhaps = Some(Other::Perhaps(owner().inside()));
+                    }
+                    None if may_go_with(theirs, id) => perhaps = Some(Other::Perhaps(owner().inside())),
                     None if (&theirs.group, &theirs.namespace, &theirs.name)
                         == (&id.group, &id.namespace, &id.name) =>
                     {
@@ -102,15 +106,52 @@ impl<'w> Claims<'w> {
     }
 }
 
+/// Whether an object goes when another does: with its namespace, or with the definition of its kind.
+fn goes_with(object: &ObjectId, holder: &ObjectId) -> bool {
+    match (holder.group.as_str(), holder.resource.as_str()) {
+        NAMESPACES => object.namespace == holder.name,
+        DEFINITIONS => format!("{}.{}", object.resource, object.group) == holder.name,
+        _ => false,
+    }
+}
+
+/// The same for an object whose kind is not known, as far as that can be told.
+fn may_go_with(manifest: &Manifest, holder: &ObjectId) -> bool {
+    match (holder.group.as_str(), holder.resource.as_str()) {
+        NAMESPACES => manifest.namespace == holder.name,
+        DEFINITIONS => {
+            let group = holder.name.split_once('.').map(|(_, group)| group);
+            group == Some(manifest.group.as_str())
+        }
+        _ => false,
+    }
+}
+
+const NAMESPACES: (&str, &str) = ("", "namespaces");
+const DEFINITIONS: (&str, &str) = ("apiextensions.k8s.io", "customresourcedefinitions");
+
 impl Owner {
+    /// The same, of something in the object.
+    fn inside(self) -> Owner {
+        Owner(format!("{}, which has something in it,", self.0))
+    }
+
+    /// Another record on the member cluster that lists something that would go with the object.
+    pub(crate) fn inside_by_record(
+        records: &[(String, Record)],
+        own: &Record,
+        id: &ObjectId,
+    ) -> Option<Owner> {
+        others(records, own)
+            .find(|(_, record)| record.entries.keys().any(|entry| goes_with(entry, id)))
+            .map(|(name, record)| record_owner(name, record).inside())
+    }
+
     /// Another record on the member cluster that lists the object, of this hub or of another.
     pub(crate) fn by_record(records: &[(String, Record)], own: &Record, id: &ObjectId) -> Option<Owner> {
-        let uid = |record: &Record| record.stored.as_ref().map(|stored| stored.uid.clone());
-        records
-            .iter()
-            .filter(|(_, record)| uid(record) != uid(own))
+        others(records, own)
             .find(|(_, record)| record.entries.contains_key(id))
-            .map(|(name, record)| Owner(format!("the record {name} of a {}", record.key.kind)))
+            .map(|(name, record)| record_owner(name, record))
     }
 
     /// Another record that the object itself names as its owner: agents of other makers do it this way.
@@ -134,4 +175,17 @@ impl Owner {
             .find(|reference| Some(text(reference, "uid").as_str()) != own)
             .map(|reference| Owner(format!("{} {}", text(reference, "kind"), text(reference, "name"))))
     }
+}
+
+fn others<'r>(
+    records: &'r [(String, Record)],
+    own: &Record,
+) -> impl Iterator<Item = &'r (String, Record)> + use<'r> {
+    let uid = |record: &Record| record.stored.as_ref().map(|stored| stored.uid.clone());
+    let own = uid(own);
+    records.iter().filter(move |(_, record)| uid(record) != own)
+}
+
+fn record_owner(name: &str, record: &Record) -> Owner {
+    Owner(format!("the record {name} of a {}", record.key.kind))
 }

@@ -145,6 +145,35 @@ impl World {
         works.create(&PostParams::default(), &work).await.unwrap();
     }
 
+    /// A ManifestWork that asks for a namespace.
+    pub(super) async fn put_namespace(&self, name: &str, namespace: &str) {
+        let manifest = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
+        self.put_manifest(name, manifest).await;
+    }
+
+    /// A ManifestWork that asks for a ConfigMap in a namespace.
+    pub(super) async fn put_in(&self, name: &str, namespace: &str, object: &str) {
+        let mut manifest = manifest(object);
+        manifest["metadata"]["namespace"] = namespace.into();
+        self.put_manifest(name, manifest).await;
+    }
+
+    async fn put_manifest(&self, name: &str, manifest: Value) {
+        let work =
+            json!({ "metadata": { "name": name }, "spec": { "workload": { "manifests": [manifest] } } });
+        let work = serde_json::from_value(work).unwrap();
+        self.works().create(&PostParams::default(), &work).await.unwrap();
+    }
+
+    pub(super) async fn delete(&self, name: &str) {
+        self.works().delete(name, &DeleteParams::default()).await.unwrap();
+    }
+
+    pub(super) async fn has_namespace(&self, name: &str) -> bool {
+        let api = Api::<Namespace>::all(self.spoke());
+        api.get_opt(name).await.unwrap().is_some()
+    }
+
     /// A Work that asks for ConfigMaps of these names.
     pub(super) async fn put_work(&self, name: &str, objects: &[&str]) {
         let work = json!({ "metadata": { "name": name }, "spec": spec(objects) });
@@ -159,7 +188,13 @@ impl World {
 
     /// Names of the objects on the member.
     pub(super) async fn objects(&self) -> Vec<String> {
-        let maps = self.maps().list(&ListParams::default()).await.unwrap();
+        self.objects_in(NAMESPACE).await
+    }
+
+    /// The same in another namespace.
+    pub(super) async fn objects_in(&self, namespace: &str) -> Vec<String> {
+        let maps = Api::<ConfigMap>::namespaced(self.spoke(), namespace);
+        let maps = maps.list(&ListParams::default()).await.unwrap();
         maps.into_iter().filter_map(|map| map.metadata.name).collect()
     }
 

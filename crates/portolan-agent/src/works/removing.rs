@@ -186,7 +186,9 @@ impl Passes {
         let other = certain.map(Other::Owns).or_else(|| {
             let (desk, kinds) = (self.desk(), self.kinds());
             let known = Claims::new(desk.works(), &kinds).other(key, id);
-            known.or_else(|| Claims::new(&others.listed, &kinds).other(key, id))
+            let listed = || Claims::new(&others.listed, &kinds).other(key, id);
+            let inside = || Owner::inside_by_record(&others.records, record, id).map(Other::Perhaps);
+            known.or_else(listed).or_else(inside)
         });
         match removal(entry, there.as_ref(), other) {
             Removal::Gone => Ok(None),

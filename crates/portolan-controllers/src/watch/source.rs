@@ -150,7 +150,10 @@ where
             let Some(event) = event else { return Ok(()) };
             match event {
                 Ok(event) => {
-                    pause = SHORTEST_PAUSE;
+                    // That a list is tried is no answer yet.
+                    if !matches!(event, Event::Init) {
+                        pause = SHORTEST_PAUSE;
+                    }
                     if !served {
                         if matches!(event, Event::Init) {
                             // That a list is tried is no news; whether the kind is served is not known before it is
@@ -333,5 +336,31 @@ async fn until(at: Option<tokio::time::Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use kube::client::Body;
+    use portolan_api::cluster::ManagedCluster;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_cannot_be_reached_is_asked_less_and_less_often() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = asked.clone();
+        let service = tower::service_fn(move |_: http::Request<Body>| {
+            count.fetch_add(1, Ordering::SeqCst);
+            std::future::ready(Err::<http::Response<Body>, tower::BoxError>("gone".into()))
+        });
+        let source = Source::<ManagedCluster>::new(Client::new(service, "default"), Vec::new());
+        let minutes = tokio::time::timeout(Duration::from_secs(600), source.run()).await;
+        assert!(minutes.is_err(), "it ended");
+        // A doubling wait of at most 15 seconds; without it there would be thousands.
+        let asked = asked.load(Ordering::SeqCst);
+        assert!((20..100).contains(&asked), "{asked}");
     }
 }

@@ -4,6 +4,8 @@
 //! does not read back is reported with its key, and the file stays as it is.
 
 use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -179,6 +181,8 @@ fn create(folder: &Path, path: &Path) -> Result<Database, OpenError> {
     {
         let database = Database::create(&draft).map_err(|error| open_error(path, error))?;
         initialise(&database).map_err(damaged)?;
+        // Secrets will be in it.
+        std::fs::set_permissions(&draft, Permissions::from_mode(0o600)).map_err(io)?;
     }
     std::fs::rename(&draft, path).map_err(io)?;
     std::fs::File::open(folder)

@@ -19,6 +19,7 @@ use portolan_controllers::{Output, Settings};
 use portolan_hub::{Hub, StartError};
 
 use crate::controller::{InstallCrds, Probes, Running, SettingsArgs, install};
+use crate::hub::not_started;
 use crate::live::Server;
 use crate::logging::LogArgs;
 use crate::output;
@@ -207,7 +208,7 @@ impl Args {
                 started => started,
             },
         };
-        hub.context("cannot start the hub; --listen takes another address, --data another folder")
+        hub.map_err(not_started)
     }
 
     async fn work(&self, hub: &Hub, data: Option<&Path>) -> anyhow::Result<Up> {

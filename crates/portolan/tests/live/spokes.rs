@@ -283,6 +283,16 @@ fn members_of_an_earlier_start_stay_with_what_was_sent_to_them_until_somebody_as
     assert!(said.contains("member-1") && !said.contains("member-2"), "{said}");
     assert!(!said.contains("member-9"), "{said}");
     up.stop();
+
+    // Nor does it become one.
+    let refused = portolan(scratch.path(), &["up", "--data", "data", "--spokes", "9"], "");
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(
+        refused
+            .stderr
+            .contains("the cluster member-9 is on the hub already"),
+        "{refused:?}"
+    );
 }
 
 #[test]

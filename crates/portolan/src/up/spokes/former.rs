@@ -33,14 +33,9 @@ impl Former {
     }
 
     fn among(members: impl Iterator<Item = ObjectMeta>, running: usize) -> Former {
-        let (key, by_us) = member::EMBEDDED_BY;
-        let is_ours = |member: &ObjectMeta| {
-            let mark = member.annotations.as_ref().and_then(|all| all.get(key));
-            mark.is_some_and(|mark| mark == by_us)
-        };
         // A cluster without the mark or with another name is none that `up` has made, whatever its label says.
         let mut numbered: Vec<(usize, String)> = members
-            .filter(is_ours)
+            .filter(member::is_embedded)
             .filter_map(|member| member.name)
             .filter_map(|name| Some((member::number(&name)?, name)))
             .filter(|(number, _)| *number >= running)

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
 use crate::join::Newcomer;
 
 /// Label of every embedded member, for placements to select by. Anybody may give it to a cluster.
@@ -32,6 +34,13 @@ pub(super) fn number(of: &str) -> Option<usize> {
         .ok()?
         .checked_sub(1)?;
     (name(index) == of).then_some(index)
+}
+
+/// Whether `up` has made the cluster, whatever its name and labels say.
+pub(super) fn is_embedded(cluster: &ObjectMeta) -> bool {
+    let (key, by_us) = EMBEDDED_BY;
+    let mark = cluster.annotations.as_ref().and_then(|all| all.get(key));
+    mark.is_some_and(|mark| mark == by_us)
 }
 
 /// The member with this number among so many.

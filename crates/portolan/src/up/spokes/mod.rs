@@ -15,12 +15,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::PostParams;
+use kube::api::{ListParams, PostParams};
 use kube::{Api, Client};
 use portolan_agent::{Agent, Clock, Settings};
+use portolan_api::cluster::ManagedCluster;
 use portolan_hub::Hub;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -63,6 +64,7 @@ impl Spokes {
         number: usize,
         kubeconfig: PathBuf,
     ) -> anyhow::Result<Spokes> {
+        refuse_strangers(server, number).await?;
         super::progress(&format!("starting {number} member clusters"));
         let mut progress = Progress::new("member clusters", number);
         let fates: fate::Fates = Arc::new(
@@ -108,6 +110,25 @@ impl Spokes {
             member.hub.stop().await;
         });
         futures::future::join_all(stopping).await;
+    }
+}
+
+/// A cluster that somebody else has joined under the name of a member must not become one.
+async fn refuse_strangers(server: &Server, number: usize) -> anyhow::Result<()> {
+    let api: Api<ManagedCluster> = Api::all(server.client.clone());
+    let clusters = api.list_metadata(&ListParams::default()).await;
+    let clusters = clusters.map_err(|error| live::explain(&error, "list the clusters", &server.url))?;
+    let stranger = clusters
+        .into_iter()
+        .filter(|cluster| !member::is_embedded(&cluster.metadata))
+        .filter_map(|cluster| cluster.metadata.name)
+        .find(|name| member::number(name).is_some_and(|index| index < number));
+    match stranger {
+        Some(name) => bail!(
+            "--spokes {number}: the cluster {name} is on the hub already and is no embedded member; accepted: fewer \
+             members, another --data folder, or a hub without that cluster"
+        ),
+        None => Ok(()),
     }
 }
 
