@@ -312,7 +312,15 @@ fn a_demo_beside_members_selects_them_too_and_leaves_them_alone_when_it_shrinks(
     };
     let mut up = start("20");
     up.line_with(&["platform/agents"]);
-    let chosen = up.ask(&scratch, &["get", "decisions", "platform/agents"]);
+    // They join while the first decision is made.
+    let mut chosen = String::new();
+    for _ in 0..600 {
+        chosen = up.ask(&scratch, &["get", "decisions", "platform/agents"]);
+        if chosen.contains("member-1") && chosen.contains("member-2") {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
     assert!(
         chosen.contains("member-1") && chosen.contains("member-2"),
         "{chosen}"

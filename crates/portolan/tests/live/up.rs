@@ -164,7 +164,11 @@ fn two_at_once_on_the_same_data_are_refused() {
         "",
     );
     assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("--data another folder"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("--data DIR takes another folder"),
+        "{}",
+        run.stderr
+    );
     up.stop();
 }
 
