@@ -12,7 +12,7 @@ use portolan_api::labels::conditions;
 use portolan_api::structural;
 use serde_json::{Value, json};
 
-use super::objects::{ACCOUNT, Newcomer};
+use super::objects::{ACCOUNT, EMBEDDED_BY, Newcomer};
 
 /// Whose fields these are.
 const MANAGER: &str = "portolan-join";
@@ -108,7 +108,12 @@ async fn create_or_merge(api: &Api<DynamicObject>, name: &str, object: &Value) -
         field_manager: Some(MANAGER.to_owned()),
         ..PatchParams::default()
     };
-    api.patch(name, &how, &Patch::Merge(object)).await.map(drop)
+    let mut patch = object.clone();
+    let annotations = &mut patch["metadata"]["annotations"];
+    if annotations.get(EMBEDDED_BY.0).is_none() {
+        annotations[EMBEDDED_BY.0] = Value::Null;
+    }
+    api.patch(name, &how, &Patch::Merge(&patch)).await.map(drop)
 }
 
 /// Says that the hub lets the cluster in, as OCM does where it runs.

@@ -17,7 +17,7 @@ use crate::{clock, output};
 
 pub(crate) use dismiss::dismiss;
 pub(crate) use enroll::enroll;
-pub(crate) use objects::Newcomer;
+pub(crate) use objects::{EMBEDDED_BY, Newcomer};
 
 const EXAMPLES: &str = "\
 Examples:

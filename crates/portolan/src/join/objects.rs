@@ -11,6 +11,10 @@ pub(crate) const ACCOUNT: &str = "portolan-agent";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const CLUSTER: &str = "cluster.open-cluster-management.io";
 
+/// Annotation of the members that `portolan up` has made, and of no other cluster: joining takes it away from one that
+/// takes over the name.
+pub(crate) const EMBEDDED_BY: (&str, &str) = ("portolan.dev/embedded-by", "portolan-up");
+
 /// A cluster that is to be part of the fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Newcomer {

@@ -264,10 +264,12 @@ fn members_of_an_earlier_start_stay_with_what_was_sent_to_them_until_somebody_as
     let label = ["--label", "portolan.dev/embedded-member=true"];
     let join = ["join", "member-9", "--write", "member-9.kubeconfig"];
     up.ask(&scratch, &[&join[..], &label].concat());
+    // One that takes over the name of a member.
+    up.ask(&scratch, &["join", "member-2", "--write", "member-2.kubeconfig"]);
     up.stop();
 
     let up = start(&["--spokes", "1", "--forget-members"]);
-    assert_eq!(clusters(&up, &scratch), ["member-1", "member-9"]);
+    assert_eq!(clusters(&up, &scratch), ["member-1", "member-2", "member-9"]);
     let hub = Member::new(&up.kubeconfig, "portolan");
     let namespaces: Api<Namespace> = Api::all(hub.client.clone());
     hub.runtime.block_on(async {
@@ -290,7 +292,7 @@ fn members_of_an_earlier_start_stay_with_what_was_sent_to_them_until_somebody_as
     assert!(
         refused
             .stderr
-            .contains("the cluster member-9 is on the hub already"),
+            .contains("the cluster member-2 is on the hub already"),
         "{refused:?}"
     );
 }

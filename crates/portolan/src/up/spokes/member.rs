@@ -4,14 +4,11 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+pub(super) use crate::join::EMBEDDED_BY;
 use crate::join::Newcomer;
 
 /// Label of every embedded member, for placements to select by. Anybody may give it to a cluster.
 pub(crate) const LABEL: &str = "portolan.dev/embedded-member";
-/// Annotation of the members that `up` has made, and of no other cluster: `portolan join` takes it away from one that takes
-/// over the name.
-pub(super) const EMBEDDED_BY: (&str, &str) = ("portolan.dev/embedded-by", "portolan-up");
-
 const REGIONS: [&str; 3] = ["eu-central-1", "us-east-1", "ap-south-1"];
 /// Every third is not production.
 const SETS: [&str; 3] = ["production", "production", "staging"];
