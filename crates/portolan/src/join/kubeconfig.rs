@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube::Config;
@@ -71,6 +71,28 @@ pub(crate) fn merged(configs: &[(String, Value)]) -> Value {
     all
 }
 
+/// Says why a kubeconfig cannot be written there, as far as that can be told before.
+pub(crate) fn refuse(path: &Path) -> anyhow::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() {
+        bail!(
+            "cannot write the kubeconfig {}: there is no folder {}; accepted: a file in a folder that is there",
+            path.display(),
+            folder.display()
+        );
+    }
+    if path.is_dir() {
+        bail!(
+            "cannot write the kubeconfig {}: it is a folder; accepted: a file",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
 /// Replaces a file at once, readable by its owner alone.
 pub(crate) fn write(path: &Path, config: &Value) -> anyhow::Result<()> {
     let draft = path.with_extension("new");
@@ -91,6 +113,20 @@ pub(crate) fn write(path: &Path, config: &Value) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_refused_before_anything_is_done() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        assert!(refuse(&here.join("a.kubeconfig")).is_ok());
+        assert!(refuse(Path::new("a.kubeconfig")).is_ok());
+        for (path, why) in [
+            (here.join("none/a"), "there is no folder"),
+            (here.join("src"), "it is a folder"),
+        ] {
+            let refused = refuse(&path).unwrap_err().to_string();
+            assert!(refused.contains(why), "{refused}");
+        }
+    }
 
     #[test]
     fn many_kubeconfigs_become_contexts_of_one() {

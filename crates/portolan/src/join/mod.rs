@@ -58,7 +58,7 @@ pub(crate) struct Args {
     set: Option<String>,
 
     /// How long the token is to be valid; the hub may shorten that
-    #[arg(long, value_name = "DURATION", default_value = "8760h", value_parser = clock::parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "8760h", value_parser = parse_valid_for)]
     valid_for: Duration,
 
     /// File to write the agent's kubeconfig to, readable by you alone [default: NAME.kubeconfig]
@@ -69,6 +69,8 @@ pub(crate) struct Args {
     #[arg(short, long, value_enum)]
     output: Option<Format>,
 }
+
+const SHORTEST_TOKEN: Duration = Duration::from_secs(600);
 
 /// `-o`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -87,6 +89,14 @@ async fn join(args: &Args) -> anyhow::Result<()> {
         kubeconfig: args.hub.clone(),
         context: args.context.clone(),
     };
+    let path = args
+        .write
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("{}.kubeconfig", args.name)));
+    // Before the cluster is let in: whoever cannot be given credentials should not be.
+    if args.output.is_none() {
+        kubeconfig::refuse(&path)?;
+    }
     let config = connect.config().await?;
     let server = Server::new(config.clone())?;
     let newcomer = Newcomer {
@@ -106,10 +116,6 @@ async fn join(args: &Args) -> anyhow::Result<()> {
     if args.output == Some(Format::Kubeconfig) {
         return output::print(&output::yaml(&agent)?);
     }
-    let path = args
-        .write
-        .clone()
-        .unwrap_or_else(|| PathBuf::from(format!("{}.kubeconfig", args.name)));
     kubeconfig::write(&path, &agent)?;
     output::print(&format!(
         "{name} is part of the fleet of {url}\n\
@@ -144,6 +150,15 @@ fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Error {
     }
 }
 
+fn parse_valid_for(text: &str) -> Result<Duration, String> {
+    match clock::parse_duration(text) {
+        Ok(duration) if duration < SHORTEST_TOKEN => {
+            Err("Kubernetes gives tokens for ten minutes or more".to_owned())
+        }
+        parsed => parsed,
+    }
+}
+
 fn parse_name(text: &str) -> Result<String, String> {
     match objects::refuse_name(text) {
         Some(why) => Err(why),
@@ -155,5 +170,17 @@ fn parse_label(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("accepted: KEY=VALUE, such as region=west".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_that_no_server_gives_is_refused_before_the_cluster_is_let_in() {
+        assert_eq!(parse_valid_for("10m"), Ok(Duration::from_secs(600)));
+        assert!(parse_valid_for("599s").unwrap_err().contains("ten minutes"));
+        assert!(parse_valid_for("soon").unwrap_err().contains("accepted"));
     }
 }
