@@ -189,3 +189,37 @@ fn others<'r>(
 fn record_owner(name: &str, record: &Record) -> Owner {
     Owner(format!("the record {name} of a {}", record.key.kind))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(group: &str, resource: &str, namespace: &str, name: &str) -> ObjectId {
+        ObjectId {
+            group: group.to_owned(),
+            resource: resource.to_owned(),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_is_in_a_namespace_or_of_a_kind_goes_with_it() {
+        let (space, kind) = (
+            id("", "namespaces", "", "shop"),
+            id(
+                "apiextensions.k8s.io",
+                "customresourcedefinitions",
+                "",
+                "widgets.example.com",
+            ),
+        );
+        let widget = id("example.com", "widgets", "shop", "w");
+        assert!(goes_with(&widget, &space) && goes_with(&widget, &kind));
+        let other = id("example.com", "gadgets", "other", "shop");
+        assert!(!goes_with(&other, &space) && !goes_with(&other, &kind));
+        // Only these two have anything in them.
+        assert!(!goes_with(&widget, &id("", "configmaps", "", "shop")));
+        assert!(!goes_with(&widget, &id("example.com", "namespaces", "", "shop")));
+    }
+}

@@ -37,7 +37,7 @@ pub(super) fn reach(work: &Work, record: &Record, kinds: &Kinds, works: &BTreeMa
     let mut alone: BTreeSet<Spot> = left
         .map(|id| (id.group.clone(), id.namespace.clone(), id.name.clone()))
         .collect();
-    let wanted: BTreeMap<Spot, &Manifest> = manifests().map(|manifest| (spot(manifest), manifest)).collect();
+    let wanted: BTreeMap<_, &Manifest> = manifests().map(|manifest| (names(manifest), manifest)).collect();
     // Of two who want an object in different words one has the last word, and must not be overwritten by what the other
     // had in hand before it heard of that.
     for rival in works
@@ -46,9 +46,9 @@ pub(super) fn reach(work: &Work, record: &Record, kinds: &Kinds, works: &BTreeMa
     {
         let theirs = rival.wish.iter().flat_map(|wish| wish.manifests.iter().flatten());
         for theirs in theirs {
-            let spot = spot(theirs);
-            if wanted.get(&spot).is_some_and(|ours| ours.body != theirs.body) {
-                alone.insert(spot);
+            let ours = wanted.get(&names(theirs));
+            if ours.is_some_and(|ours| ours.body != theirs.body) {
+                alone.insert(spot(theirs));
             }
         }
     }
@@ -56,9 +56,13 @@ pub(super) fn reach(work: &Work, record: &Record, kinds: &Kinds, works: &BTreeMa
         alone.clear();
     }
     Reach {
-        shared: wanted.into_keys().collect(),
+        shared: wanted.into_values().map(spot).collect(),
         alone,
     }
+}
+
+fn names(manifest: &Manifest) -> (&str, &str, &str) {
+    (&manifest.group, &manifest.namespace, &manifest.name)
 }
 
 fn spot(manifest: &Manifest) -> Spot {

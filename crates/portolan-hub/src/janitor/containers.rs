@@ -35,6 +35,9 @@ impl Janitor {
 
     /// The same for the objects of a definition.
     pub(super) async fn empty_definition(&self, stored: &Stored) {
+        // Discovery says that the kind is going before the first object goes: an agent tells by that whether somebody
+        // deleted its work.
+        self.core.establish(stored.key()).await;
         let object = stored.value();
         let text = |pointer: &str| {
             object

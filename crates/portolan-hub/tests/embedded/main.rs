@@ -5,6 +5,7 @@
 
 mod access;
 mod crash;
+mod ending;
 mod restart;
 mod slow;
 mod time;
