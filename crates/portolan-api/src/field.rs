@@ -7,6 +7,11 @@ use serde_json::Value;
 /// How many characters of a value or of a path segment an error repeats.
 const PREVIEW: usize = 64;
 
+/// In place of a value that is not there.
+const MISSING: &str = "(missing)";
+/// What is wrong with a value that is not there.
+const REQUIRED: &str = "the field is required";
+
 /// A field with a value that cannot be accepted. All texts are short, whatever the size of the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
@@ -54,12 +59,43 @@ impl FieldError {
         }
     }
 
+    /// An error about a text that is there.
+    pub fn of_text(
+        path: impl ToString,
+        text: &str,
+        problem: impl Into<String>,
+        accepted: impl Into<String>,
+    ) -> Self {
+        Self {
+            path: path.to_string(),
+            value: quoted(text),
+            problem: problem.into(),
+            accepted: accepted.into(),
+        }
+    }
+
+    /// The same as a statement about what is there, for conditions: `spec.prioritizerPolicy.mode is "Exakt"; use Additive
+    /// or Exact`. Problem and accepted may be empty.
+    pub fn statement(&self) -> String {
+        let mut text = match self.value.as_str() {
+            MISSING => format!("{} is missing", self.path),
+            value => format!("{} is {value}", self.path),
+        };
+        if !self.problem.is_empty() && self.problem != REQUIRED {
+            text.push_str(&format!(": {}", self.problem));
+        }
+        if !self.accepted.is_empty() {
+            text.push_str(&format!("; use {}", self.accepted));
+        }
+        text
+    }
+
     /// An error about a value that is not there.
     pub fn missing(path: impl ToString, accepted: impl Into<String>) -> Self {
         Self {
             path: path.to_string(),
-            value: "(missing)".into(),
-            problem: "the field is required".into(),
+            value: MISSING.into(),
+            problem: REQUIRED.into(),
             accepted: accepted.into(),
         }
     }
@@ -160,6 +196,16 @@ mod tests {
             error.to_string(),
             r#"cannot accept spec.sortBy = "Size": not an allowed value; accepted: ClusterName, Score"#
         );
+    }
+
+    #[test]
+    fn a_statement_names_field_value_and_what_to_use() {
+        let mode = FieldError::of_text("spec.mode", "Exakt", "", "Additive or Exact");
+        assert_eq!(mode.statement(), r#"spec.mode is "Exakt"; use Additive or Exact"#);
+        let missing = FieldError::missing("spec.name", "a name");
+        assert_eq!(missing.statement(), "spec.name is missing; use a name");
+        let failing = FieldError::of_text("spec.cel", "1/0", "it fails", "");
+        assert_eq!(failing.statement(), r#"spec.cel is "1/0": it fails"#);
     }
 
     #[test]

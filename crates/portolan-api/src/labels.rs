@@ -125,6 +125,15 @@ pub mod portolan {
     pub const SYNCED_BY: &str = "portolan.dev/synced-by";
     /// Annotation of such a Work: namespace and name of its template, with a slash in between.
     pub const TEMPLATE: &str = "portolan.dev/template";
+    /// Namespace on the hub with the ServiceAccounts of all agents, each called like its cluster. It is not the cluster's
+    /// own namespace: a token ends with its ServiceAccount, and an agent needs its token while that namespace goes.
+    pub const AGENT_NAMESPACE: &str = "portolan-agents";
+    /// Role and RoleBinding of an agent in the namespace of its cluster.
+    pub const AGENT_ROLE: &str = "portolan-agent";
+    /// Finalizer of that Role and RoleBinding: they go after the works of the cluster, which their agent has to remove.
+    pub const WAIT_FOR_WORKS: &str = "portolan.dev/wait-for-works";
+    /// Finalizer of a ManagedCluster that `portolan leave` is removing, and that is shown until everything of it is gone.
+    pub const LEAVE: &str = "portolan.dev/leave";
 }
 
 /// Condition types.
@@ -133,6 +142,8 @@ pub mod conditions {
     pub const PLACEMENT_SATISFIED: &str = "PlacementSatisfied";
     /// Placement: its settings cannot be evaluated.
     pub const PLACEMENT_MISCONFIGURED: &str = "PlacementMisconfigured";
+    /// Placement: it is evaluated, and something in it hardly does what it is meant to. Only there while it is so.
+    pub const PLACEMENT_WARNING: &str = "PlacementWarning";
     /// Placement: someone else's object has the key or the name of our decision, which is not written.
     pub const DECISION_KEY_CONFLICT: &str = "DecisionKeyConflict";
     /// ManagedCluster: the hub lets it in.
@@ -173,6 +184,8 @@ pub mod conditions {
     pub const PLACEMENT_ROLLED_OUT: &str = "PlacementRolledOut";
     /// ManifestWorkReplicaSet: every work is applied and available.
     pub const MANIFESTWORK_APPLIED: &str = "ManifestworkApplied";
+    /// ManifestWorkReplicaSet: clusters whose work the server does not take. Only there while there are such clusters.
+    pub const WORKS_REFUSED: &str = "WorksRefused";
 }
 
 /// Reasons of conditions.
@@ -191,6 +204,16 @@ pub mod reasons {
     pub const NOT_ALL_DECISIONS_SCHEDULED: &str = "NotAllDecisionsScheduled";
     /// The placement's settings cannot be evaluated.
     pub const MISCONFIGURED: &str = "Misconfigured";
+    /// A cluster set that the placement names is not bound to its namespace.
+    pub const CLUSTER_SET_NOT_BOUND: &str = "ClusterSetNotBound";
+    /// An expression of the placement fails for every cluster that it is evaluated for.
+    pub const EXPRESSION_FAILS: &str = "ExpressionFails";
+    /// A score or property of the placement is there for no cluster.
+    pub const SCORE_NOT_PUBLISHED: &str = "ScoreNotPublished";
+    /// Two decision groups of the placement have the same name.
+    pub const GROUP_NAME_REPEATED: &str = "GroupNameRepeated";
+    /// The size of the decision groups is no size.
+    pub const GROUP_SIZE_OUT_OF_RANGE: &str = "GroupSizeOutOfRange";
     /// The placement's settings are sound.
     pub const SUCCEED_CONFIGURED: &str = "Succeedconfigured";
     /// The set has no cluster.
@@ -229,13 +252,17 @@ pub mod reasons {
     pub const INVALID_ROLLOUT_STRATEGY: &str = "InvalidRolloutStrategy";
     /// The template cannot be a ManifestWork.
     pub const INVALID_TEMPLATE: &str = "InvalidTemplate";
+    /// The hub lets the cluster in.
+    pub const HUB_ADMIN_ACCEPTED: &str = "HubClusterAdminAccepted";
+    /// The hub let the cluster in and does not any more.
+    pub const HUB_ADMIN_DENIED: &str = "HubClusterAdminDenied";
     /// The agent of a cluster no longer renews its Lease.
     pub const LEASE_UPDATE_STOPPED: &str = "ManagedClusterLeaseUpdateStopped";
     /// The owner label of the works would not be a valid label value.
     pub const INVALID_MANIFEST_WORK_NAME: &str = "InvalidManifestWorkName";
 }
 
-/// Messages of the placement conditions that have no variable part.
+/// Messages of conditions that have no variable part.
 pub mod messages {
     /// With [`super::reasons::NO_MANAGED_CLUSTER_SET_BINDINGS`].
     pub const NO_BINDINGS: &str = "No valid ManagedClusterSetBindings found in placement namespace";
@@ -245,4 +272,8 @@ pub mod messages {
     pub const ALL_SCHEDULED: &str = "All cluster decisions scheduled";
     /// With [`super::reasons::SUCCEED_CONFIGURED`].
     pub const CONFIGURED: &str = "Placement configurations check pass";
+    /// With [`super::reasons::HUB_ADMIN_ACCEPTED`].
+    pub const HUB_ADMIN_ACCEPTED: &str = "Accepted by hub cluster admin";
+    /// With [`super::reasons::HUB_ADMIN_DENIED`].
+    pub const HUB_ADMIN_DENIED: &str = "Denied by hub cluster admin";
 }

@@ -94,6 +94,11 @@ pub(crate) fn condition_list(_: &mut SchemaGenerator) -> Schema {
 /// Pattern of a condition type: an optional DNS prefix and a name.
 const QUALIFIED_NAME: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
 
+/// A number of clusters from 1, or a percentage of them.
+pub(crate) const GROUP_SIZE: &str = "^((100|[1-9][0-9]{0,1})%|[1-9][0-9]*)$";
+/// A number of clusters from 0, or a percentage of them.
+pub(crate) const AMOUNT: &str = "^((100|[0-9]{1,2})%|[0-9]+)$";
+
 pub(crate) fn time(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "format": "date-time" })
 }
@@ -121,7 +126,7 @@ pub(crate) fn group_size(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "x-kubernetes-int-or-string": true,
         "anyOf": [{ "type": "integer" }, { "type": "string" }],
-        "pattern": "^((100|[1-9][0-9]{0,1})%|[1-9][0-9]*)$",
+        "pattern": GROUP_SIZE,
         "x-default": "100%",
     })
 }
@@ -136,7 +141,7 @@ pub(crate) fn max_concurrency(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "x-kubernetes-int-or-string": true,
         "anyOf": [{ "type": "integer" }, { "type": "string" }],
-        "pattern": "^((100|[0-9]{1,2})%|[0-9]+)$",
+        "pattern": AMOUNT,
     })
 }
 

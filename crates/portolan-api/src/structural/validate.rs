@@ -9,6 +9,7 @@ use super::compile::{Format, Node, Type};
 use super::defaults::is_envelope;
 use super::{Errors, metadata, syntax};
 use crate::field::{Path, quoted};
+use crate::schema;
 
 pub(super) fn root(node: &Node, object: &Value, errors: &mut Errors) {
     let Some(fields) = object.as_object() else {
@@ -317,9 +318,21 @@ fn expectation(node: &Node) -> String {
     );
     limit(count(node.min_properties), count(node.max_properties), " fields");
     if let Some(pattern) = &node.pattern {
-        words.push_str(&format!(" matching {}", quoted_pattern(pattern.as_str())));
+        match in_words(pattern.as_str()) {
+            Some(plain) => return plain.to_owned(),
+            None => words.push_str(&format!(" matching {}", quoted_pattern(pattern.as_str()))),
+        }
     }
     words
+}
+
+/// What the patterns of our definitions ask for, where they are hard to read.
+fn in_words(pattern: &str) -> Option<&'static str> {
+    match pattern {
+        schema::GROUP_SIZE => Some("a whole number, or 1% to 100%"),
+        schema::AMOUNT => Some("a whole number, or 0% to 100%"),
+        _ => None,
+    }
 }
 
 /// Patterns are shown whole: they are the definition's, not the user's.
