@@ -1,14 +1,17 @@
 //! Conditions of a Placement: what is true of its decision, in words that OCM's users know.
 
-use portolan_api::cluster::UpdateStrategyType;
-use portolan_api::labels::ocm::MAX_DECISIONS;
+use portolan_api::cluster::{Placement, UpdateStrategyType};
+use portolan_api::labels::ocm::{CLUSTER_SET, MAX_DECISIONS};
 use portolan_api::labels::{conditions, messages, reasons};
 use serde::Serialize;
 
+use crate::engine::Engine;
 use crate::fleet::{Fleet, Inventory};
 use crate::layout::SlicesRefused;
 use crate::outcome::Outcome;
+use crate::placement::PlacementKey;
 use crate::status::Code;
+use crate::warnings;
 
 /// The last decision stands because there is no new one.
 pub const DECISION_KEPT: &str = "DecisionKept";
@@ -24,7 +27,7 @@ pub const ROLLING_UPDATE_RECOMMENDED: &str = "RollingUpdateRecommended";
 
 /// Every condition type that is written here: a type that is not among the conditions of an outcome has nothing to say
 /// and is removed from the placement.
-pub const TYPES: [&str; 7] = [
+pub const TYPES: [&str; 8] = [
     conditions::PLACEMENT_SATISFIED,
     conditions::PLACEMENT_MISCONFIGURED,
     conditions::DECISION_KEY_CONFLICT,
@@ -32,6 +35,7 @@ pub const TYPES: [&str; 7] = [
     SPREAD_SATISFIED,
     TOO_MANY_SLICES,
     ROLLING_UPDATE_RECOMMENDED,
+    conditions::PLACEMENT_WARNING,
 ];
 
 /// A condition without its times, which only a writer knows.
@@ -62,8 +66,17 @@ impl Condition {
 }
 
 /// The conditions of an outcome. `kept` is the number of clusters in a last decision that is kept.
-pub(crate) fn of(fleet: &Fleet, wanted: &[String], outcome: &Outcome, kept: Option<usize>) -> Vec<Condition> {
-    let mut conditions = vec![satisfied(fleet, wanted, outcome), misconfigured(outcome)];
+pub(crate) fn of(
+    engine: &Engine,
+    placement: &Placement,
+    outcome: &Outcome,
+    kept: Option<usize>,
+) -> Vec<Condition> {
+    let mut conditions = vec![
+        satisfied(engine.fleet(), placement, outcome),
+        misconfigured(outcome),
+    ];
+    conditions.extend(warning(engine, placement, outcome));
     if let Some(clusters) = kept.filter(|clusters| *clusters > 0) {
         conditions.push(Condition::new(
             DECISION_KEPT,
@@ -87,6 +100,35 @@ pub(crate) fn of(fleet: &Fleet, wanted: &[String], outcome: &Outcome, kept: Opti
         ));
     }
     conditions
+}
+
+/// Longest message, in bytes: a condition has room for 32 KiB.
+const LONGEST_MESSAGE: usize = 16 * 1024;
+
+/// What hardly does what it is meant to, in one condition. The reason is that of the first warning.
+fn warning(engine: &Engine, placement: &Placement, outcome: &Outcome) -> Option<Condition> {
+    if outcome.warnings.is_empty() {
+        return None;
+    }
+    let described = engine.describe_warnings(&PlacementKey::of(placement), outcome);
+    let reason = described.first()?.reason;
+    let mut message = String::new();
+    for (index, warning) in described.iter().enumerate() {
+        if message.len() + warning.message.len() > LONGEST_MESSAGE {
+            message.push_str(&format!("; and {} more", described.len() - index));
+            break;
+        }
+        if index > 0 {
+            message.push_str("; ");
+        }
+        message.push_str(&warning.message);
+    }
+    Some(Condition::new(
+        conditions::PLACEMENT_WARNING,
+        true,
+        reason,
+        message,
+    ))
 }
 
 /// The condition for slices that were not written, where there is one.
@@ -124,7 +166,8 @@ pub(crate) fn of_size(clusters: usize, update: UpdateStrategyType) -> Option<Con
     })
 }
 
-fn satisfied(fleet: &Fleet, wanted: &[String], outcome: &Outcome) -> Condition {
+/// Reasons are OCM's. Its messages stay as they are where they say what is the case, and say more than OCM's do.
+fn satisfied(fleet: &Fleet, placement: &Placement, outcome: &Outcome) -> Condition {
     let is = |status, reason, message: String| {
         Condition::new(conditions::PLACEMENT_SATISFIED, status, reason, message)
     };
@@ -133,13 +176,15 @@ fn satisfied(fleet: &Fleet, wanted: &[String], outcome: &Outcome) -> Condition {
         return is(
             false,
             reasons::NO_MANAGED_CLUSTER_SET_BINDINGS,
-            messages::NO_BINDINGS.to_owned(),
+            no_bindings(fleet, placement),
         );
     }
     if sets.eligible.is_empty() {
         let message = format!(
-            "None of ManagedClusterSets [{}] is bound to placement namespace",
-            names(wanted)
+            "None of ManagedClusterSets [{}] is bound to placement namespace; spec.clusterSets can name [{}], which are \
+             bound",
+            names(&placement.spec.cluster_sets),
+            names(&sets.bound)
         );
         return is(false, reasons::NO_INTERSECTION, message);
     }
@@ -147,8 +192,9 @@ fn satisfied(fleet: &Fleet, wanted: &[String], outcome: &Outcome) -> Condition {
         let message = match fleet.inventory() {
             Inventory::ManagedClusters => {
                 format!(
-                    "All ManagedClusterSets [{}] have no member ManagedCluster",
-                    names(&sets.eligible)
+                    "All ManagedClusterSets [{}] have no member ManagedCluster{}",
+                    names(&sets.eligible),
+                    how_to_join(fleet, &sets.eligible)
                 )
             }
             Inventory::ClusterProfiles => {
@@ -171,7 +217,7 @@ fn satisfied(fleet: &Fleet, wanted: &[String], outcome: &Outcome) -> Condition {
         return is(
             false,
             reasons::NO_MANAGED_CLUSTER_MATCHED,
-            messages::NO_CLUSTER_MATCHED.to_owned(),
+            nothing_selected(placement, outcome),
         );
     }
     if outcome.unscheduled == 0 {
@@ -183,6 +229,62 @@ fn satisfied(fleet: &Fleet, wanted: &[String], outcome: &Outcome) -> Condition {
     }
     let message = format!("{} cluster decisions unscheduled", outcome.unscheduled);
     is(false, reasons::NOT_ALL_DECISIONS_SCHEDULED, message)
+}
+
+fn no_bindings(fleet: &Fleet, placement: &Placement) -> String {
+    let namespace = placement.metadata.namespace.as_deref().unwrap_or_default();
+    let mut message = format!(
+        "{}; create a ManagedClusterSetBinding in the namespace {namespace}, named after a ManagedClusterSet",
+        messages::NO_BINDINGS
+    );
+    if namespace == "default" {
+        message.push_str(", or add metadata.namespace to the Placement if its manifest has none");
+    }
+    for binding in fleet.dangling_bindings(namespace).take(DANGLING) {
+        message.push_str(&format!("; {}", warnings::dangling(namespace, binding)));
+    }
+    message
+}
+
+/// Bindings without a set that one message names.
+const DANGLING: usize = 5;
+
+/// How clusters get into sets that have none, where a label does it.
+fn how_to_join(fleet: &Fleet, sets: &[String]) -> String {
+    let by_label = sets.iter().find(|set| {
+        let selector = fleet.set_selector(set);
+        selector.is_some_and(|selector| selector.requirements.iter().any(|r| &*r.key == CLUSTER_SET))
+    });
+    match by_label {
+        Some(set) => {
+            let set = crate::selector::preview(set);
+            format!("; the label {CLUSTER_SET}={set} puts a ManagedCluster into the set {set}")
+        }
+        None => String::new(),
+    }
+}
+
+/// Why no cluster is selected, though there are candidates.
+fn nothing_selected(placement: &Placement, outcome: &Outcome) -> String {
+    if outcome.status.code == Code::Misconfigured {
+        return format!(
+            "No ManagedCluster is selected, because the placement is misconfigured: {}",
+            outcome.status.message
+        );
+    }
+    if outcome.matched.is_empty() {
+        return messages::NO_CLUSTER_MATCHED.to_owned();
+    }
+    if outcome.survivors.is_empty() {
+        return "No ManagedCluster is selected: every cluster that matches the predicates has a taint that \
+                spec.tolerations does not tolerate"
+            .to_owned();
+    }
+    if placement.spec.number_of_clusters == Some(0) {
+        return "No ManagedCluster is selected, because spec.numberOfClusters is 0".to_owned();
+    }
+    "No ManagedCluster is selected: spec.spreadPolicy.spreadConstraints keep out every cluster that passes the filters"
+        .to_owned()
 }
 
 fn names(sets: &[String]) -> String {
@@ -197,7 +299,10 @@ fn misconfigured(outcome: &Outcome) -> Condition {
             type_,
             true,
             reasons::MISCONFIGURED,
-            format!("{}:{}", status.plugin, status.message),
+            match status.plugin.as_str() {
+                "" => status.message.clone(),
+                plugin => format!("{plugin}:{}", status.message),
+            },
         );
     }
     Condition::new(type_, false, reasons::SUCCEED_CONFIGURED, messages::CONFIGURED)

@@ -103,7 +103,6 @@ pub fn dress<'a>(
     now: Timestamp,
 ) -> Decision {
     let publication = publication.into();
-    let fleet = engine.fleet();
     let keeps = outcome.status.keeps_last_decision();
     let layout = match keeps {
         true => keep(placement, &outcome, stored),
@@ -116,7 +115,7 @@ pub fn dress<'a>(
             .map(|group| group.cluster_count.max(0) as usize)
             .sum()
     });
-    let mut conditions = conditions::of(fleet, &placement.spec.cluster_sets, &outcome, kept);
+    let mut conditions = conditions::of(engine, placement, &outcome, kept);
     if let Err(refused) = &layout.slices {
         conditions.extend(conditions::of_refusal(refused));
     }

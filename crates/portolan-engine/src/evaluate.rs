@@ -13,6 +13,7 @@ use crate::prioritize::{Input, Prioritizer};
 use crate::sabotage::{Rule, broken};
 use crate::select::{self, Ranked};
 use crate::status::Status;
+use crate::warnings::{self, Warning};
 
 /// Everything an outcome depends on besides the fleet.
 pub(crate) struct Question<'a> {
@@ -49,6 +50,7 @@ pub(crate) fn prepare(fleet: &mut Fleet, question: &Question<'_>) {
 pub(crate) fn evaluate(fleet: &Fleet, question: &Question<'_>) -> Outcome {
     let (eligibility, candidates) = fleet.candidates(question.namespace, question.cluster_sets);
     let mut outcome = Outcome {
+        warnings: warnings::of_sets(fleet, question.namespace, question.cluster_sets, &eligibility),
         eligibility,
         candidates,
         ..Outcome::default()
@@ -66,7 +68,7 @@ pub(crate) fn evaluate(fleet: &Fleet, question: &Question<'_>) -> Outcome {
         outcome.status = Status::error("", problem);
         return outcome;
     }
-    outcome.matched = predicate::filter(fleet, &compiled.predicates, &outcome.candidates);
+    (outcome.matched, outcome.coverage) = predicate::filter(fleet, &compiled.predicates, &outcome.candidates);
     let in_decision = question.prior.clusters();
     let (survivors, next_expiry) = taint_toleration::filter(
         fleet,
@@ -105,14 +107,22 @@ pub(crate) fn evaluate(fleet: &Fleet, question: &Question<'_>) -> Outcome {
         }
     };
     outcome.groups = group::divide(fleet, &compiled.grouping, &outcome.selected, question.prior, sort);
+    outcome.warnings.extend(compiled.warnings.iter().cloned());
+    let failing = outcome.coverage.iter().filter(|coverage| coverage.fails);
+    outcome
+        .warnings
+        .extend(failing.map(|coverage| Warning::ExpressionFails {
+            predicate: coverage.predicate,
+        }));
+    outcome.warnings.sort();
     outcome
 }
 
 /// The last decision is kept: the outcome selects nothing and has no groups to write.
 fn misconfigured(fleet: &Fleet, mut outcome: Outcome, mistake: &Broken, question: &Question<'_>) -> Outcome {
-    outcome.status = mistake.status.clone();
+    outcome.status = mistake.mistake.status();
     if let Some(predicates) = &mistake.predicates {
-        outcome.matched = predicate::filter(fleet, predicates, &outcome.candidates);
+        outcome.matched = predicate::filter(fleet, predicates, &outcome.candidates).0;
     }
     if let Some(tolerations) = &mistake.tolerations {
         let in_decision = question.prior.clusters();
@@ -152,6 +162,11 @@ fn score(
         }
         if let Some(warning) = scored.warning {
             outcome.status = warning;
+        }
+        if let Some(configuration) = weighted.configuration.filter(|_| scored.is_unpublished) {
+            outcome
+                .warnings
+                .push(Warning::ScoreNotPublished { configuration });
         }
         outcome.requeue_at = earliest(outcome.requeue_at, scored.valid_until);
         outcome.prioritizers.push(PrioritizerScores {

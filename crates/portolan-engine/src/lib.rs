@@ -20,6 +20,7 @@ pub mod fleet;
 pub mod generate;
 pub mod group;
 pub mod layout;
+mod mistakes;
 pub mod model;
 pub mod outcome;
 pub mod placement;
@@ -32,6 +33,7 @@ mod sabotage;
 mod select;
 mod selector;
 pub mod status;
+pub mod warnings;
 
 #[cfg(test)]
 mod tests;

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::filter::predicate::Coverage;
 use crate::fleet::{ClusterId, Clusters, Eligibility, Fleet};
 use crate::group::ClusterGroup;
 use crate::model::{Chosen, Group};
 use crate::prioritize::Prioritizer;
 use crate::select::{Ranked, spread::Skipped};
 use crate::status::Status;
+use crate::warnings::Warning;
 
 /// What one placement decided, stage by stage. Sets hold ids: names are looked up when somebody reads them.
 #[derive(Debug, Default)]
@@ -38,6 +40,10 @@ pub struct Outcome {
     pub groups: Vec<ClusterGroup>,
     /// When the outcome changes by itself: a toleration or a score runs out.
     pub requeue_at: Option<Timestamp>,
+    /// What in the placement hardly does what it is meant to, in order.
+    pub warnings: Vec<Warning>,
+    /// How the expressions of each predicate that has some went.
+    pub(crate) coverage: Vec<Coverage>,
 }
 
 /// The scores of one prioritizer, in the order of `Outcome::scored`.

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use portolan_api::FieldError;
 use portolan_api::cluster::ClusterClaimSelector;
 
 /// All requirements must hold; none at all matches everything.
@@ -44,7 +45,7 @@ impl Operator {
 
 impl Selector {
     /// Compiles a label selector that stands at `path` of a manifest; the error names the field below it.
-    pub(crate) fn from_labels(selector: Option<&LabelSelector>, path: &str) -> Result<Selector, String> {
+    pub(crate) fn from_labels(selector: Option<&LabelSelector>, path: &str) -> Result<Selector, FieldError> {
         let Some(selector) = selector else {
             return Ok(Selector::default());
         };
@@ -68,7 +69,7 @@ impl Selector {
     pub(crate) fn from_claims(
         selector: Option<&ClusterClaimSelector>,
         path: &str,
-    ) -> Result<Selector, String> {
+    ) -> Result<Selector, FieldError> {
         let mut requirements = Vec::new();
         if let Some(selector) = selector {
             compile_expressions(&selector.match_expressions, path, &mut requirements)?;
@@ -131,28 +132,27 @@ fn compile_expressions(
     expressions: &[LabelSelectorRequirement],
     path: &str,
     requirements: &mut Vec<Requirement>,
-) -> Result<(), String> {
+) -> Result<(), FieldError> {
     for (index, expression) in expressions.iter().enumerate() {
         let path = format!("{path}.matchExpressions[{index}]");
-        check_key(&path, &expression.key)?;
+        check_key(&format!("{path}.key"), &expression.key)?;
         let Some(operator) = Operator::parse(&expression.operator) else {
-            return Err(format!(
-                "{path}.operator: {:?} is not a valid label selector operator; accepted: In, NotIn, Exists, DoesNotExist",
-                preview(&expression.operator)
-            ));
+            let path = format!("{path}.operator");
+            let accepted = "In, NotIn, Exists or DoesNotExist";
+            return Err(FieldError::of_text(path, &expression.operator, "", accepted));
         };
         let values = expression.values.as_deref().unwrap_or_default();
         match operator {
             Operator::In | Operator::NotIn if values.is_empty() => {
-                return Err(format!(
-                    "{path}.values: for In and NotIn the values must not be empty; give at least one"
-                ));
+                let path = format!("{path}.values");
+                let accepted = format!("at least one value with the operator {}", expression.operator);
+                return Err(FieldError::missing(path, accepted));
             }
             Operator::Exists | Operator::DoesNotExist if !values.is_empty() => {
-                return Err(format!(
-                    "{path}.values: for Exists and DoesNotExist the values must be empty; found {:?}",
-                    preview(&values.join(","))
-                ));
+                let path = format!("{path}.values");
+                let problem = format!("the operator {} takes no values", expression.operator);
+                let accepted = "no values, or the operator In or NotIn";
+                return Err(FieldError::of_text(path, &values.join(","), problem, accepted));
             }
             _ => {}
         }
@@ -167,25 +167,23 @@ fn compile_expressions(
     Ok(())
 }
 
-fn check_key(path: &str, key: &str) -> Result<(), String> {
+fn check_key(path: &str, key: &str) -> Result<(), FieldError> {
     if is_qualified_name(key) {
         return Ok(());
     }
-    Err(format!(
-        "{path}: key {:?} is not a qualified name; accepted: an optional DNS prefix and '/', then up to 63 letters, digits, '-', '_' or '.', starting and ending with a letter or digit",
-        preview(key)
-    ))
+    let accepted = format!("an optional DNS prefix and '/', then {LABEL_VALUE}");
+    Err(FieldError::of_text(path, key, "not a label key", accepted))
 }
 
-fn check_value(path: &str, value: &str) -> Result<(), String> {
+fn check_value(path: &str, value: &str) -> Result<(), FieldError> {
     if is_label_value(value) {
         return Ok(());
     }
-    Err(format!(
-        "{path}: value {:?} is not a valid label value; accepted: up to 63 letters, digits, '-', '_' or '.', starting and ending with a letter or digit",
-        preview(value)
-    ))
+    Err(FieldError::of_text(path, value, "not a label value", LABEL_VALUE))
 }
+
+const LABEL_VALUE: &str =
+    "up to 63 letters, digits, '-', '_' or '.', starting and ending with a letter or digit";
 
 fn is_qualified_name(key: &str) -> bool {
     let (prefix, name) = match key.split_once('/') {
@@ -282,22 +280,27 @@ mod tests {
             (
                 "Exist",
                 vec![],
-                "s.matchExpressions[0].operator: \"Exist\" is not a valid label selector operator; accepted: In",
+                "s.matchExpressions[0].operator is \"Exist\"; use In, NotIn, Exists or DoesNotExist",
             ),
             (
                 "In",
                 vec![],
-                "s.matchExpressions[0].values: for In and NotIn the values must not be empty",
+                "s.matchExpressions[0].values is missing; use at least one value with the operator In",
             ),
             (
                 "Exists",
                 vec!["a"],
-                "for Exists and DoesNotExist the values must be empty; found \"a\"",
+                "s.matchExpressions[0].values is \"a\": the operator Exists takes no values",
             ),
-            ("In", vec![long.as_str()], "is not a valid label value"),
-            ("In", vec!["-a"], "value \"-a\" is not a valid label value"),
+            ("In", vec![long.as_str()], "not a label value"),
+            (
+                "In",
+                vec!["-a"],
+                "values is \"-a\": not a label value; use up to 63 letters",
+            ),
         ] {
             let error = Selector::from_labels(Some(&expression(operator, &values)), "s").unwrap_err();
+            let error = error.statement();
             assert!(error.contains(expected), "{error}");
         }
     }

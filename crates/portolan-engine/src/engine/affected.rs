@@ -171,15 +171,23 @@ impl Engine {
         };
         let before = state.matched.contains(cluster);
         let membership = delta.presence || delta.membership;
-        let after = match membership || state.dependencies.concern_match(delta, state.predicates()) {
-            true => {
-                let namespace = state.placement.metadata.namespace.as_deref().unwrap_or_default();
-                let sets = &state.placement.spec.cluster_sets;
-                self.fleet.is_candidate(namespace, sets, cluster)
-                    && self.fleet.matches(state.predicates(), cluster)
+        let mut after = before;
+        if membership || state.dependencies.concern_match(delta, state.predicates()) {
+            let namespace = state.placement.metadata.namespace.as_deref().unwrap_or_default();
+            let sets = &state.placement.spec.cluster_sets;
+            let is_candidate = self.fleet.is_candidate(namespace, sets, cluster);
+            after = is_candidate && self.fleet.matches(state.predicates(), cluster);
+            let predicates = state.predicates();
+            let reconsidered = state.coverage.iter().any(|coverage| {
+                let predicate = predicates.get(coverage.predicate).filter(|_| is_candidate);
+                let verdict =
+                    predicate.and_then(|predicate| self.fleet.expressions_verdict(predicate, cluster));
+                coverage.is_changed_by(cluster, verdict)
+            });
+            if reconsidered {
+                return true;
             }
-            false => before,
-        };
+        }
         if before != after || (after && state.dependencies.concern_placed(delta)) {
             return true;
         }

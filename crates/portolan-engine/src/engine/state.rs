@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use portolan_api::cluster::Placement;
 
 use crate::evaluate::Question;
+use crate::filter::predicate::Coverage;
 use crate::fleet::Fleet;
 use crate::fleet::bits::Packed;
 use crate::outcome::Outcome;
@@ -21,6 +22,8 @@ pub(crate) struct PlacementState {
     in_flight: Option<Prior>,
     /// The clusters that matched at the last evaluation.
     pub(crate) matched: Packed,
+    /// How the expressions went at the last evaluation: a warning tells.
+    pub(crate) coverage: Vec<Coverage>,
     /// Whether there was any candidate at the last evaluation: the conditions tell.
     pub(crate) had_candidates: bool,
     pub(crate) requeue_at: Option<Timestamp>,
@@ -49,6 +52,7 @@ impl PlacementState {
             prior,
             in_flight: None,
             matched: Packed::default(),
+            coverage: Vec::new(),
             had_candidates: false,
             requeue_at: None,
         }
@@ -117,6 +121,7 @@ impl PlacementState {
         if self.compiled.is_err() {
             self.matched = Packed::from(&outcome.candidates);
         }
+        self.coverage.clone_from(&outcome.coverage);
         self.had_candidates = !outcome.candidates.is_empty();
         self.requeue_at = outcome.requeue_at;
     }

@@ -9,6 +9,7 @@ use portolan_api::cluster::{
     ManagedCluster, ManagedClusterClaim, Placement, Taint, TaintEffect, TopologyKeyType,
 };
 use portolan_api::labels;
+use portolan_api::labels::ocm::{TAINT_UNAVAILABLE, TAINT_UNREACHABLE};
 use portolan_api::multicluster::{ClusterProfile, Property};
 use serde::Serialize;
 
@@ -86,6 +87,15 @@ impl std::fmt::Display for Edit {
             Edit::RemoveLabel { key } => write!(f, "remove label {key} from the cluster"),
             Edit::SetClaim { key, value } => write!(f, "have the cluster report claim {key}={value}"),
             Edit::RemoveClaim { key } => write!(f, "have the cluster stop reporting claim {key}"),
+            // The hub puts these taints back while their cause lasts.
+            Edit::RemoveTaint { key, .. } if key == TAINT_UNREACHABLE => write!(
+                f,
+                "make the cluster available: its agent must renew its Lease; the hub then removes taint {key}"
+            ),
+            Edit::RemoveTaint { key, .. } if key == TAINT_UNAVAILABLE => write!(
+                f,
+                "make the cluster available: its agent reports that it is not; the hub then removes taint {key}"
+            ),
             Edit::RemoveTaint { key, value, effect } if value.is_empty() => {
                 write!(
                     f,

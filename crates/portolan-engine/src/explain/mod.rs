@@ -12,6 +12,7 @@ use serde::Serialize;
 
 pub use flip::{Edit, Flip};
 
+use crate::conditions::{self, Condition};
 use crate::engine::Engine;
 use crate::fleet::{ClusterId, Clusters, Inventory};
 use crate::outcome::Outcome;
@@ -35,6 +36,9 @@ pub struct Explanation {
     pub plugin: String,
     /// The problem; empty on success.
     pub message: String,
+    /// The conditions that the outcome gives: whether the placement is satisfied, and what hardly does what it is meant
+    /// to.
+    pub conditions: Vec<Condition>,
     /// `spec.numberOfClusters`, when set.
     pub number_of_clusters: Option<usize>,
     /// The last selected cluster, when a limit cut others off.
@@ -167,6 +171,7 @@ fn explain_some(
         status: code,
         plugin,
         message,
+        conditions: conditions::of(engine, &explainer.state.placement, outcome, None),
         number_of_clusters: explainer.number_of_clusters(),
         cut_off: explainer.cut_off(),
         clusters: verdicts(&explainer),
@@ -351,7 +356,10 @@ impl<'a> Explainer<'a> {
     fn checks(&self, id: ClusterId, stage: Stage) -> Vec<Check> {
         let fleet = self.engine.fleet();
         match stage {
-            Stage::Candidate => rejection::not_a_candidate(fleet, &self.outcome.eligibility, id),
+            Stage::Candidate => {
+                let wanted = &self.state.placement.spec.cluster_sets;
+                rejection::not_a_candidate(fleet, wanted, &self.outcome.eligibility, id)
+            }
             Stage::Predicate => rejection::no_predicate(fleet, self.state.predicates(), id),
             Stage::TaintToleration => match &self.state.compiled {
                 Ok(compiled) => {
@@ -399,11 +407,15 @@ impl<'a> Explainer<'a> {
                 };
                 format!("spec.numberOfClusters is {number} and the rank is {place} of {ranked}{behind}")
             }
-            Stage::NotEvaluated => {
-                let status = &self.outcome.status;
-                format!("the placement is not evaluated: {}", status.message)
+            // The explanation says once what is wrong; every cluster has the same reason.
+            Stage::NotEvaluated => match self.outcome.status.code {
+                Code::Misconfigured => "the placement is misconfigured".to_owned(),
+                _ => "the placement cannot be evaluated".to_owned(),
+            },
+            _ => {
+                let sentences: Vec<&str> = checks.iter().map(|check| check.sentence.as_str()).collect();
+                sentences.join("; ")
             }
-            _ => checks.iter().map(Check::sentence).collect::<Vec<_>>().join("; "),
         }
     }
 }

@@ -18,15 +18,8 @@ pub(crate) struct Check {
     field: String,
     expression: String,
     observed: String,
-}
-
-impl Check {
-    pub(crate) fn sentence(&self) -> String {
-        format!(
-            "{} wants {}; observed {}",
-            self.field, self.expression, self.observed
-        )
-    }
+    /// Both in one sentence.
+    pub(crate) sentence: String,
 }
 
 impl From<Check> for FailedCheck {
@@ -39,15 +32,21 @@ impl From<Check> for FailedCheck {
     }
 }
 
-pub(crate) fn not_a_candidate(fleet: &Fleet, sets: &Eligibility, id: ClusterId) -> Vec<Check> {
+pub(crate) fn not_a_candidate(
+    fleet: &Fleet,
+    wanted: &[String],
+    sets: &Eligibility,
+    id: ClusterId,
+) -> Vec<Check> {
     let Some(cluster) = fleet.cluster(id) else {
         return Vec::new();
     };
     if cluster.deleting {
         return vec![Check {
             field: "metadata.deletionTimestamp".into(),
-            expression: "a cluster that is not being deleted".into(),
+            expression: "being deleted".into(),
             observed: "a deletionTimestamp".into(),
+            sentence: "the cluster is being deleted: it has a deletionTimestamp".into(),
         }];
     }
     let in_set = |set: &String| cluster.label(labels::multicluster::CLUSTER_SET) == Some(set);
@@ -56,38 +55,60 @@ pub(crate) fn not_a_candidate(fleet: &Fleet, sets: &Eligibility, id: ClusterId) 
         && (sets.eligible.iter().any(in_set) || sets.eligible == [cluster.namespace.to_string()])
     {
         let key = labels::multicluster::INVENTORY_MEMBER_ID;
+        let (field, expression) = (
+            format!("metadata.labels[{key}]"),
+            "the oldest profile of a member cluster",
+        );
+        let observed = format!(
+            "label {key}={} on an older or equally old profile too",
+            preview(member)
+        );
         return vec![Check {
-            field: format!("metadata.labels[{key}]"),
-            expression: "the oldest profile of a member cluster".into(),
-            observed: format!(
-                "label {key}={} on an older or equally old profile too",
-                preview(member)
-            ),
+            sentence: format!("only {expression} can be selected, and there is {observed}"),
+            field,
+            expression: expression.into(),
+            observed,
         }];
     }
     let (key, place) = match fleet.inventory() {
         Inventory::ManagedClusters => (labels::ocm::CLUSTER_SET, "bound ManagedClusterSets"),
         Inventory::ClusterProfiles => (labels::multicluster::CLUSTER_SET, "cluster sets"),
     };
-    let expression = match (sets.bound.as_slice(), sets.eligible.as_slice()) {
-        ([], _) => "a ManagedClusterSetBinding to an existing set in the namespace".to_owned(),
-        (bound, []) => format!(
-            "a set of the placement is among the bound ones [{}]",
-            list(bound.iter().map(String::as_str), ", ")
-        ),
-        (_, eligible) => format!(
-            "a cluster of the {place} [{}]",
-            list(eligible.iter().map(String::as_str), ", ")
-        ),
-    };
-    let observed = match sets.bound.is_empty() {
-        true => "no such binding".to_owned(),
-        false => observed_pair(key, cluster.label(key), "label"),
-    };
-    vec![Check {
-        field: "spec.clusterSets".into(),
-        expression,
-        observed,
+    let field = "spec.clusterSets".to_owned();
+    let names = |sets: &[String]| list(sets.iter().map(String::as_str), ", ");
+    vec![match (sets.bound.as_slice(), sets.eligible.as_slice()) {
+        ([], _) => {
+            let expression = "a ManagedClusterSetBinding to an existing ManagedClusterSet".to_owned();
+            let observed = "none".to_owned();
+            Check {
+                sentence: format!("the namespace needs {expression} and has {observed}"),
+                field,
+                expression,
+                observed,
+            }
+        }
+        (bound, []) => {
+            let expression = format!("[{}]", names(wanted));
+            let observed = format!("[{}]", names(bound));
+            Check {
+                sentence: format!(
+                    "{field} asks for {expression}, but only {observed} are bound to this namespace"
+                ),
+                field,
+                expression,
+                observed,
+            }
+        }
+        (_, eligible) => {
+            let expression = format!("{place} [{}]", names(eligible));
+            let observed = observed_pair(key, cluster.label(key), "label");
+            Check {
+                sentence: format!("the cluster is in none of the {expression}: it has {observed}"),
+                field,
+                expression,
+                observed,
+            }
+        }
     }]
 }
 
@@ -111,10 +132,15 @@ fn first_failure(
     predicate: &Predicate,
 ) -> Option<Check> {
     let path = format!("spec.predicates[{index}].requiredClusterSelector");
-    let check = |selector: &str, kind: &str, requirement: &Requirement, observed: Option<&str>| Check {
-        field: format!("{path}.{selector}"),
-        expression: format!("{kind} {requirement}"),
-        observed: observed_pair(&requirement.key, observed, kind),
+    let check = |selector: &str, kind: &str, requirement: &Requirement, observed: Option<&str>| {
+        let (field, expression) = (format!("{path}.{selector}"), format!("{kind} {requirement}"));
+        let observed = observed_pair(&requirement.key, observed, kind);
+        Check {
+            sentence: format!("{field} asks for {expression}, and the cluster has {observed}"),
+            field,
+            expression,
+            observed,
+        }
     };
     for requirement in &predicate.labels.requirements {
         let observed = cluster.label(&requirement.key);
@@ -134,18 +160,18 @@ fn first_failure(
         &fleet.scores_of(id),
     )
     .err()?;
+    let field = format!("{path}.celSelector.celExpressions[{}]", rejection.expression);
+    let source = predicate.expressions.get(rejection.expression);
+    let expression = preview(source.map_or("", String::as_str));
+    let (observed, gives) = match rejection.error {
+        None => ("false".to_owned(), "is"),
+        Some(error) => (preview(&format!("error: {error}")), "gives an"),
+    };
     Some(Check {
-        field: format!("{path}.celSelector.celExpressions[{}]", rejection.expression),
-        expression: preview(
-            predicate
-                .expressions
-                .get(rejection.expression)
-                .map_or("", String::as_str),
-        ),
-        observed: match rejection.error {
-            None => "false".to_owned(),
-            Some(error) => preview(&format!("error: {error}")),
-        },
+        sentence: format!("{field} {gives} {observed}: {expression}"),
+        field,
+        expression,
+        observed,
     })
 }
 
@@ -166,17 +192,22 @@ pub(crate) fn not_tolerated(
         else {
             continue;
         };
-        let why = match expired {
-            Some(at) if at == Timestamp::MIN => {
-                "whose toleration has expired, as it has no timeAdded".to_owned()
-            }
-            Some(at) => format!("whose toleration expired at {at}"),
-            None => "that no toleration matches".to_owned(),
-        };
+        let (field, expression) = ("spec.tolerations", "tolerated");
+        let observed = format!("taint {}", describe(taint));
         checks.push(Check {
-            field: "spec.tolerations".into(),
-            expression: "every taint to be tolerated".into(),
-            observed: format!("taint {} {why}", describe(taint)),
+            sentence: match expired {
+                Some(at) if at == Timestamp::MIN => format!(
+                    "{observed} is no longer {expression}: the toleration has expired, because the taint has no timeAdded \
+                     ({field})"
+                ),
+                Some(at) => {
+                    format!("{observed} is no longer {expression}: the toleration expired at {at} ({field})")
+                }
+                None => format!("{observed} is not {expression} ({field})"),
+            },
+            field: field.into(),
+            expression: expression.into(),
+            observed,
         });
     }
     checks
@@ -193,19 +224,26 @@ pub(crate) fn spread(constraints: &[Constraint], skipped: &[Skipped], id: Cluste
         TopologyKeyType::Label => "label",
         TopologyKeyType::Claim => "claim",
     };
-    vec![Check {
-        field: format!("spec.spreadPolicy.spreadConstraints[{}]", skipped.constraint),
-        expression: format!(
-            "maxSkew {} over {kind} {} (DoNotSchedule)",
-            constraint.max_skew, constraint.key
-        ),
-        observed: match &skipped.domain {
-            None => observed_pair(&constraint.key, None, kind),
-            Some(domain) => format!(
+    let field = format!("spec.spreadPolicy.spreadConstraints[{}]", skipped.constraint);
+    let expression = format!(
+        "maxSkew {} over {kind} {} (DoNotSchedule)",
+        constraint.max_skew, constraint.key
+    );
+    let (observed, has) = match &skipped.domain {
+        None => (observed_pair(&constraint.key, None, kind), "the cluster has"),
+        Some(domain) => (
+            format!(
                 "{} selected in {}={domain}, {} in the domain with the fewest",
                 skipped.in_domain, constraint.key, skipped.fewest
             ),
-        },
+            "there are",
+        ),
+    };
+    vec![Check {
+        sentence: format!("{field} asks for {expression}, and {has} {observed}"),
+        field,
+        expression,
+        observed,
     }]
 }
 

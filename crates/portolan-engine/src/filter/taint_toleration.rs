@@ -3,10 +3,9 @@
 use jiff::{SignedDuration, Timestamp};
 use portolan_api::cluster::{self as api, TaintEffect};
 
-use super::TAINT_TOLERATION;
 use crate::fleet::cluster::Taint;
 use crate::fleet::{Clusters, Fleet};
-use crate::status::Status;
+use crate::mistakes::{self, Mistake};
 
 /// One entry of `spec.tolerations`, checked.
 #[derive(Clone, Debug)]
@@ -22,32 +21,29 @@ pub(crate) struct Toleration {
 enum ValueTest {
     Any,
     Equal(String),
-    /// An operator that is neither `Equal` nor `Exists` is accepted by the CRD and matches nothing.
-    Nothing,
 }
 
-pub(crate) fn compile(tolerations: &[api::Toleration]) -> Result<Vec<Toleration>, Status> {
-    let wrong = |message: String| Status::misconfigured(TAINT_TOLERATION, message);
+pub(crate) fn compile(tolerations: &[api::Toleration]) -> Result<Vec<Toleration>, Mistake> {
     let mut compiled = Vec::with_capacity(tolerations.len());
-    for toleration in tolerations {
+    for (index, toleration) in tolerations.iter().enumerate() {
         let key = toleration.key.clone().filter(|key| !key.is_empty());
         let value = toleration.value.clone().unwrap_or_default();
         let operator = toleration.operator.as_deref().unwrap_or_default();
+        let test = match operator {
+            "" | "Equal" => ValueTest::Equal(value.clone()),
+            "Exists" => ValueTest::Any,
+            // The definition accepts it, and OCM lets it match nothing.
+            other => return Err(mistakes::toleration_operator(index, other)),
+        };
         if key.is_none() && operator != "Exists" {
-            return Err(wrong("If the key is empty, operator must be Exists.".to_owned()));
+            return Err(mistakes::toleration_without_key(index, operator));
         }
         if operator == "Exists" && !value.is_empty() {
-            return Err(wrong(
-                "If the operator is Exists, the value should be empty.".to_owned(),
-            ));
+            return Err(mistakes::toleration_with_value(index, &value));
         }
         compiled.push(Toleration {
             key,
-            value: match operator {
-                "" | "Equal" => ValueTest::Equal(value),
-                "Exists" => ValueTest::Any,
-                _ => ValueTest::Nothing,
-            },
+            value: test,
             effect: toleration.effect,
             seconds: toleration.toleration_seconds,
         });
@@ -62,7 +58,6 @@ impl Toleration {
             && match &self.value {
                 ValueTest::Any => true,
                 ValueTest::Equal(value) => **value == *taint.value,
-                ValueTest::Nothing => false,
             }
     }
 
@@ -242,17 +237,28 @@ mod tests {
             operator: Some("Equal".into()),
             ..Default::default()
         };
+        let message = |tolerations: &[api::Toleration]| compile(tolerations).unwrap_err().status().message;
         assert_eq!(
-            compile(&[keyless]).unwrap_err().message,
-            "If the key is empty, operator must be Exists."
+            message(&[keyless]),
+            "spec.tolerations[0].operator is \"Equal\": the key is empty; use Exists, or set the key (If the key is \
+             empty, operator must be Exists.)"
         );
         let valued = api::Toleration {
             operator: Some("Exists".into()),
             ..toleration(None)
         };
         assert_eq!(
-            compile(&[valued]).unwrap_err().message,
-            "If the operator is Exists, the value should be empty."
+            message(&[toleration(None), valued]),
+            "spec.tolerations[1].value is \"v\": the operator is Exists; use no value, or the operator Equal (If the \
+             operator is Exists, the value should be empty.)"
+        );
+        let unknown = api::Toleration {
+            operator: Some("In".into()),
+            ..toleration(None)
+        };
+        assert_eq!(
+            message(&[unknown]),
+            "spec.tolerations[0].operator is \"In\"; use Equal or Exists"
         );
     }
 }

@@ -29,6 +29,19 @@ struct Unit {
     uses_scores: bool,
     known: Clusters,
     matched: Clusters,
+    /// Of those that do not match, the clusters for which an expression gave no answer.
+    failed: Clusters,
+}
+
+/// How a list of expressions went with one cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CelVerdict {
+    /// All are true.
+    Matches,
+    /// One is false.
+    Differs,
+    /// One gave no answer: an error, or no boolean.
+    Failed,
 }
 
 /// Why an expression list did not match a cluster.
@@ -48,6 +61,7 @@ impl CelVerdicts {
             uses_scores: programs.iter().any(Program::uses_scores),
             known: Clusters::default(),
             matched: Clusters::default(),
+            failed: Clusters::default(),
         });
         unit.users += 1;
     }
@@ -82,7 +96,7 @@ impl CelVerdicts {
         &mut self,
         expressions: &Expressions,
         wanted: &Clusters,
-        evaluate: impl Fn(&[Program], ClusterId, &mut Parsed) -> bool,
+        evaluate: impl Fn(&[Program], ClusterId, &mut Parsed) -> CelVerdict,
     ) {
         let Some(unit) = self.units.get_mut(expressions) else {
             return;
@@ -99,15 +113,35 @@ impl CelVerdicts {
         &mut self,
         expressions: &Expressions,
         cluster: ClusterId,
-        evaluate: impl Fn(&[Program], ClusterId, &mut Parsed) -> bool,
-    ) -> bool {
+        evaluate: impl Fn(&[Program], ClusterId, &mut Parsed) -> CelVerdict,
+    ) -> CelVerdict {
         let Some(unit) = self.units.get_mut(expressions) else {
-            return false;
+            return CelVerdict::Differs;
         };
         if !unit.known.contains(cluster) {
             unit.learn(cluster, evaluate(&unit.programs, cluster, &mut self.parsed));
         }
-        unit.matched.contains(cluster)
+        match (unit.matched.contains(cluster), unit.failed.contains(cluster)) {
+            (true, _) => CelVerdict::Matches,
+            (_, true) => CelVerdict::Failed,
+            _ => CelVerdict::Differs,
+        }
+    }
+
+    /// A cluster of `set` for which the expressions did not fail, or else any, and whether they failed for every cluster
+    /// of it. Every cluster of `set` must have a verdict.
+    pub(crate) fn witness(&self, expressions: &Expressions, set: &Clusters) -> (Option<ClusterId>, bool) {
+        let Some(unit) = self.units.get(expressions) else {
+            return (None, false);
+        };
+        let answered = set.iter().find(|cluster| !unit.failed.contains(*cluster));
+        match answered {
+            Some(cluster) => (Some(cluster), false),
+            None => {
+                let any = set.iter().next();
+                (any, any.is_some())
+            }
+        }
     }
 
     /// Narrows `set` to the matching clusters. Every cluster of `set` must have a verdict.
@@ -120,8 +154,9 @@ impl CelVerdicts {
 }
 
 impl Unit {
-    fn learn(&mut self, cluster: ClusterId, matches: bool) {
-        self.matched.set(cluster, matches);
+    fn learn(&mut self, cluster: ClusterId, verdict: CelVerdict) {
+        self.matched.set(cluster, verdict == CelVerdict::Matches);
+        self.failed.set(cluster, verdict == CelVerdict::Failed);
         self.known.insert(cluster);
     }
 }

@@ -8,7 +8,7 @@ use portolan_api::multicluster::ClusterProfile;
 use portolan_cel::Program;
 
 use super::bits::{ClusterId, Clusters};
-use super::cel::{self, CelVerdicts, Expressions, Parsed};
+use super::cel::{self, CelVerdict, CelVerdicts, Expressions, Parsed};
 use super::cluster::{self, Cluster};
 use super::delta::{ClusterDelta, changes};
 use super::scores::ScoreObject;
@@ -348,28 +348,32 @@ impl Fleet {
     pub(crate) fn ensure_cel(&mut self, expressions: &Expressions, wanted: &Clusters) {
         let mut verdicts = std::mem::take(&mut self.cel);
         verdicts.ensure(expressions, wanted, |programs, id, parsed| {
-            self.holds(programs, id, parsed)
+            self.judge(programs, id, parsed)
         });
         self.cel = verdicts;
     }
 
-    /// Whether `expressions` hold for one cluster.
-    pub(crate) fn verdict(&mut self, expressions: &Expressions, cluster: ClusterId) -> bool {
+    /// How `expressions` go with one cluster.
+    pub(crate) fn verdict(&mut self, expressions: &Expressions, cluster: ClusterId) -> CelVerdict {
         let mut verdicts = std::mem::take(&mut self.cel);
         let verdict = verdicts.verdict(expressions, cluster, |programs, id, parsed| {
-            self.holds(programs, id, parsed)
+            self.judge(programs, id, parsed)
         });
         self.cel = verdicts;
         verdict
     }
 
-    fn holds(&self, programs: &[Program], id: ClusterId, parsed: &mut Parsed) -> bool {
+    fn judge(&self, programs: &[Program], id: ClusterId, parsed: &mut Parsed) -> CelVerdict {
         let Some(cluster) = self.cluster(id) else {
-            return false;
+            return CelVerdict::Differs;
         };
         let known = parsed.take_if(|(known, _)| *known == id);
         let (_, value) = parsed.insert(known.unwrap_or_else(|| (id, cel::parse(&cluster.document))));
-        cel::run(programs, value, &self.scores_of(id)).is_ok()
+        match cel::run(programs, value, &self.scores_of(id)) {
+            Ok(()) => CelVerdict::Matches,
+            Err(rejection) if rejection.error.is_some() => CelVerdict::Failed,
+            Err(_) => CelVerdict::Differs,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use portolan_api::labels;
 
 use super::bits::{ClusterId, Clusters};
-use super::cel::Expressions;
+use super::cel::{CelVerdict, Expressions};
 use super::scores::ScoreObject;
 use super::{Eligibility, Fleet, Inventory, Twins};
 use crate::placement::Predicate;
@@ -90,8 +90,17 @@ impl Fleet {
                 predicate.labels.matches(|key| cluster.label(key))
                     && predicate.claims.matches(|key| cluster.claim(key))
             });
-            selected && (predicate.programs.is_empty() || self.verdict(&predicate.expressions, id))
+            let verdict = |fleet: &mut Fleet| fleet.verdict(&predicate.expressions, id);
+            selected && (predicate.programs.is_empty() || verdict(self) == CelVerdict::Matches)
         })
+    }
+
+    /// How the expressions of a predicate go with a candidate; none where labels or claims rule it out.
+    pub(crate) fn expressions_verdict(&mut self, predicate: &Predicate, id: ClusterId) -> Option<CelVerdict> {
+        let cluster = self.cluster(id)?;
+        let asked = predicate.labels.matches(|key| cluster.label(key))
+            && predicate.claims.matches(|key| cluster.claim(key));
+        asked.then(|| self.verdict(&predicate.expressions, id))
     }
 
     /// One namespace is one inventory; no binding is needed, and set names are values of the clusterset label.
@@ -188,6 +197,18 @@ impl Fleet {
 
     pub(crate) fn narrow_cel(&self, expressions: &Expressions, set: &mut Clusters) {
         self.cel.narrow(expressions, set);
+    }
+
+    pub(crate) fn cel_witness(&self, expressions: &Expressions, set: &Clusters) -> (Option<ClusterId>, bool) {
+        self.cel.witness(expressions, set)
+    }
+
+    /// Bindings of a namespace whose set does not exist, by name.
+    pub(crate) fn dangling_bindings<'a>(&'a self, namespace: &str) -> impl Iterator<Item = &'a str> {
+        let bindings = self.sets.bindings.get(namespace).into_iter().flatten();
+        bindings
+            .filter(|name| !self.sets.sets.contains_key(*name))
+            .map(String::as_str)
     }
 
     pub(crate) fn score_column(&self, resource: &str) -> ScoreColumn<'_> {

@@ -78,7 +78,7 @@ pub(crate) fn membership(set: &ManagedClusterSet) -> Membership {
             None => Membership::Nobody,
             Some(labels) => match Selector::from_labels(Some(labels), "spec.clusterSelector.labelSelector") {
                 Ok(selector) => Membership::Selector(selector),
-                Err(problem) => Membership::Invalid(format!("ManagedClusterSet {name}: {problem}")),
+                Err(error) => Membership::Invalid(format!("ManagedClusterSet {name}: {}", error.statement())),
             },
         },
         other => Membership::Invalid(format!(

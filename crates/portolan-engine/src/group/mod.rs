@@ -8,10 +8,11 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use portolan_api::cluster::{GroupAssignment, PlacementSpec};
 
 use crate::fleet::{ClusterId, Clusters, Fleet};
+use crate::mistakes::{self, Mistake};
 use crate::prior::Prior;
 use crate::sabotage::{Rule, broken};
-use crate::selector::{Selector, preview};
-use crate::status::Status;
+use crate::selector::Selector;
+use crate::warnings::Warning;
 
 /// `spec.decisionStrategy.groupStrategy`, checked.
 #[derive(Debug)]
@@ -46,7 +47,7 @@ pub struct ClusterGroup {
 }
 
 impl Grouping {
-    pub(crate) fn compile(spec: &PlacementSpec) -> Result<Grouping, Status> {
+    pub(crate) fn compile(spec: &PlacementSpec) -> Result<Grouping, Mistake> {
         const PATH: &str = "spec.decisionStrategy.groupStrategy";
         let strategy = spec
             .decision_strategy
@@ -63,7 +64,7 @@ impl Grouping {
             .enumerate()
         {
             let path = format!("{PATH}.decisionGroups[{index}].groupClusterSelector");
-            let wrong = |problem| Status::misconfigured("", problem);
+            let wrong = mistakes::group_selector;
             let selector = &group.group_cluster_selector;
             let labels =
                 Selector::from_labels(selector.label_selector.as_ref(), &format!("{path}.labelSelector"));
@@ -84,9 +85,26 @@ impl Grouping {
     }
 }
 
+impl Grouping {
+    /// What works and is hardly meant: the same name twice, and a size that is none.
+    pub(crate) fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        let mut seen = hashbrown::HashSet::new();
+        for (group, named) in self.named.iter().enumerate() {
+            if !seen.insert(&*named.name) {
+                warnings.push(Warning::GroupNameRepeated { group });
+            }
+        }
+        if matches!(self.size, GroupSize::Clusters(size) if size < 1) {
+            warnings.push(Warning::GroupSizeOutOfRange);
+        }
+        warnings
+    }
+}
+
 impl GroupSize {
     /// A number, a quoted number, or a percentage.
-    pub(crate) fn parse(size: &IntOrString) -> Result<GroupSize, Status> {
+    pub(crate) fn parse(size: &IntOrString) -> Result<GroupSize, Mistake> {
         let text = match size {
             IntOrString::Int(number) => return Ok(GroupSize::Clusters(i64::from(*number))),
             IntOrString::String(text) => text.as_str(),
@@ -112,13 +130,7 @@ impl GroupSize {
         match parsed {
             Some(size) => Ok(size),
             None if broken(Rule::BadInputIsReported) => Ok(GroupSize::Percent(100.0)),
-            None => Err(Status::misconfigured(
-                "",
-                format!(
-                    "{} invalid type: string is not a percentage (spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup accepts a number such as 10 or a percentage such as 25%)",
-                    preview(text)
-                ),
-            )),
+            None => Err(mistakes::group_size(text)),
         }
     }
 
@@ -216,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_is_no_number_is_misconfigured_with_ocms_words() {
+    fn a_size_that_is_no_number_is_misconfigured_with_what_to_use() {
         for text in [
             "ten",
             "",
@@ -234,11 +246,11 @@ mod tests {
             " 5",
             "007",
         ] {
-            let error = GroupSize::parse(&IntOrString::String(text.into())).unwrap_err();
-            assert!(
-                error.message.contains("invalid type: string is not a percentage"),
-                "{}",
-                error.message
+            let mistake = GroupSize::parse(&IntOrString::String(text.into())).unwrap_err();
+            let path = "spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup";
+            assert_eq!(
+                mistake.status().message,
+                format!("{path} is {text:?}; use a whole number, or 1% to 100%")
             );
         }
     }

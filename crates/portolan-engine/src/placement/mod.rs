@@ -14,10 +14,11 @@ pub use ownership::{has_key, is_handed_over, is_ours, owns_decision, owns_slice,
 use crate::filter::taint_toleration;
 use crate::fleet::cel::Expressions;
 use crate::group::Grouping;
+use crate::mistakes::{self, Mistake};
 use crate::prioritize::{self, Weighted};
 use crate::select::spread::Constraint;
-use crate::selector::{Selector, preview};
-use crate::status::Status;
+use crate::selector::Selector;
+use crate::warnings::Warning;
 
 /// Namespace and name of a placement, in the order in which placements are evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,13 +72,15 @@ pub(crate) struct Compiled {
     pub(crate) number_of_clusters: Option<usize>,
     pub(crate) grouping: Grouping,
     pub(crate) sort_by_score: bool,
+    /// What hardly does what it is meant to, whatever the fleet.
+    pub(crate) warnings: Vec<Warning>,
 }
 
 /// What is left of a placement that is misconfigured: its first mistake in the order of the pipeline, and the stages
 /// before it, so that an explanation can still show what the filters would do.
 #[derive(Debug)]
 pub(crate) struct Broken {
-    pub(crate) status: Status,
+    pub(crate) mistake: Mistake,
     pub(crate) predicates: Option<Vec<Predicate>>,
     pub(crate) tolerations: Option<Vec<taint_toleration::Toleration>>,
 }
@@ -86,9 +89,9 @@ pub(crate) fn compile(placement: &Placement) -> Result<Compiled, Broken> {
     let spec = &placement.spec;
     let predicates = match compile_predicates(placement) {
         Ok(predicates) => predicates,
-        Err(status) => {
+        Err(mistake) => {
             return Err(Broken {
-                status,
+                mistake,
                 predicates: None,
                 tolerations: None,
             });
@@ -96,9 +99,9 @@ pub(crate) fn compile(placement: &Placement) -> Result<Compiled, Broken> {
     };
     let tolerations = match taint_toleration::compile(&spec.tolerations) {
         Ok(tolerations) => tolerations,
-        Err(status) => {
+        Err(mistake) => {
             return Err(Broken {
-                status,
+                mistake,
                 predicates: Some(predicates),
                 tolerations: None,
             });
@@ -111,11 +114,12 @@ pub(crate) fn compile(placement: &Placement) -> Result<Compiled, Broken> {
             prioritizers,
             constraints: Constraint::compile(spec.spread_policy.as_ref()),
             number_of_clusters,
+            warnings: grouping.warnings(),
             grouping,
             sort_by_score: matches!(spec.sort_by, Some(SortBy::Score)),
         }),
-        Err(status) => Err(Broken {
-            status,
+        Err(mistake) => Err(Broken {
+            mistake,
             predicates: Some(predicates),
             tolerations: Some(tolerations),
         }),
@@ -123,29 +127,22 @@ pub(crate) fn compile(placement: &Placement) -> Result<Compiled, Broken> {
 }
 
 /// What comes after the filters.
-fn compile_rest(placement: &Placement) -> Result<(Vec<Weighted>, Grouping, Option<usize>), Status> {
+fn compile_rest(placement: &Placement) -> Result<(Vec<Weighted>, Grouping, Option<usize>), Mistake> {
     let spec = &placement.spec;
     let prioritizers = prioritize::resolve(spec.prioritizer_policy.as_ref())?;
     let grouping = Grouping::compile(spec)?;
     let number_of_clusters = match spec.number_of_clusters {
         None => None,
-        Some(number) => Some(usize::try_from(number).map_err(|_| {
-            Status::misconfigured(
-                "",
-                format!("spec.numberOfClusters: {number} is negative; accepted: 0 or more"),
-            )
-        })?),
+        Some(number) => Some(usize::try_from(number).map_err(|_| mistakes::number_of_clusters(number))?),
     };
     Ok((prioritizers, grouping, number_of_clusters))
 }
 
-fn compile_predicates(placement: &Placement) -> Result<Vec<Predicate>, Status> {
-    const PLUGIN: &str = crate::filter::PREDICATE;
+fn compile_predicates(placement: &Placement) -> Result<Vec<Predicate>, Mistake> {
     let mut predicates = Vec::new();
     for (index, predicate) in placement.spec.predicates.iter().enumerate() {
         let selector = &predicate.required_cluster_selector;
         let path = format!("spec.predicates[{index}].requiredClusterSelector");
-        let wrong = |problem| Status::misconfigured(PLUGIN, problem);
         let labels =
             Selector::from_labels(selector.label_selector.as_ref(), &format!("{path}.labelSelector"));
         let claims =
@@ -156,18 +153,14 @@ fn compile_predicates(placement: &Placement) -> Result<Vec<Predicate>, Status> {
         };
         let mut programs = Vec::new();
         for (position, source) in expressions.iter().enumerate() {
-            // The text must start with the compiler's words, as OCM's does.
-            let program = Program::compile(source).map_err(|error| {
-                wrong(format!(
-                    "{error} (in {path}.celSelector.celExpressions[{position}]: {:?})",
-                    preview(source)
-                ))
-            })?;
+            let path = format!("{path}.celSelector.celExpressions[{position}]");
+            let program =
+                Program::compile(source).map_err(|error| mistakes::expression(&path, source, &error))?;
             programs.push(program);
         }
         predicates.push(Predicate {
-            labels: labels.map_err(wrong)?,
-            claims: claims.map_err(wrong)?,
+            labels: labels.map_err(mistakes::predicate)?,
+            claims: claims.map_err(mistakes::predicate)?,
             expressions,
             programs: programs.into(),
         });

@@ -46,6 +46,7 @@ impl PlainOutcome {
                 })
                 .collect(),
             requeue_at: outcome.requeue_at,
+            warnings: outcome.warnings.clone(),
         }
     }
 

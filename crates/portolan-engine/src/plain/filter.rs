@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use portolan_api::cluster::{ManagedCluster, PlacementSpec, Taint, TaintEffect, Toleration};
-use portolan_cel::{Budget, Program, Scores, Value};
+use portolan_cel::{Budget, EvalError, Program, Scores, Value};
 
 use super::{Hub, claim, label, name};
-use crate::filter::{PREDICATE, TAINT_TOLERATION};
-use crate::selector::{Selector, preview};
+use crate::mistakes::{self, Mistake};
+use crate::selector::Selector;
 use crate::status::Status;
 
 pub(super) struct Predicate {
@@ -18,7 +18,7 @@ pub(super) struct Predicate {
 }
 
 pub(super) fn predicates(spec: &PlacementSpec) -> Result<Vec<Predicate>, Status> {
-    let wrong = |problem: String| Status::misconfigured(PREDICATE, problem);
+    let wrong = |error| mistakes::predicate(error).status();
     let mut predicates = Vec::new();
     for (index, predicate) in spec.predicates.iter().enumerate() {
         let path = format!("spec.predicates[{index}].requiredClusterSelector");
@@ -29,12 +29,11 @@ pub(super) fn predicates(spec: &PlacementSpec) -> Result<Vec<Predicate>, Status>
             .flat_map(|selector| &selector.cel_expressions);
         let mut programs = Vec::new();
         for (position, source) in sources.enumerate() {
-            programs.push(Program::compile(source).map_err(|error| {
-                wrong(format!(
-                    "{error} (in {path}.celSelector.celExpressions[{position}]: {:?})",
-                    preview(source)
-                ))
-            })?);
+            let path = format!("{path}.celSelector.celExpressions[{position}]");
+            programs.push(
+                Program::compile(source)
+                    .map_err(|error| mistakes::expression(&path, source, &error).status())?,
+            );
         }
         predicates.push(Predicate {
             labels: Selector::from_labels(selector.label_selector.as_ref(), &format!("{path}.labelSelector"))
@@ -67,10 +66,35 @@ pub(super) fn matching<'a>(
         .collect()
 }
 
-/// Whether every expression is true of the cluster; an error or an overrun is not true.
+/// Predicates whose expressions fail for every cluster that they are evaluated for.
+pub(super) fn failing(hub: &Hub<'_>, predicates: &[Predicate], clusters: &[&ManagedCluster]) -> Vec<usize> {
+    let fails = |predicate: &Predicate| {
+        let mut asked = clusters
+            .iter()
+            .filter(|cluster| {
+                predicate.labels.matches(|key| label(cluster, key))
+                    && predicate.claims.matches(|key| claim(cluster, key))
+            })
+            .peekable();
+        !predicate.programs.is_empty()
+            && asked.peek().is_some()
+            && asked.all(|cluster| verdict(hub, &predicate.programs, cluster).is_err())
+    };
+    let numbered = predicates.iter().enumerate();
+    numbered
+        .filter(|(_, predicate)| fails(predicate))
+        .map(|(index, _)| index)
+        .collect()
+}
+
 fn holds(hub: &Hub<'_>, programs: &[Program], cluster: &ManagedCluster) -> bool {
+    verdict(hub, programs, cluster).is_ok_and(|verdict| verdict)
+}
+
+/// Whether every expression is true of the cluster; an error or an overrun is not true.
+fn verdict(hub: &Hub<'_>, programs: &[Program], cluster: &ManagedCluster) -> Result<bool, EvalError> {
     let Ok(json) = serde_json::to_value(cluster) else {
-        return false;
+        return Ok(false);
     };
     let value = Value::from_json(&json);
     let scores = ClusterScores {
@@ -78,11 +102,12 @@ fn holds(hub: &Hub<'_>, programs: &[Program], cluster: &ManagedCluster) -> bool 
         cluster: name(cluster),
     };
     let mut budget = Budget::per_cluster();
-    programs.iter().all(|program| {
-        program
-            .evaluate(&value, &scores, &mut budget)
-            .is_ok_and(|verdict| verdict)
-    })
+    for program in programs {
+        if !program.evaluate(&value, &scores, &mut budget)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 struct ClusterScores<'a> {
@@ -103,16 +128,18 @@ impl Scores for ClusterScores<'_> {
 }
 
 pub(super) fn check_tolerations(tolerations: &[Toleration]) -> Result<(), Status> {
-    for toleration in tolerations {
-        let empty = |field: &Option<String>| field.as_deref().unwrap_or_default().is_empty();
-        let exists = toleration.operator.as_deref() == Some("Exists");
-        if empty(&toleration.key) && !exists {
-            let message = "If the key is empty, operator must be Exists.";
-            return Err(Status::misconfigured(TAINT_TOLERATION, message));
+    let wrong = |mistake: Mistake| Err(mistake.status());
+    for (index, toleration) in tolerations.iter().enumerate() {
+        let text = |field: &Option<String>| field.clone().unwrap_or_default();
+        let (operator, value) = (text(&toleration.operator), text(&toleration.value));
+        if !["", "Equal", "Exists"].contains(&operator.as_str()) {
+            return wrong(mistakes::toleration_operator(index, &operator));
         }
-        if exists && !empty(&toleration.value) {
-            let message = "If the operator is Exists, the value should be empty.";
-            return Err(Status::misconfigured(TAINT_TOLERATION, message));
+        if text(&toleration.key).is_empty() && operator != "Exists" {
+            return wrong(mistakes::toleration_without_key(index, &operator));
+        }
+        if operator == "Exists" && !value.is_empty() {
+            return wrong(mistakes::toleration_with_value(index, &value));
         }
     }
     Ok(())

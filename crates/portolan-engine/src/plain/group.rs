@@ -9,6 +9,7 @@ use portolan_api::labels::ocm;
 
 use super::{claim, entries, label, name};
 use crate::group::GroupSize;
+use crate::mistakes;
 use crate::selector::Selector;
 use crate::status::Status;
 
@@ -32,12 +33,13 @@ pub(super) fn grouping(spec: &PlacementSpec) -> Result<Grouping, Status> {
         .clusters_per_decision_group
         .as_ref()
         .map(GroupSize::parse)
-        .transpose()?;
+        .transpose()
+        .map_err(|mistake| mistake.status())?;
     let mut named = Vec::new();
     for (index, group) in strategy.decision_groups.iter().enumerate() {
         let path =
             format!("spec.decisionStrategy.groupStrategy.decisionGroups[{index}].groupClusterSelector");
-        let wrong = |problem| Status::misconfigured("", problem);
+        let wrong = |error| mistakes::group_selector(error).status();
         let selector = &group.group_cluster_selector;
         let labels =
             Selector::from_labels(selector.label_selector.as_ref(), &format!("{path}.labelSelector"));

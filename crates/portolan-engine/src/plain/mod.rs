@@ -13,6 +13,7 @@ mod filter;
 mod group;
 mod score;
 mod select;
+mod warnings;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -23,8 +24,10 @@ use portolan_api::cluster::{
 };
 use portolan_api::labels::ocm;
 
+use crate::mistakes;
 use crate::selector::Selector;
 use crate::status::Status;
+use crate::warnings::Warning;
 
 /// The objects of a hub as a lister hands them out: by name, and not arranged in any other way.
 #[derive(Debug, Default)]
@@ -108,6 +111,8 @@ pub struct PlainOutcome {
     pub groups: Vec<(String, Vec<String>)>,
     /// When the outcome changes by itself.
     pub requeue_at: Option<Timestamp>,
+    /// What hardly does what it is meant to.
+    pub warnings: Vec<Warning>,
 }
 
 /// Evaluates one placement. `own` are its decisions as they are, `usage` comes from those of all others.
@@ -126,7 +131,10 @@ pub fn evaluate(
     outcome.candidates = names(&candidates);
 
     let in_decision: BTreeSet<&str> = own.iter().flat_map(entries).collect();
+    outcome.warnings = warnings::of_sets(hub, namespace, &spec.cluster_sets, &outcome);
+    let mut fails = Vec::new();
     let checked = filter::predicates(spec).and_then(|predicates| {
+        fails = filter::failing(hub, &predicates, &candidates);
         let matched = filter::matching(hub, &predicates, &candidates);
         outcome.matched = names(&matched);
         filter::check_tolerations(&spec.tolerations)?;
@@ -135,10 +143,7 @@ pub fn evaluate(
         let policy = score::policy(spec.prioritizer_policy.as_ref())?;
         let grouping = group::grouping(spec)?;
         match spec.number_of_clusters {
-            Some(number) if number < 0 => Err(Status::misconfigured(
-                "",
-                format!("spec.numberOfClusters: {number} is negative; accepted: 0 or more"),
-            )),
+            Some(number) if number < 0 => Err(mistakes::number_of_clusters(number).status()),
             _ => Ok((survivors, expiry, policy, grouping)),
         }
     });
@@ -155,6 +160,12 @@ pub fn evaluate(
         };
     }
 
+    outcome.warnings.extend(warnings::of_groups(spec));
+    outcome.warnings.extend(
+        fails
+            .into_iter()
+            .map(|predicate| Warning::ExpressionFails { predicate }),
+    );
     outcome.requeue_at = expiry;
     score::score(hub, &survivors, &policy, usage, &in_decision, now, &mut outcome);
     let ranked = select::rank(&survivors, &spec.tolerations, now, &mut outcome);
@@ -167,6 +178,7 @@ pub fn evaluate(
     }
     outcome.selected = chosen.iter().map(|cluster| name(cluster).to_owned()).collect();
     outcome.groups = group::divide(&chosen, &grouping, spec, own, &outcome.totals);
+    outcome.warnings.sort();
     outcome
 }
 
@@ -230,7 +242,7 @@ fn members_of(set: &ManagedClusterSet) -> Result<Members, String> {
             None => Ok(Members::Nobody),
             Some(labels) => Selector::from_labels(Some(labels), "spec.clusterSelector.labelSelector")
                 .map(Members::Matching)
-                .map_err(|problem| format!("ManagedClusterSet {name}: {problem}")),
+                .map_err(|error| format!("ManagedClusterSet {name}: {}", error.statement())),
         },
         Some(other) => Err(format!(
             "ManagedClusterSet {name}: spec.clusterSelector.selectorType {other:?} is unknown; accepted: ExclusiveClusterSetLabel, LabelSelector"

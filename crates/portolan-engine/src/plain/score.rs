@@ -6,9 +6,10 @@ use jiff::Timestamp;
 use portolan_api::cluster::{ManagedCluster, PrioritizerPolicy, ScoreCoordinate};
 
 use super::{Hub, PlainOutcome, Usage, claim, name};
+use crate::mistakes::{self, Mistake};
 use crate::quantity;
-use crate::selector::preview;
 use crate::status::Status;
+use crate::warnings::Warning;
 
 #[derive(PartialEq)]
 pub(super) enum Kind {
@@ -32,9 +33,12 @@ impl Kind {
     }
 }
 
+/// What runs, its weight, and the configuration that it comes from.
+pub(super) type Configured = (Kind, i64, Option<usize>);
+
 /// What runs with which weight, in the order Balance, Steady, then as configured. A weight of 0 switches off.
-pub(super) fn policy(policy: Option<&PrioritizerPolicy>) -> Result<Vec<(Kind, i64)>, Status> {
-    let wrong = |message: String| Status::misconfigured("", message);
+pub(super) fn policy(policy: Option<&PrioritizerPolicy>) -> Result<Vec<Configured>, Status> {
+    let wrong = |mistake: Mistake| mistake.status();
     let default = match policy
         .and_then(|policy| policy.mode.as_deref())
         .unwrap_or_default()
@@ -42,42 +46,43 @@ pub(super) fn policy(policy: Option<&PrioritizerPolicy>) -> Result<Vec<(Kind, i6
         "" | "Additive" => 1,
         "Exact" => 0,
         other => {
-            return Err(wrong(format!(
-                "incorrect prioritizer policy mode: {}",
-                preview(other)
-            )));
+            return Err(wrong(mistakes::mode(other)));
         }
     };
-    let mut weights = vec![(Kind::Balance, default), (Kind::Steady, default)];
-    for configuration in policy.iter().flat_map(|policy| &policy.configurations) {
+    let mut weights = vec![(Kind::Balance, default, None), (Kind::Steady, default, None)];
+    for (index, configuration) in policy
+        .iter()
+        .flat_map(|policy| &policy.configurations)
+        .enumerate()
+    {
         let coordinate = configuration.score_coordinate.as_ref();
-        let coordinate = coordinate.ok_or_else(|| wrong("scoreCoordinate field is required".to_owned()))?;
-        let kind = kind(coordinate).map_err(wrong)?;
+        let coordinate = coordinate.ok_or_else(|| wrong(mistakes::no_coordinate(index)))?;
+        let kind = kind(coordinate, index).map_err(wrong)?;
         let weight = i64::from(configuration.weight.unwrap_or(1));
         // Two equal AddOn entries both count, of other equal entries the last.
         let same = weights
             .iter()
-            .position(|(other, _)| *other == kind && !matches!(kind, Kind::AddOn(..)));
+            .position(|(other, ..)| *other == kind && !matches!(kind, Kind::AddOn(..)));
         match same {
             Some(position) => weights[position].1 = weight,
-            None => weights.push((kind, weight)),
+            None => weights.push((kind, weight, Some(index))),
         }
     }
-    weights.retain(|(_, weight)| *weight != 0);
+    weights.retain(|(_, weight, _)| *weight != 0);
     Ok(weights)
 }
 
-fn kind(coordinate: &ScoreCoordinate) -> Result<Kind, String> {
+fn kind(coordinate: &ScoreCoordinate, index: usize) -> Result<Kind, Mistake> {
     match coordinate.r#type.as_deref().unwrap_or("BuiltIn") {
         "BuiltIn" => match coordinate.built_in.as_deref().unwrap_or_default() {
             "Balance" => Ok(Kind::Balance),
             "Steady" => Ok(Kind::Steady),
             "ResourceAllocatableCPU" => Ok(Kind::Allocatable("cpu")),
             "ResourceAllocatableMemory" => Ok(Kind::Allocatable("memory")),
-            other => Err(format!("incorrect builtin prioritizer: {}", preview(other))),
+            other => Err(mistakes::built_in(index, other)),
         },
         "Property" => match coordinate.property.as_deref().unwrap_or_default() {
-            "" => Err("property should not be empty".to_owned()),
+            "" => Err(mistakes::no_property(index)),
             property => Ok(Kind::Property(property.to_owned())),
         },
         _ => match &coordinate.add_on {
@@ -85,7 +90,7 @@ fn kind(coordinate: &ScoreCoordinate) -> Result<Kind, String> {
                 add_on.resource_name.clone(),
                 add_on.score_name.clone(),
             )),
-            None => Err("addOn should not be empty".to_owned()),
+            None => Err(mistakes::no_add_on(index)),
         },
     }
 }
@@ -94,7 +99,7 @@ fn kind(coordinate: &ScoreCoordinate) -> Result<Kind, String> {
 pub(super) fn score(
     hub: &Hub<'_>,
     clusters: &[&ManagedCluster],
-    policy: &[(Kind, i64)],
+    policy: &[Configured],
     usage: &Usage,
     in_decision: &BTreeSet<&str>,
     now: Timestamp,
@@ -104,7 +109,19 @@ pub(super) fn score(
         .iter()
         .map(|cluster| (name(cluster).to_owned(), 0))
         .collect();
-    for (kind, weight) in policy {
+    for (kind, weight, configuration) in policy {
+        let is_published = match kind {
+            Kind::AddOn(resource, score) => clusters
+                .iter()
+                .any(|cluster| publishes(hub, name(cluster), resource, score)),
+            Kind::Property(property) => clusters.iter().any(|cluster| number(cluster, property).is_some()),
+            _ => true,
+        };
+        if let Some(configuration) = configuration.filter(|_| !is_published && !clusters.is_empty()) {
+            outcome
+                .warnings
+                .push(Warning::ScoreNotPublished { configuration });
+        }
         let scores = match kind {
             Kind::Balance => balance(clusters, usage),
             Kind::Steady => each(clusters, |cluster| {
@@ -116,9 +133,7 @@ pub(super) fn score(
             }),
             Kind::Allocatable(resource) => scaled(clusters, |cluster| allocatable(cluster, resource)),
             Kind::AddOn(resource, score) => add_on(hub, clusters, resource, score, now, outcome),
-            Kind::Property(property) => scaled(clusters, |cluster| {
-                quantity::as_float(claim(cluster, property)?.trim()).filter(|value| value.is_finite())
-            }),
+            Kind::Property(property) => scaled(clusters, |cluster| number(cluster, property)),
         };
         for (cluster, score) in &scores {
             if let Some(total) = totals.get_mut(cluster) {
@@ -128,6 +143,18 @@ pub(super) fn score(
         outcome.prioritizers.push((kind.name(), *weight, scores));
     }
     outcome.totals = totals;
+}
+
+/// The number that a cluster reports under a name.
+fn number(cluster: &ManagedCluster, property: &str) -> Option<f64> {
+    quantity::as_float(claim(cluster, property)?.trim()).filter(|value| value.is_finite())
+}
+
+/// Whether there is such a score of the cluster, expired or not.
+fn publishes(hub: &Hub<'_>, cluster: &str, resource: &str, score: &str) -> bool {
+    let object = hub.scores.get(&(cluster, resource));
+    let status = object.and_then(|object| object.status.as_ref());
+    status.is_some_and(|status| status.scores.iter().any(|item| item.name == score))
 }
 
 fn each(clusters: &[&ManagedCluster], score: impl Fn(&ManagedCluster) -> i64) -> BTreeMap<String, i64> {

@@ -11,8 +11,11 @@ pub(crate) fn score(input: &Input<'_>, resource: &str, score_name: &str, plugin:
         ..Scored::default()
     };
     let mut expired = Vec::new();
+    scored.is_unpublished = !input.clusters.is_empty();
     for &cluster in input.clusters {
         let object = column.get(cluster);
+        let value = object.and_then(|object| object.value(score_name));
+        scored.is_unpublished &= value.is_none();
         scored.scores.push(match object {
             Some(object) if object.expired(input.now) => {
                 expired.push(format!("{}/{resource}", input.fleet.name(cluster)));
@@ -20,7 +23,7 @@ pub(crate) fn score(input: &Input<'_>, resource: &str, score_name: &str, plugin:
             }
             Some(object) => {
                 scored.valid_until = earliest(scored.valid_until, object.valid_until);
-                object.value(score_name).map_or(0, i64::from)
+                value.map_or(0, i64::from)
             }
             None => 0,
         });

@@ -13,8 +13,8 @@ use jiff::Timestamp;
 use portolan_api::cluster::{PrioritizerPolicy, ScoreCoordinate};
 
 use crate::fleet::{ClusterId, Clusters, Fleet};
+use crate::mistakes::{self, Mistake};
 use crate::prior::Prior;
-use crate::selector::preview;
 use crate::status::Status;
 
 /// Largest score of a single prioritizer.
@@ -36,6 +36,8 @@ pub(crate) enum Prioritizer {
 pub(crate) struct Weighted {
     pub(crate) prioritizer: Prioritizer,
     pub(crate) weight: i64,
+    /// Position of the configuration that asks for it; none for a default.
+    pub(crate) configuration: Option<usize>,
 }
 
 /// Everything a prioritizer may look at.
@@ -55,6 +57,8 @@ pub(crate) struct Scored {
     pub(crate) scores: Vec<i64>,
     /// Clusters without the data that the prioritizer scores by, where OCM gives no score at all instead of 0.
     pub(crate) missing: Clusters,
+    /// No cluster at all has the data that the placement names. Only of data that a placement can misname.
+    pub(crate) is_unpublished: bool,
     pub(crate) warning: Option<Status>,
     /// First moment at which a score that was used stops being valid.
     pub(crate) valid_until: Option<Timestamp>,
@@ -88,38 +92,31 @@ impl Prioritizer {
 }
 
 /// Resolves a policy to the prioritizers that run, in the order Balance, Steady, then as configured.
-pub(crate) fn resolve(policy: Option<&PrioritizerPolicy>) -> Result<Vec<Weighted>, Status> {
+pub(crate) fn resolve(policy: Option<&PrioritizerPolicy>) -> Result<Vec<Weighted>, Mistake> {
     let mode = policy
         .and_then(|policy| policy.mode.as_deref())
         .unwrap_or_default();
     let default = match mode {
         "" | "Additive" => 1,
         "Exact" => 0,
-        other => {
-            return Err(Status::misconfigured(
-                "",
-                format!("incorrect prioritizer policy mode: {}", preview(other)),
-            ));
-        }
+        other => return Err(mistakes::mode(other)),
     };
-    let mut weighted = vec![
-        Weighted {
-            prioritizer: Prioritizer::Balance,
-            weight: default,
-        },
-        Weighted {
-            prioritizer: Prioritizer::Steady,
-            weight: default,
-        },
-    ];
-    for configuration in policy
+    let by_default = |prioritizer| Weighted {
+        prioritizer,
+        weight: default,
+        configuration: None,
+    };
+    let mut weighted = vec![by_default(Prioritizer::Balance), by_default(Prioritizer::Steady)];
+    for (index, configuration) in policy
         .map(|policy| policy.configurations.as_slice())
         .unwrap_or_default()
+        .iter()
+        .enumerate()
     {
         let Some(coordinate) = &configuration.score_coordinate else {
-            return Err(Status::misconfigured("", "scoreCoordinate field is required"));
+            return Err(mistakes::no_coordinate(index));
         };
-        let prioritizer = parse_coordinate(coordinate)?;
+        let prioritizer = parse_coordinate(coordinate, index)?;
         let weight = i64::from(configuration.weight.unwrap_or(1));
         // OCM compares AddOn coordinates by address, so two equal ones both count; everything else is by value.
         let existing = match prioritizer {
@@ -128,31 +125,34 @@ pub(crate) fn resolve(policy: Option<&PrioritizerPolicy>) -> Result<Vec<Weighted
         };
         match existing {
             Some(entry) => entry.weight = weight,
-            None => weighted.push(Weighted { prioritizer, weight }),
+            None => weighted.push(Weighted {
+                prioritizer,
+                weight,
+                configuration: Some(index),
+            }),
         }
     }
     weighted.retain(|entry| entry.weight != 0);
     Ok(weighted)
 }
 
-fn parse_coordinate(coordinate: &ScoreCoordinate) -> Result<Prioritizer, Status> {
-    let wrong = |message: String| Err(Status::misconfigured("", message));
+fn parse_coordinate(coordinate: &ScoreCoordinate, index: usize) -> Result<Prioritizer, Mistake> {
     match coordinate.r#type.as_deref() {
         None | Some("BuiltIn") => match coordinate.built_in.as_deref().unwrap_or_default() {
             "Balance" => Ok(Prioritizer::Balance),
             "Steady" => Ok(Prioritizer::Steady),
             "ResourceAllocatableCPU" => Ok(Prioritizer::ResourceAllocatableCPU),
             "ResourceAllocatableMemory" => Ok(Prioritizer::ResourceAllocatableMemory),
-            other => wrong(format!("incorrect builtin prioritizer: {}", preview(other))),
+            other => Err(mistakes::built_in(index, other)),
         },
         Some("Property") => match coordinate.property.as_deref() {
-            None | Some("") => wrong("property should not be empty".to_owned()),
+            None | Some("") => Err(mistakes::no_property(index)),
             Some(property) => Ok(Prioritizer::Property {
                 property: property.into(),
             }),
         },
         Some(_) => match &coordinate.add_on {
-            None => wrong("addOn should not be empty".to_owned()),
+            None => Err(mistakes::no_add_on(index)),
             Some(add_on) => Ok(Prioritizer::AddOn {
                 resource: add_on.resource_name.as_str().into(),
                 score: add_on.score_name.as_str().into(),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_a_policy_are_misconfigured_with_ocms_words() {
+    fn mistakes_in_a_policy_name_the_field_and_end_with_ocms_words() {
         let bare = |r#type: &str| PrioritizerConfig {
             score_coordinate: Some(ScoreCoordinate {
                 r#type: Some(r#type.into()),
@@ -242,20 +242,34 @@ mod tests {
         for (policy, message) in [
             (
                 policy("Magic", vec![]),
-                "incorrect prioritizer policy mode: Magic",
+                "mode is \"Magic\"; use Additive or Exact (incorrect prioritizer policy mode: Magic)",
             ),
             (
                 policy("", vec![built_in("Spread", None)]),
-                "incorrect builtin prioritizer: Spread",
+                "configurations[0].scoreCoordinate.builtIn is \"Spread\"; use Balance, Steady, ResourceAllocatableCPU or \
+                 ResourceAllocatableMemory (incorrect builtin prioritizer: Spread)",
             ),
             (
                 policy("", vec![PrioritizerConfig::default()]),
-                "scoreCoordinate field is required",
+                "configurations[0].scoreCoordinate is missing; use a scoreCoordinate of type BuiltIn, AddOn or Property \
+                 (scoreCoordinate field is required)",
             ),
-            (policy("", vec![bare("AddOn")]), "addOn should not be empty"),
-            (policy("", vec![bare("Property")]), "property should not be empty"),
+            (
+                policy("", vec![built_in("Steady", None), bare("AddOn")]),
+                "configurations[1].scoreCoordinate.addOn is missing; use a resourceName and a scoreName (addOn should \
+                 not be empty)",
+            ),
+            (
+                policy("", vec![bare("Property")]),
+                "configurations[0].scoreCoordinate.property is missing; use the name of a claim or property (property \
+                 should not be empty)",
+            ),
         ] {
-            assert_eq!(resolve(Some(&policy)).unwrap_err().message, message);
+            let mistake = resolve(Some(&policy)).unwrap_err();
+            assert_eq!(
+                mistake.status().message,
+                format!("spec.prioritizerPolicy.{message}")
+            );
         }
     }
 }

@@ -19,6 +19,7 @@ pub(crate) fn score(input: &Input<'_>, property: &str) -> Scored {
         })
         .collect();
     Scored {
+        is_unpublished: !values.is_empty() && values.iter().all(|value| value.is_nan()),
         scores: scale::scores(&values),
         ..Scored::default()
     }

@@ -35,7 +35,9 @@ fn without_a_valid_binding_nothing_can_be_chosen() {
     world.engine.apply_binding(&object(json!({
         "metadata": {"name": "ghost", "namespace": "apps"}, "spec": {"clusterSet": "ghost"},
     })));
-    let message = "No valid ManagedClusterSetBindings found in placement namespace";
+    let message = "No valid ManagedClusterSetBindings found in placement namespace; create a ManagedClusterSetBinding in the \
+                   namespace apps, named after a ManagedClusterSet; ManagedClusterSetBinding apps/ghost has no effect: \
+                   there is no ManagedClusterSet \"ghost\"";
     assert_eq!(
         satisfied(&mut world),
         is("False", "NoManagedClusterSetBindings", message)
@@ -45,7 +47,8 @@ fn without_a_valid_binding_nothing_can_be_chosen() {
 #[test]
 fn sets_that_are_not_bound_are_named() {
     let mut world = World::new(&[cluster("a", &[])], json!({"clusterSets": ["x", "y"]}));
-    let message = "None of ManagedClusterSets [x,y] is bound to placement namespace";
+    let message = "None of ManagedClusterSets [x,y] is bound to placement namespace; spec.clusterSets can name [all], which \
+                   are bound";
     assert_eq!(satisfied(&mut world), is("False", "NoIntersection", message));
 }
 
@@ -68,6 +71,7 @@ fn no_match_some_missing_and_all_there() {
         satisfied(&mut World::new(&clusters, none)),
         is("False", "NoManagedClusterMatched", message)
     );
+    let message = "No ManagedCluster is selected, because spec.numberOfClusters is 0";
     assert_eq!(
         satisfied(&mut World::new(&clusters, json!({"numberOfClusters": 0}))),
         is("False", "NoManagedClusterMatched", message)
@@ -83,6 +87,52 @@ fn no_match_some_missing_and_all_there() {
     assert_eq!(
         satisfied(&mut World::new(&clusters, json!({}))),
         is("True", "AllDecisionsScheduled", "All cluster decisions scheduled")
+    );
+}
+
+#[test]
+fn clusters_that_match_and_are_tainted_are_not_said_to_match_nothing() {
+    let tainted = with_taints(cluster("a", &[]), json!([{"key": "t", "effect": "NoSelect"}]));
+    let message = "No ManagedCluster is selected: every cluster that matches the predicates has a taint that \
+                   spec.tolerations does not tolerate";
+    assert_eq!(
+        satisfied(&mut World::new(&[tainted], json!({}))),
+        is("False", "NoManagedClusterMatched", message)
+    );
+}
+
+#[test]
+fn without_a_namespace_in_the_manifest_the_condition_asks_for_one() {
+    let mut engine = Engine::new(Inventory::ManagedClusters);
+    let placement: portolan_api::cluster::Placement =
+        object(json!({"metadata": {"name": "web", "namespace": "default"}, "spec": {}}));
+    engine.apply_placement(&placement);
+    let key = crate::placement::PlacementKey::of(&placement);
+    let stored = crate::decide::Stored::default();
+    let never = crate::layout::PublishScores::Never;
+    let decision = crate::decide::decide(&mut engine, &key, &stored, never, now()).unwrap();
+    let (_, reason, message) = find(&decision.conditions, "PlacementSatisfied");
+    assert_eq!(reason, "NoManagedClusterSetBindings");
+    assert!(
+        message.contains("in the namespace default") && message.contains("add metadata.namespace"),
+        "{message}"
+    );
+}
+
+#[test]
+fn an_empty_set_that_goes_by_label_says_which() {
+    let mut world = World::new(&[], json!({"clusterSets": ["blue"]}));
+    world
+        .engine
+        .apply_set(&object(json!({"metadata": {"name": "blue"}, "spec": {}})));
+    world.engine.apply_binding(&object(json!({
+        "metadata": {"name": "blue", "namespace": "apps"}, "spec": {"clusterSet": "blue"},
+    })));
+    let message = "All ManagedClusterSets [blue] have no member ManagedCluster; the label \
+                   cluster.open-cluster-management.io/clusterset=blue puts a ManagedCluster into the set blue";
+    assert_eq!(
+        satisfied(&mut world),
+        is("False", "AllManagedClusterSetsEmpty", message)
     );
 }
 
@@ -123,7 +173,17 @@ fn a_misconfigured_placement_says_so_with_plugin_and_message() {
         is(
             "True",
             "Misconfigured",
-            "TaintToleration:If the key is empty, operator must be Exists."
+            "TaintToleration:spec.tolerations[0].operator is \"Equal\": the key is empty; use Exists, or set the key (If \
+             the key is empty, operator must be Exists.)"
+        )
+    );
+    assert_eq!(
+        find(&decision.conditions, "PlacementSatisfied"),
+        is(
+            "False",
+            "NoManagedClusterMatched",
+            "No ManagedCluster is selected, because the placement is misconfigured: spec.tolerations[0].operator is \
+             \"Equal\": the key is empty; use Exists, or set the key (If the key is empty, operator must be Exists.)"
         )
     );
     let mut world = World::new(
@@ -132,7 +192,7 @@ fn a_misconfigured_placement_says_so_with_plugin_and_message() {
     );
     assert_eq!(
         find(&world.decide().conditions, "PlacementMisconfigured").2,
-        ":incorrect prioritizer policy mode: Magic"
+        "spec.prioritizerPolicy.mode is \"Magic\"; use Additive or Exact (incorrect prioritizer policy mode: Magic)"
     );
 }
 

@@ -55,10 +55,9 @@ fn a_rejected_cluster_names_the_expression_and_the_observed_value() {
     );
     let b = verdict(&mut world, "b");
     assert_eq!(b.stage, Stage::TaintToleration);
-    assert!(
-        b.reason.contains("that no toleration matches") && b.reason.contains("gpu=no:NoSelect"),
-        "{}",
-        b.reason
+    assert_eq!(
+        b.reason,
+        "taint gpu=no:NoSelect is not tolerated (spec.tolerations)"
     );
 }
 
@@ -202,4 +201,45 @@ fn a_taint_is_proposed_as_the_hub_would_stamp_it() {
     let spec = json!({"tolerations": [{"operator": "Exists", "tolerationSeconds": 600}]});
     let mut world = World::new(&[cluster("a", &[])], spec);
     assert_eq!(flip(&mut world, "a").unwrap(), ["set spec.numberOfClusters to 0"]);
+}
+
+#[test]
+fn a_set_that_is_not_bound_is_named_beside_those_that_are() {
+    let mut world = World::new(&[cluster("a", &[])], json!({"clusterSets": ["dev"]}));
+    assert_eq!(
+        verdict(&mut world, "a").reason,
+        "spec.clusterSets asks for [dev], but only [all] are bound to this namespace"
+    );
+}
+
+#[test]
+fn a_taint_that_the_hub_puts_back_is_no_advice_to_remove_it() {
+    for (taint, agent) in [
+        ("unreachable", "its agent must renew its Lease"),
+        ("unavailable", "its agent reports that it is not"),
+    ] {
+        let key = format!("cluster.open-cluster-management.io/{taint}");
+        let tainted = with_taints(cluster("a", &[]), json!([{"key": key, "effect": "NoSelect"}]));
+        let advice = flip(&mut World::new(&[tainted], json!({})), "a").unwrap();
+        assert!(
+            advice[0].starts_with("make the cluster available") && advice[0].contains(agent),
+            "{advice:?}"
+        );
+    }
+}
+
+#[test]
+fn what_makes_a_placement_misconfigured_is_said_once_and_not_for_each_cluster() {
+    let spec =
+        json!({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": ["a =="]}}}]});
+    let mut world = World::new(&[cluster("a", &[]), cluster("b", &[])], spec);
+    let explanation = explain(&mut world.engine, &key(), now()).unwrap();
+    assert!(
+        explanation.message.starts_with("compilation failed: "),
+        "{}",
+        explanation.message
+    );
+    for verdict in &explanation.clusters {
+        assert_eq!(verdict.reason, "the placement is misconfigured");
+    }
 }

@@ -8,3 +8,4 @@ mod pipeline;
 mod profiles;
 mod rules;
 mod spread;
+mod warnings;

@@ -102,19 +102,19 @@ fn bad_values_are_reported() -> portolan_check::Report {
             json!({"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": "many"}}}),
             "spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup",
             "many",
-            "a percentage such as 25%",
+            "a whole number, or 1% to 100%",
         ),
         (
             json!({"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchExpressions": [{"key": "a", "operator": "Near"}]}}}]}),
             "spec.predicates[0].requiredClusterSelector.labelSelector.matchExpressions[0].operator",
             "Near",
-            "accepted: In, NotIn, Exists, DoesNotExist",
+            "In, NotIn, Exists or DoesNotExist",
         ),
         (
             json!({"numberOfClusters": -1}),
             "spec.numberOfClusters",
             "-1",
-            "accepted: 0 or more",
+            "0 or more",
         ),
     ] {
         errors.push(check_explain::InputError {

@@ -87,12 +87,14 @@ fn toleration() -> impl Strategy<Value = Toleration> {
         prop_oneof![
             (Just(None), prop::option::of(word(&VALUES))),
             (Just(Some("Exists".to_owned())), Just(None)),
-            (Just(Some("Like".to_owned())), Just(None)),
         ],
     )
         .prop_map(|(key, (operator, value))| (Some(key), operator, value));
     let any = Just((None, Some("Exists".to_owned()), None));
-    let wrong = Just((None, None, Some("a".to_owned())));
+    let wrong = prop_oneof![
+        Just((None, None, Some("a".to_owned()))),
+        Just((Some("k".to_owned()), Some("Like".to_owned()), None)),
+    ];
     let head = prop_oneof![10 => right, 4 => any, 1 => wrong];
     (head, prop::option::of(effect()), prop::option::of(0i64..200)).prop_map(
         |((key, operator, value), effect, toleration_seconds)| Toleration {
@@ -183,7 +185,7 @@ fn group_strategy() -> impl Strategy<Value = GroupStrategy> {
         }
     });
     let size = prop_oneof![
-        8 => (1i32..6).prop_map(IntOrString::Int),
+        8 => (0i32..6).prop_map(IntOrString::Int),
         8 => word(&["7%", "25%", "50%", "100%", "3"]).prop_map(IntOrString::String),
         1 => word(&["few"]).prop_map(IntOrString::String),
     ];

@@ -1,0 +1,174 @@
+//! What makes a placement `Misconfigured`, in words that name the field, its value and what to use instead.
+//!
+//! Where OCM has words of its own for a mistake they stand in brackets at the end, so that people who know them find them.
+
+use portolan_api::FieldError;
+use portolan_cel::CompileError;
+
+use crate::filter::{PREDICATE, TAINT_TOLERATION};
+use crate::selector::preview;
+use crate::status::Status;
+
+/// Every built-in prioritizer, in words.
+const BUILT_IN: &str = "Balance, Steady, ResourceAllocatableCPU or ResourceAllocatableMemory";
+
+const GROUP_SIZE: &str = "spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup";
+pub(crate) const GROUP_SIZES: &str = "a whole number, or 1% to 100%";
+
+/// One mistake.
+#[derive(Clone, Debug)]
+pub(crate) struct Mistake {
+    plugin: &'static str,
+    /// The field, its value and what to use instead.
+    pub(crate) error: Box<FieldError>,
+    message: String,
+}
+
+impl Mistake {
+    fn new(plugin: &'static str, error: FieldError) -> Mistake {
+        Mistake {
+            plugin,
+            message: error.statement(),
+            error: Box::new(error),
+        }
+    }
+
+    fn with_words_of_ocm(plugin: &'static str, error: FieldError, words: &str) -> Mistake {
+        Mistake {
+            plugin,
+            message: format!("{} ({words})", error.statement()),
+            error: Box::new(error),
+        }
+    }
+
+    /// The status of the placement.
+    pub(crate) fn status(&self) -> Status {
+        Status::misconfigured(self.plugin, self.message.clone())
+    }
+}
+
+/// A selector of a predicate.
+pub(crate) fn predicate(error: FieldError) -> Mistake {
+    Mistake::new(PREDICATE, error)
+}
+
+/// The selector of a decision group.
+pub(crate) fn group_selector(error: FieldError) -> Mistake {
+    Mistake::new("", error)
+}
+
+/// An expression that does not compile. The text starts with the compiler's words, as OCM's does.
+pub(crate) fn expression(path: &str, source: &str, error: &CompileError) -> Mistake {
+    let message = format!("{error} (in {path}: {:?})", preview(source));
+    let error = FieldError::of_text(path, source, error.to_string(), "an expression that compiles");
+    Mistake {
+        plugin: PREDICATE,
+        error: Box::new(error),
+        message,
+    }
+}
+
+/// A toleration without a key that asks for a value.
+pub(crate) fn toleration_without_key(index: usize, operator: &str) -> Mistake {
+    let path = format!("spec.tolerations[{index}].operator");
+    let accepted = "Exists, or set the key";
+    let error = match operator {
+        "" => FieldError::missing(path, accepted),
+        operator => FieldError::of_text(path, operator, "", accepted),
+    };
+    let error = FieldError {
+        problem: "the key is empty".to_owned(),
+        ..error
+    };
+    let words = "If the key is empty, operator must be Exists.";
+    Mistake::with_words_of_ocm(TAINT_TOLERATION, error, words)
+}
+
+/// A toleration of every value that names one.
+pub(crate) fn toleration_with_value(index: usize, value: &str) -> Mistake {
+    let path = format!("spec.tolerations[{index}].value");
+    let error = FieldError::of_text(
+        path,
+        value,
+        "the operator is Exists",
+        "no value, or the operator Equal",
+    );
+    let words = "If the operator is Exists, the value should be empty.";
+    Mistake::with_words_of_ocm(TAINT_TOLERATION, error, words)
+}
+
+/// An operator of a toleration that does not exist.
+pub(crate) fn toleration_operator(index: usize, operator: &str) -> Mistake {
+    let path = format!("spec.tolerations[{index}].operator");
+    Mistake::new(
+        TAINT_TOLERATION,
+        FieldError::of_text(path, operator, "", "Equal or Exists"),
+    )
+}
+
+/// A mode of the prioritizer policy that does not exist.
+pub(crate) fn mode(mode: &str) -> Mistake {
+    let error = FieldError::of_text("spec.prioritizerPolicy.mode", mode, "", "Additive or Exact");
+    let words = format!("incorrect prioritizer policy mode: {}", preview(mode));
+    Mistake::with_words_of_ocm("", error, &words)
+}
+
+/// A configuration of the prioritizer policy without a coordinate.
+pub(crate) fn no_coordinate(index: usize) -> Mistake {
+    let error = FieldError::missing(
+        coordinate(index),
+        "a scoreCoordinate of type BuiltIn, AddOn or Property",
+    );
+    Mistake::with_words_of_ocm("", error, "scoreCoordinate field is required")
+}
+
+/// A built-in prioritizer that does not exist.
+pub(crate) fn built_in(index: usize, name: &str) -> Mistake {
+    let path = format!("{}.builtIn", coordinate(index));
+    let error = match name {
+        "" => FieldError::missing(path, BUILT_IN),
+        name => FieldError::of_text(path, name, "", BUILT_IN),
+    };
+    let words = format!("incorrect builtin prioritizer: {}", preview(name));
+    Mistake::with_words_of_ocm("", error, &words)
+}
+
+/// A coordinate of type AddOn without its add-on.
+pub(crate) fn no_add_on(index: usize) -> Mistake {
+    let path = format!("{}.addOn", coordinate(index));
+    let error = FieldError::missing(path, "a resourceName and a scoreName");
+    Mistake::with_words_of_ocm("", error, "addOn should not be empty")
+}
+
+/// A coordinate of type Property without its property.
+pub(crate) fn no_property(index: usize) -> Mistake {
+    let path = format!("{}.property", coordinate(index));
+    let error = FieldError::missing(path, "the name of a claim or property");
+    Mistake::with_words_of_ocm("", error, "property should not be empty")
+}
+
+fn coordinate(index: usize) -> String {
+    format!("spec.prioritizerPolicy.configurations[{index}].scoreCoordinate")
+}
+
+/// A group size that is no number and no percentage.
+pub(crate) fn group_size(size: &str) -> Mistake {
+    Mistake::new("", FieldError::of_text(GROUP_SIZE, size, "", GROUP_SIZES))
+}
+
+/// What is wrong with a group size of 0 or less.
+pub(crate) fn group_size_out_of_range(size: i64) -> FieldError {
+    let problem = "every cluster is in one group";
+    FieldError::new(
+        GROUP_SIZE,
+        &size.into(),
+        problem,
+        format!("{GROUP_SIZES}; at least 1"),
+    )
+}
+
+/// A negative number of clusters.
+pub(crate) fn number_of_clusters(number: i32) -> Mistake {
+    let error = FieldError::new("spec.numberOfClusters", &number.into(), "", "0 or more");
+    Mistake::new("", error)
+}

@@ -1,0 +1,66 @@
+//! What in a placement hardly does what it is meant to: sets and groups.
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use portolan_api::cluster::PlacementSpec;
+
+use super::{Hub, PlainOutcome};
+use crate::warnings::Warning;
+
+/// Sets that are asked for and not bound, and bindings without a set. A placement that may use no set at all is
+/// unsatisfied, and its condition says why.
+pub(super) fn of_sets(
+    hub: &Hub<'_>,
+    namespace: &str,
+    wanted: &[String],
+    outcome: &PlainOutcome,
+) -> Vec<Warning> {
+    if outcome.eligible.is_empty() {
+        return Vec::new();
+    }
+    let mut warnings = Vec::new();
+    let dangling: Vec<&str> = hub
+        .bindings
+        .iter()
+        .filter(|binding| binding.metadata.namespace.as_deref().unwrap_or_default() == namespace)
+        .filter_map(|binding| binding.metadata.name.as_deref())
+        .filter(|name| !hub.sets.contains_key(name))
+        .collect();
+    for name in &dangling {
+        if wanted.is_empty() || wanted.iter().any(|set| set == name) {
+            let binding = (*name).to_owned();
+            warnings.push(Warning::ClusterSetNotFound { binding });
+        }
+    }
+    for (position, set) in wanted.iter().enumerate() {
+        if !outcome.bound.contains(set) && !dangling.contains(&set.as_str()) {
+            warnings.push(Warning::ClusterSetNotBound { position });
+        }
+    }
+    warnings.sort();
+    warnings
+}
+
+pub(super) fn of_groups(spec: &PlacementSpec) -> Vec<Warning> {
+    let Some(strategy) = spec
+        .decision_strategy
+        .as_ref()
+        .and_then(|strategy| strategy.group_strategy.as_ref())
+    else {
+        return Vec::new();
+    };
+    let mut warnings = Vec::new();
+    let names: Vec<&str> = strategy
+        .decision_groups
+        .iter()
+        .map(|group| group.group_name.as_str())
+        .collect();
+    for (group, name) in names.iter().enumerate() {
+        if names[..group].contains(name) {
+            warnings.push(Warning::GroupNameRepeated { group });
+        }
+    }
+    if matches!(strategy.clusters_per_decision_group, Some(IntOrString::Int(size)) if size < 1) {
+        warnings.push(Warning::GroupSizeOutOfRange);
+    }
+    warnings
+}

@@ -1,0 +1,251 @@
+//! What in a placement is evaluated and hardly does what it is meant to.
+//!
+//! A warning names no count and no cluster: its words stay the same while the fleet changes, so that a condition is
+//! written when a mistake is made and when it is mended, and not in between.
+
+use portolan_api::FieldError;
+use portolan_api::cluster::{Placement, ScoreCoordinate};
+use portolan_api::labels::reasons;
+
+use crate::engine::{Engine, PlacementState};
+use crate::fleet::{Eligibility, Fleet, Inventory, cel};
+use crate::mistakes;
+use crate::outcome::Outcome;
+use crate::placement::{PlacementKey, Predicate};
+use crate::selector::{list, preview};
+
+/// One warning, by position in the manifest.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Warning {
+    /// A binding of the namespace has no set of its name.
+    ClusterSetNotFound {
+        /// Name of the binding.
+        binding: String,
+    },
+    /// An entry of `spec.clusterSets` is not bound to the namespace.
+    ClusterSetNotBound {
+        /// Position in `spec.clusterSets`.
+        position: usize,
+    },
+    /// An expression fails for every cluster that it is evaluated for.
+    ExpressionFails {
+        /// Position in `spec.predicates`.
+        predicate: usize,
+    },
+    /// No cluster that passed the filters has the score or the property.
+    ScoreNotPublished {
+        /// Position in `spec.prioritizerPolicy.configurations`.
+        configuration: usize,
+    },
+    /// A decision group has the name of an earlier one.
+    GroupNameRepeated {
+        /// Position in `decisionGroups`.
+        group: usize,
+    },
+    /// The size of the groups is 0 or less.
+    GroupSizeOutOfRange,
+}
+
+/// A warning in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// One word for programs.
+    pub reason: &'static str,
+    /// The sentence of the condition.
+    pub message: String,
+    /// Kind, namespace and name of the object that has the field.
+    pub object: String,
+    /// The field, its value, the problem, and what to use.
+    pub error: FieldError,
+}
+
+/// Sets that are asked for and not bound, and bindings without a set. A placement that may use no set at all is
+/// unsatisfied, and its condition says why.
+pub(crate) fn of_sets(fleet: &Fleet, namespace: &str, wanted: &[String], sets: &Eligibility) -> Vec<Warning> {
+    if sets.eligible.is_empty() || fleet.inventory() == Inventory::ClusterProfiles {
+        return Vec::new();
+    }
+    let mut warnings: Vec<Warning> = fleet
+        .dangling_bindings(namespace)
+        .filter(|name| wanted.is_empty() || wanted.iter().any(|set| set == name))
+        .map(|name| Warning::ClusterSetNotFound {
+            binding: name.to_owned(),
+        })
+        .collect();
+    if sets.eligible.len() < wanted.len() {
+        let unbound = wanted
+            .iter()
+            .enumerate()
+            .filter(|(_, set)| sets.bound.binary_search(set).is_err() && !fleet.is_bound(namespace, set));
+        warnings.extend(unbound.map(|(position, _)| Warning::ClusterSetNotBound { position }));
+    }
+    warnings
+}
+
+/// Why a binding does nothing.
+pub(crate) fn dangling(namespace: &str, binding: &str) -> String {
+    format!(
+        "ManagedClusterSetBinding {namespace}/{binding} has no effect: there is no ManagedClusterSet {:?}",
+        preview(binding)
+    )
+}
+
+impl Engine {
+    /// The warnings of an outcome in words, in the order of the outcome. The outcome must be of this state.
+    pub fn describe_warnings(&self, key: &PlacementKey, outcome: &Outcome) -> Vec<Described> {
+        let Some(state) = self.state(key) else {
+            return Vec::new();
+        };
+        let describer = Describer {
+            fleet: self.fleet(),
+            state,
+            outcome,
+        };
+        outcome
+            .warnings
+            .iter()
+            .filter_map(|warning| describer.describe(warning))
+            .collect()
+    }
+
+    /// The mistake that makes a placement misconfigured.
+    pub fn mistake(&self, key: &PlacementKey) -> Option<FieldError> {
+        let broken = self.state(key)?.compiled.as_ref().err()?;
+        Some((*broken.mistake.error).clone())
+    }
+}
+
+struct Describer<'a> {
+    fleet: &'a Fleet,
+    state: &'a PlacementState,
+    outcome: &'a Outcome,
+}
+
+impl Describer<'_> {
+    /// None only if the outcome is not of this placement.
+    fn describe(&self, warning: &Warning) -> Option<Described> {
+        let placement = &self.state.placement;
+        let namespace = placement.metadata.namespace.as_deref().unwrap_or_default();
+        let (reason, error) = match warning {
+            Warning::ClusterSetNotFound { binding } => {
+                let problem = "there is no ManagedClusterSet of this name";
+                let accepted = "the name of a ManagedClusterSet";
+                return Some(Described {
+                    reason: reasons::CLUSTER_SET_NOT_FOUND,
+                    message: dangling(namespace, binding),
+                    object: format!("ManagedClusterSetBinding {namespace}/{binding}"),
+                    error: FieldError::of_text("metadata.name", binding, problem, accepted),
+                });
+            }
+            Warning::ClusterSetNotBound { position } => {
+                let set = placement.spec.cluster_sets.get(*position)?;
+                let bound = list(self.outcome.eligibility.bound.iter().map(String::as_str), ", ");
+                let error = FieldError::of_text(
+                    format!("spec.clusterSets[{position}]"),
+                    set,
+                    format!("this set is not bound to the namespace {namespace}"),
+                    format!("a bound set [{bound}], or create a ManagedClusterSetBinding of this name"),
+                );
+                (reasons::CLUSTER_SET_NOT_BOUND, error)
+            }
+            Warning::ExpressionFails { predicate } => {
+                (reasons::EXPRESSION_FAILS, self.failing_expression(*predicate)?)
+            }
+            Warning::ScoreNotPublished { configuration } => (
+                reasons::SCORE_NOT_PUBLISHED,
+                unpublished_score(placement, *configuration)?,
+            ),
+            Warning::GroupNameRepeated { group } => {
+                (reasons::GROUP_NAME_REPEATED, repeated_group(placement, *group)?)
+            }
+            Warning::GroupSizeOutOfRange => {
+                let size = self.state.compiled.as_ref().ok()?.grouping.size;
+                let crate::group::GroupSize::Clusters(size) = size else {
+                    return None;
+                };
+                (
+                    reasons::GROUP_SIZE_OUT_OF_RANGE,
+                    mistakes::group_size_out_of_range(size),
+                )
+            }
+        };
+        Some(Described {
+            reason,
+            message: error.statement(),
+            object: format!("Placement {}", PlacementKey::of(placement)),
+            error,
+        })
+    }
+
+    /// The first expression that fails, with the error that it gives for the first cluster by name.
+    fn failing_expression(&self, index: usize) -> Option<FieldError> {
+        let predicate: &Predicate = self.state.predicates().get(index)?;
+        let mut asked = self.outcome.candidates.clone();
+        self.fleet.narrow_labels(&predicate.labels, &mut asked);
+        self.fleet.narrow_claims(&predicate.claims, &mut asked);
+        let first = asked.iter().min_by_key(|cluster| self.fleet.name(*cluster))?;
+        let document = cel::parse(&self.fleet.cluster(first)?.document);
+        let rejection = cel::run(&predicate.programs, &document, &self.fleet.scores_of(first)).err()?;
+        let error = rejection.error?;
+        let position = rejection.expression;
+        Some(FieldError::of_text(
+            format!(
+                "spec.predicates[{index}].requiredClusterSelector.celSelector.celExpressions[{position}]"
+            ),
+            predicate.expressions.get(position)?,
+            format!(
+                "it fails for every cluster that it is evaluated for: {}",
+                preview(&error.to_string())
+            ),
+            "an expression that gives true or false",
+        ))
+    }
+}
+
+fn unpublished_score(placement: &Placement, configuration: usize) -> Option<FieldError> {
+    let policy = placement.spec.prioritizer_policy.as_ref()?;
+    let coordinate = policy
+        .configurations
+        .get(configuration)?
+        .score_coordinate
+        .as_ref()?;
+    let path = format!("spec.prioritizerPolicy.configurations[{configuration}].scoreCoordinate");
+    Some(match coordinate {
+        ScoreCoordinate {
+            property: Some(property),
+            r#type: Some(r#type),
+            ..
+        } if r#type == "Property" => FieldError::of_text(
+            format!("{path}.property"),
+            property,
+            "no cluster that passes the filters reports a number under this name, so that every cluster gets 0",
+            "the name of a claim or property that has numbers",
+        ),
+        _ => {
+            let add_on = coordinate.add_on.as_ref()?;
+            let name = format!("{}/{}", add_on.resource_name, add_on.score_name);
+            FieldError::of_text(
+                format!("{path}.addOn"),
+                &name,
+                "no cluster that passes the filters has an AddOnPlacementScore of this resourceName with this scoreName, \
+                 so that every cluster gets 0",
+                "the names of a score that is published (kubectl get addonplacementscores -A)",
+            )
+        }
+    })
+}
+
+fn repeated_group(placement: &Placement, group: usize) -> Option<FieldError> {
+    let strategy = placement.spec.decision_strategy.as_ref()?;
+    let groups = &strategy.group_strategy.as_ref()?.decision_groups;
+    let name = &groups.get(group)?.group_name;
+    let first = groups.iter().position(|other| other.group_name == *name)?;
+    Some(FieldError::of_text(
+        format!("spec.decisionStrategy.groupStrategy.decisionGroups[{group}].groupName"),
+        name,
+        format!(
+            "decisionGroups[{first}] has this name, too, and a rollout cannot tell the groups apart by name"
+        ),
+        "another name",
+    ))
+}
