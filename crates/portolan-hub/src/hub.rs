@@ -1,4 +1,4 @@
-//! The hub as a whole: open the store, serve, stop.
+//! The hub as a whole: bind the address, open the store, serve, stop.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use crate::admission::{Admission, Chain};
 use crate::clock::Clock;
 use crate::door::Door;
 use crate::janitor;
-use crate::server::{Core, Gate, Listener, Peer, Service};
-use crate::store::{History, OpenError, Store};
+use crate::server::{Core, Gate, InFlight, Listener, Peer, REQUESTS_PER_CLIENT, Service};
+use crate::store::{History, LIMITS, Limits, OpenError, Store};
 
 /// What a watch or a list can go back to: some minutes of a busy hub, and a bound on memory.
-const HISTORY: History = History {
+pub(crate) const HISTORY: History = History {
     events: 8192,
     bytes: 32 << 20,
 };
@@ -42,6 +42,8 @@ pub struct Hub {
     door: Option<Door>,
     stop: watch::Sender<bool>,
     tasks: Vec<JoinHandle<()>>,
+    /// Ends with the number of connections that it had to close before their end.
+    connections: Option<JoinHandle<usize>>,
 }
 
 /// How a hub is to be started.
@@ -55,6 +57,8 @@ pub struct Builder {
     clock: Option<Clock>,
     history: Option<History>,
     admission: Chain,
+    limits: Option<Limits>,
+    requests_per_client: Option<usize>,
 }
 
 /// A hub could not be started.
@@ -140,14 +144,38 @@ impl Hub {
         }
     }
 
-    /// Ends watches, lets requests come to their end and closes the data.
-    pub async fn stop(mut self) {
+    /// Waits until the hub can no longer do its work: its data file failed, or one of its tasks ended. Returns why. The
+    /// hub is then to be stopped and started again.
+    pub async fn failed(&mut self) -> String {
+        let store = self.core.store.failed();
+        let tasks = self.tasks.iter_mut();
+        tokio::select! {
+            why = store => format!("the data file could not be written: {why}"),
+            (ended, which, _) = futures::future::select_all(tasks) => {
+                // A task that has ended must not be waited for again.
+                drop(self.tasks.swap_remove(which));
+                match ended {
+                    Ok(()) => "a task of the hub ended".to_owned(),
+                    Err(error) => format!("a task of the hub ended: {error}"),
+                }
+            }
+        }
+    }
+
+    /// Ends watches, gives requests two seconds to come to their end and closes the data. Returns how many connections were
+    /// closed although their clients had not sent or received everything.
+    pub async fn stop(mut self) -> usize {
         self.stop.send_replace(true);
+        let mut closed = 0;
+        // A task that panicked has nothing left to end.
+        if let Some(connections) = self.connections.take() {
+            closed = connections.await.unwrap_or_default();
+        }
         for task in self.tasks.drain(..) {
-            // A task that panicked has nothing left to end.
             let _ = task.await;
         }
         self.core.store.close().await;
+        closed
     }
 }
 
@@ -195,6 +223,19 @@ impl Builder {
         self
     }
 
+    /// Stores at most this many bytes of objects, in all and in one namespace. A write beyond it is answered with 507.
+    pub fn stored_bytes(mut self, total: u64, namespace: u64) -> Self {
+        self.limits = Some(Limits { total, namespace });
+        self
+    }
+
+    /// Serves this many requests of one user at a time. One more is answered with 429. Watches, requests of this process and
+    /// those of `system:masters` do not count.
+    pub fn requests_per_client(mut self, requests: usize) -> Self {
+        self.requests_per_client = Some(requests);
+        self
+    }
+
     /// Gives somebody a say in what clients write. Several are asked in the order they are added.
     pub fn admission(mut self, admission: impl Admission) -> Self {
         self.admission.push(Arc::new(admission));
@@ -203,11 +244,37 @@ impl Builder {
 
     /// Starts the hub. When this returns it serves.
     pub async fn start(self) -> Result<Hub, StartError> {
+        // The address comes before the data: a caller that finds the address in use may start again with another one, and
+        // the data must not be open then.
+        let listener = self.bind().await?;
         let history = self.history.unwrap_or(HISTORY);
         let store = match &self.data {
             Some(folder) => Store::open(folder, history)?,
             None => Store::in_memory(history),
         };
+        store.limit(self.limits.unwrap_or(LIMITS));
+        let started = self.serve(store.clone(), listener).await;
+        if started.is_err() {
+            store.close().await;
+        }
+        started
+    }
+
+    async fn bind(&self) -> Result<Option<Listener>, StartError> {
+        let Some(address) = self.listen else {
+            return Ok(None);
+        };
+        if self.plain && !address.ip().is_loopback() {
+            return Err(StartError::PlainBeyondLoopback { address });
+        }
+        let bound = Listener::bind(address).await;
+        bound
+            .map(Some)
+            .map_err(|source| StartError::Listen { address, source })
+    }
+
+    /// No task runs before everything that can fail has succeeded: a task would keep the store open.
+    async fn serve(self, store: Store, listener: Option<Listener>) -> Result<Hub, StartError> {
         let accounts = match &self.data {
             Some(folder) => AccountTokens::open(ISSUER, &folder.join("service-account.key")),
             None => AccountTokens::in_memory(ISSUER),
@@ -223,52 +290,49 @@ impl Builder {
             clock,
             Gate::new(accounts),
             self.admission.clone(),
+            InFlight::new(self.requests_per_client.unwrap_or(REQUESTS_PER_CLIENT)),
             stopping.clone(),
         ));
         core.serve_definitions();
         core.ensure(first_objects())
             .await
             .map_err(|failure| StartError::Bootstrap(failure.message().into()))?;
+        let door = match &listener {
+            Some(listener) => Some(self.door(listener.address(), core.clock.now())?),
+            None => None,
+        };
         let mut tasks = vec![
             tokio::spawn(janitor::run(core.clone(), stopping.clone())),
             tokio::spawn(janitor::expire(core.clone(), stopping.clone())),
         ];
-        let mut door = None;
-        if let Some(address) = self.listen {
-            if self.plain && !address.ip().is_loopback() {
-                return Err(StartError::PlainBeyondLoopback { address });
-            }
-            let listener = Listener::bind(address)
-                .await
-                .map_err(|source| StartError::Listen { address, source })?;
-            let folder = self.data.as_ref().map(|folder| folder.join("pki"));
-            let opened = match self.plain {
-                true => Door::plain(listener.address()),
-                false => Door::tls(
-                    listener.address(),
-                    folder.as_deref(),
-                    &self.names,
-                    core.clock.now(),
-                ),
-            };
-            let opened = opened.map_err(|source| StartError::Credentials {
-                what: "certificates",
-                source,
-            })?;
+        let mut connections = None;
+        if let (Some(listener), Some(door)) = (listener, &door) {
             let service = Service::new(core.clone(), Peer::admin());
-            tasks.push(tokio::spawn(listener.serve(
+            connections = Some(tokio::spawn(listener.serve(
                 service,
-                opened.config(),
+                door.config(),
                 stopping.clone(),
             )));
-            tasks.extend(opened.renewal(core.clock.clone(), stopping).map(tokio::spawn));
-            door = Some(opened);
+            tasks.extend(door.renewal(core.clock.clone(), stopping).map(tokio::spawn));
         }
         Ok(Hub {
             core,
             door,
             stop,
             tasks,
+            connections,
+        })
+    }
+
+    fn door(&self, address: SocketAddr, now: Timestamp) -> Result<Door, StartError> {
+        let folder = self.data.as_ref().map(|folder| folder.join("pki"));
+        let door = match self.plain {
+            true => Door::plain(address),
+            false => Door::tls(address, folder.as_deref(), &self.names, now),
+        };
+        door.map_err(|source| StartError::Credentials {
+            what: "certificates",
+            source,
         })
     }
 }

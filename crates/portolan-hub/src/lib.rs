@@ -1,12 +1,13 @@
 //! The embedded hub: a durable, faithful Kubernetes API in one process.
 //!
-//! It serves CustomResourceDefinitions and the core kinds a control plane needs, well enough that stock clients cannot
-//! tell. It knows nothing of placements, runs no pods and calls no webhooks; [`Admission`] is where they would plug in.
+//! It serves CustomResourceDefinitions and the core kinds a control plane needs to stock clients: `tests/suite` runs what
+//! kubectl and other clients do on the hub and on a real server. It knows nothing of placements, runs no pods and calls no webhooks; [`Admission`] is where they would plug in.
 //! Tests embed it; the binary runs it.
 
 mod access;
 mod admission;
 mod clock;
+mod depth;
 mod discovery;
 mod door;
 mod hub;

@@ -18,6 +18,8 @@ pub enum Feature {
     AggregatedDiscovery,
     /// `/openapi/v3`.
     OpenApiV3,
+    /// `batch/v1` CronJobs.
+    CronJobs,
     /// `selectableFields` of custom resources.
     SelectableFields,
     /// Refusals that a later write of the same value does not meet again.
@@ -32,6 +34,7 @@ impl Feature {
     /// The first version whose servers have it as they come; `None` if that depends on controllers instead.
     pub fn since(self) -> Option<(u32, u32)> {
         Some(match self {
+            Self::CronJobs => (1, 21),
             Self::OpenApiV3 => (1, 24),
             Self::CelRules | Self::FieldValidation => (1, 25),
             Self::SelfSubjectReview => (1, 28),
@@ -52,6 +55,7 @@ impl fmt::Display for Feature {
             Self::FieldValidation => "field validation",
             Self::SelfSubjectReview => "SelfSubjectReview",
             Self::AggregatedDiscovery => "aggregated discovery",
+            Self::CronJobs => "CronJobs in batch/v1",
             Self::OpenApiV3 => "OpenAPI v3",
             Self::SelectableFields => "selectable fields of custom resources",
             Self::ValidationRatcheting => "validation ratcheting",

@@ -4,6 +4,7 @@
 
 mod groups;
 mod openapi;
+mod openapi_v2;
 
 use http::header::{ETAG, HeaderValue, IF_NONE_MATCH};
 use http::{HeaderMap, Response, StatusCode};
@@ -22,7 +23,7 @@ pub(crate) fn answer(core: &Core, path: &str, headers: &HeaderMap) -> Option<Ans
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let found = match parts.as_slice() {
         [] => paths(),
-        ["healthz" | "livez" | "readyz", ..] => return Some(Ok(plain(StatusCode::OK, "ok"))),
+        [probe @ ("healthz" | "livez" | "readyz"), ..] => return Some(Ok(health(core, probe))),
         ["metrics"] => return Some(Ok(plain(StatusCode::OK, metrics(core, &registry)))),
         ["version"] => version(),
         ["api"] => match discovery_form(headers) {
@@ -36,6 +37,7 @@ pub(crate) fn answer(core: &Core, path: &str, headers: &HeaderMap) -> Option<Ans
         ["apis", group] => groups::one(&registry, group)?,
         ["api", version] => groups::resources(&registry, "", version)?,
         ["apis", group, version] => groups::resources(&registry, group, version)?,
+        ["openapi", "v2"] => return Some(Ok(openapi_v2::answer(headers))),
         ["openapi", "v3"] => openapi::index(&registry),
         ["openapi", "v3", "api", version] => return openapi_document(&registry, "", version, headers),
         ["openapi", "v3", "apis", group, version] => {
@@ -46,8 +48,19 @@ pub(crate) fn answer(core: &Core, path: &str, headers: &HeaderMap) -> Option<Ans
     Some(Ok(value(StatusCode::OK, &found)))
 }
 
+/// A hub whose data file failed still reads, but refuses every write until it is started again.
+fn health(core: &Core, probe: &str) -> Response<Body> {
+    match core.store.failure() {
+        None => plain(StatusCode::OK, "ok"),
+        Some(why) => plain(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            format!("[-]store failed: {why}\n{probe} check failed\n"),
+        ),
+    }
+}
+
 fn paths() -> Value {
-    json!({"paths": ["/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version"]})
+    json!({"paths": ["/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]})
 }
 
 /// There is nothing at a path. How that is said depends on how much of the path there is: bare text for a group that is not

@@ -1,8 +1,11 @@
 //! Namespaces and definitions go last: first everything in them.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
-use super::Janitor;
+use super::remaining::Remaining;
+use super::{Janitor, Unchanged};
 use crate::kinds::{definition, naming};
 use crate::store::{Key, Stored};
 
@@ -17,20 +20,24 @@ impl Janitor {
         let _ = self.core.ensure(vec![account]).await;
     }
 
-    /// Deletes what is in a namespace; when nothing is left, lets the namespace go.
+    /// Deletes what is in a namespace, and says in the namespace what is left; when nothing is, lets the namespace go.
     pub(super) async fn empty_namespace(&self, key: &Key) {
-        let mut left = false;
+        let mut remaining = Remaining::default();
         let registry = self.core.registry();
         for resource in registry.stored().filter(|resource| resource.namespaced) {
             let prefix = Key::prefix(&resource.storage_group, &resource.plural, Some(key.name()));
-            left |= self.empty(&prefix).await;
+            for object in self.empty(&prefix).await {
+                remaining.add(&object);
+            }
         }
-        if !left {
-            self.edit(key, |namespace| {
-                namespace["spec"]["finalizers"] = Value::Array(Vec::new())
-            })
-            .await;
-        }
+        let now = self.core.clock.stamp();
+        self.edit(key, |namespace| {
+            remaining.describe(namespace, &now);
+            if remaining.is_empty() {
+                namespace["spec"]["finalizers"] = Value::Array(Vec::new());
+            }
+        })
+        .await;
     }
 
     /// The same for the objects of a definition.
@@ -46,7 +53,7 @@ impl Janitor {
                 .unwrap_or_default()
         };
         let prefix = Key::prefix(text("/spec/group"), text("/spec/names/plural"), None);
-        if self.empty(&prefix).await {
+        if !self.empty(&prefix).await.is_empty() {
             return;
         }
         let now = self.core.clock.stamp();
@@ -62,13 +69,13 @@ impl Janitor {
         .await;
     }
 
-    /// Deletes everything under a prefix. True if something is held and stays for now.
-    async fn empty(&self, prefix: &str) -> bool {
+    /// Deletes everything under a prefix. Returns what is held and stays for now.
+    async fn empty(&self, prefix: &str) -> Vec<Arc<Stored>> {
         for object in self.core.store.range(prefix).objects {
             if object.meta().deletion_timestamp.is_none() {
-                self.delete(object.key(), None).await;
+                self.delete(&object, None, Unchanged::Uid).await;
             }
         }
-        !self.core.store.range(prefix).objects.is_empty()
+        self.core.store.range(prefix).objects
     }
 }

@@ -35,6 +35,10 @@ impl Index {
                 }
             }
         }
+        // A finalizer may have gone, and a namespace that is being deleted says which of them are left.
+        if previous.is_some() && meta.deletion_timestamp.is_some() && !key.namespace().is_empty() {
+            concerned.push(Key::new("", "namespaces", "", key.namespace()));
+        }
         for owner in &meta.owner_references {
             self.dependents
                 .entry(owner.uid.clone())

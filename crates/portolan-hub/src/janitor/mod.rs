@@ -1,14 +1,15 @@
 //! What a server does on its own: owner-reference garbage collection, and emptying namespaces and definitions that are
 //! being deleted.
 //!
-//! One task follows the store's history and settles each object that a change concerns. It acts on what it has read of
-//! that history only: an owner that is not known at an object's revision is gone, since nobody can name the uid of an
-//! object that is not there yet. Kinds that are not served are left alone.
+//! One task follows the store's history and settles each object that a change concerns. An owner that is not known at an
+//! object's revision is gone, since a reference cannot name the uid of an object that was not yet created. So an object that
+//! changed after the history that was read is not judged: the task reads on first. Kinds that are not served are left alone.
 
 mod containers;
 mod events;
 mod index;
 mod owners;
+mod remaining;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use tokio::sync::watch;
 use crate::access::rbac;
 use crate::kinds::{Resource, definition};
 use crate::server::{Core, DeleteOptions, Propagation, is_free};
-use crate::store::{Change, Expect, Key, Write, WriteError};
+use crate::store::{Change, Expect, Key, Stored, Write, WriteError};
 
 pub(crate) use events::expire;
 use index::Index;
@@ -42,6 +43,23 @@ pub(crate) async fn run(core: Arc<Core>, mut stopping: watch::Receiver<bool>) {
             _ = stopping.wait_for(|stopping| *stopping) => return,
         }
     }
+}
+
+/// Whether an object was dealt with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Settled {
+    Done,
+    /// The object changed after the history that was read.
+    AheadOfIndex,
+}
+
+/// What must still be the same of an object for its deletion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unchanged {
+    /// The object goes whatever it says by now.
+    Uid,
+    /// The object goes because of what it said.
+    Version,
 }
 
 struct Janitor {
@@ -109,7 +127,9 @@ impl Janitor {
             return false;
         }
         for key in std::mem::take(&mut self.queue) {
-            self.settle(&key).await;
+            if self.settle(&key).await == Settled::AheadOfIndex {
+                self.queue.push_back(key);
+            }
         }
         true
     }
@@ -122,9 +142,9 @@ impl Janitor {
         }
     }
 
-    async fn settle(&self, key: &Key) {
+    async fn settle(&self, key: &Key) -> Settled {
         let Some(object) = self.core.store.get(key) else {
-            return;
+            return Settled::Done;
         };
         let meta = object.meta();
         if meta.deletion_timestamp.is_none() {
@@ -132,18 +152,18 @@ impl Janitor {
                 self.ensure_account(key).await;
             }
             if self.is_homeless(key) {
-                self.delete(key, None).await;
+                self.delete(&object, None, Unchanged::Uid).await;
             } else if !meta.owner_references.is_empty() {
-                self.check_owners(&object).await;
+                return self.check_owners(&object).await;
             }
-            return;
+            return Settled::Done;
         }
         match (key.group(), key.plural()) {
             ("", "namespaces") => self.empty_namespace(key).await,
             (definition::GROUP, definition::PLURAL) => self.empty_definition(&object).await,
             _ => {}
         }
-        self.release_dependents(&object).await;
+        self.release_dependents(&object).await
     }
 
     /// Written while its namespace went away.
@@ -164,11 +184,15 @@ impl Janitor {
             .cloned()
     }
 
-    /// Failures are of objects that went or changed meanwhile; their change brings them back here.
-    async fn delete(&self, key: &Key, propagation: Option<Propagation>) {
+    /// Deletes the object that was judged, and no later one of its name. Failures are of objects that went or changed
+    /// meanwhile; their change brings them back here.
+    async fn delete(&self, object: &Stored, propagation: Option<Propagation>, unchanged: Unchanged) {
+        let key = object.key();
         if let Some(resource) = self.resource(key) {
             let options = DeleteOptions {
                 propagation,
+                uid: Some(object.meta().uid.clone()),
+                resource_version: (unchanged == Unchanged::Version).then(|| object.revision().to_string()),
                 ..DeleteOptions::default()
             };
             let _ = self.core.delete(&resource, key, &options).await;
@@ -207,3 +231,6 @@ impl Janitor {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

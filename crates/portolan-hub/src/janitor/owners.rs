@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Janitor;
+use super::{Janitor, Settled, Unchanged};
 use crate::server::{FOREGROUND, ORPHAN, Propagation};
 use crate::store::{Key, OwnerReference, Stored};
 
@@ -17,7 +17,10 @@ enum Owner {
 
 impl Janitor {
     /// Deletes an object without owners left, or drops the references to those that are gone.
-    pub(super) async fn check_owners(&self, object: &Stored) {
+    pub(super) async fn check_owners(&self, object: &Stored) -> Settled {
+        if object.revision() > self.revision {
+            return Settled::AheadOfIndex;
+        }
         let owners = &object.meta().owner_references;
         let standing: Vec<Owner> = owners
             .iter()
@@ -33,7 +36,7 @@ impl Janitor {
             if !lost.is_empty() {
                 self.edit(object.key(), |object| drop_owners(object, &lost)).await;
             }
-            return;
+            return Settled::Done;
         }
         let waited_for = standing.contains(&Owner::Waiting);
         let has_dependents = self.index.dependents_of(&object.meta().uid).next().is_some();
@@ -42,7 +45,8 @@ impl Janitor {
         } else {
             kept_policy(object)
         };
-        self.delete(object.key(), Some(policy)).await;
+        self.delete(object, Some(policy), Unchanged::Version).await;
+        Settled::Done
     }
 
     fn standing(&self, dependent: &Key, owner: &OwnerReference) -> Owner {
@@ -76,7 +80,7 @@ impl Janitor {
     }
 
     /// Does for an owner that is being deleted what its finalizers ask, and takes them off when it is done.
-    pub(super) async fn release_dependents(&self, owner: &Stored) {
+    pub(super) async fn release_dependents(&self, owner: &Stored) -> Settled {
         let uid = owner.meta().uid.as_str();
         let dependents: Vec<Key> = self.index.dependents_of(uid).cloned().collect();
         if holds(owner, ORPHAN) {
@@ -95,8 +99,10 @@ impl Janitor {
                 let Some(reference) = references.find(|reference| reference.uid == uid) else {
                     continue;
                 };
-                if dependent.meta().deletion_timestamp.is_none() {
-                    self.check_owners(&dependent).await;
+                if dependent.meta().deletion_timestamp.is_none()
+                    && self.check_owners(&dependent).await == Settled::AheadOfIndex
+                {
+                    return Settled::AheadOfIndex;
                 }
                 let still = self
                     .core
@@ -112,6 +118,7 @@ impl Janitor {
                     .await;
             }
         }
+        Settled::Done
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::names::{Rule, is_label};
-use super::{Resource, Scale, Traits, naming};
+use super::{Registry, Resource, Scale, Traits, naming};
 use crate::schema::{FieldError, compile};
 use crate::table::Columns;
 
@@ -44,6 +44,11 @@ pub(crate) fn check(definition: &Value) -> Vec<FieldError> {
     }
     if !group.contains('.') || !group.split('.').all(is_label) {
         let detail = "should be a domain with at least one dot";
+        errors.push(FieldError::invalid("spec.group", &group.into(), detail));
+    }
+    // Its objects would share the keys of the built-in ones, and deleting the definition would delete those.
+    if Registry::builtin().iter().any(|resource| resource.group == group) {
+        let detail = "this group has built-in kinds; use a group of your own domain";
         errors.push(FieldError::invalid("spec.group", &group.into(), detail));
     }
     if !is_label(plural) {

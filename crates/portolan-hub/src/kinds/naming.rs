@@ -142,7 +142,7 @@ fn accept(definition: &Value, others: &[Value]) -> (Value, Option<(&'static str,
 }
 
 /// Sets one condition; the transition time moves only with the status.
-fn set_condition(
+pub(crate) fn set_condition(
     conditions: &mut Vec<Value>,
     kind: &str,
     status: &str,

@@ -24,6 +24,7 @@ pub(crate) fn check(resource: &Resource, object: &Value, old: Option<&Value>) ->
         ("", "Secret") => [keyed_data(object, "data"), immutable(object, old)].concat(),
         ("" | "events.k8s.io", "Event") => event(object),
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => role_ref(object, old),
+        ("batch", "CronJob") => schedule(object),
         _ => Vec::new(),
     }
 }
@@ -114,6 +115,22 @@ fn event(object: &Value) -> Vec<FieldError> {
         &about.into(),
         "does not match event.namespace",
     )]
+}
+
+/// The mistake that people make: too few fields, or one for seconds. What the fields mean is for those who run the jobs.
+fn schedule(object: &Value) -> Vec<FieldError> {
+    let schedule = &object["spec"]["schedule"];
+    let text = schedule.as_str().unwrap_or_default();
+    let fields: Vec<&str> = text.split_whitespace().collect();
+    if fields.len() == 5 || text.starts_with('@') {
+        return Vec::new();
+    }
+    let detail = format!(
+        "expected exactly 5 fields, found {}: [{}]",
+        fields.len(),
+        fields.join(" ")
+    );
+    vec![FieldError::invalid("spec.schedule", schedule, &detail)]
 }
 
 fn immutable(object: &Value, old: Option<&Value>) -> Vec<FieldError> {

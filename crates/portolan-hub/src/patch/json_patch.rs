@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::PatchError;
+use crate::depth::{self, MAX_DEPTH};
 
 /// Kubernetes' limit: a patch is applied under the object's lock, so its length bounds how long others wait.
 pub(crate) const MAX_OPERATIONS: usize = 10_000;
@@ -29,6 +30,7 @@ pub(crate) fn json_patch(live: &Value, patch: &Value) -> Result<Value, PatchErro
     let mut result = live.clone();
     let mut copied = 0;
     for operation in operations {
+        check_depth(&result, operation)?;
         copied += copied_bytes(&result, operation);
         if copied > MAX_COPIED_BYTES {
             return Err(PatchError::Unprocessable(format!(
@@ -38,7 +40,33 @@ pub(crate) fn json_patch(live: &Value, patch: &Value) -> Result<Value, PatchErro
         }
         apply_one(&mut result, operation)?;
     }
+    // An operation on the path "" replaces everything.
+    if live.is_object() && !result.is_object() {
+        return Err(PatchError::Unprocessable(
+            "the patch replaces the whole object with a value that is no object".to_owned(),
+        ));
+    }
     Ok(result)
+}
+
+/// Each operation can put a whole value at the bottom of the document, so a few `copy` operations nest it without limit.
+/// Cloning, writing and dropping a value take one stack frame for each level.
+fn check_depth(document: &Value, operation: &Value) -> Result<(), PatchError> {
+    let text = |field: &str| operation.get(field).and_then(Value::as_str);
+    let value = match text("op") {
+        Some("add" | "replace") => operation.get("value"),
+        Some("copy" | "move") => text("from").and_then(|from| document.pointer(from)),
+        _ => None,
+    };
+    let path = text("path").unwrap_or_default();
+    let levels = path.matches('/').count() + value.map_or(0, depth::of);
+    if levels > MAX_DEPTH {
+        return Err(PatchError::Unprocessable(format!(
+            "the operation at path {} would nest the object {levels} levels deep; at most {MAX_DEPTH} levels are accepted",
+            depth::preview(path)
+        )));
+    }
+    Ok(())
 }
 
 fn copied_bytes(document: &Value, operation: &Value) -> usize {

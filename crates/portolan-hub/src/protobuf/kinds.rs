@@ -1,12 +1,12 @@
 //! Which kinds are accepted as protobuf, and by which table they are read.
 
-use super::messages::{core, meta, pod, rbac, review, workload};
+use super::messages::{core, meta, network, pod, rbac, review, sets, workload};
 use super::schema::Message;
 
 /// `(apiVersion, kind, table)`.
 type Accepted = (&'static str, &'static str, &'static Message);
 
-static ACCEPTED: [Accepted; 24] = [
+static ACCEPTED: [Accepted; 27] = [
     ("v1", "ConfigMap", &core::CONFIG_MAP),
     ("v1", "Event", &core::EVENT),
     ("v1", "Namespace", &core::NAMESPACE),
@@ -14,7 +14,9 @@ static ACCEPTED: [Accepted; 24] = [
     ("v1", "Secret", &core::SECRET),
     ("v1", "Service", &core::SERVICE),
     ("v1", "ServiceAccount", &core::SERVICE_ACCOUNT),
+    ("apps/v1", "DaemonSet", &sets::DAEMON_SET),
     ("apps/v1", "Deployment", &workload::DEPLOYMENT),
+    ("apps/v1", "StatefulSet", &sets::STATEFUL_SET),
     (
         "authentication.k8s.io/v1",
         "SelfSubjectReview",
@@ -47,6 +49,7 @@ static ACCEPTED: [Accepted; 24] = [
     ("coordination.k8s.io/v1", "Lease", &core::LEASE),
     ("events.k8s.io/v1", "Event", &core::EVENTS_EVENT),
     ("meta.k8s.io/v1", "DeleteOptions", &meta::DELETE_OPTIONS),
+    ("networking.k8s.io/v1", "Ingress", &network::INGRESS),
     ("rbac.authorization.k8s.io/v1", "ClusterRole", &rbac::CLUSTER_ROLE),
     (
         "rbac.authorization.k8s.io/v1",

@@ -33,6 +33,7 @@ fn a_body_of_kubectl_is_the_json_that_kubectl_prints() {
         "configmap-binary",
         "cronjob",
         "deployment",
+        "ingress",
         "job",
         "namespace",
         "role",

@@ -5,7 +5,7 @@ use std::pin::Pin;
 
 use bytes::{Buf, Bytes, BytesMut};
 use futures::{Stream, StreamExt as _};
-use http::header::{CONTENT_TYPE, HeaderValue};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -45,6 +45,14 @@ pub(crate) fn stream(chunks: Chunks) -> Response<Body> {
     with_type(StatusCode::OK, "application/json", body)
 }
 
+/// The same whole answer, with something that lives until the client has read it. Its length stays known.
+pub(crate) fn answer_holding(mut response: Response<Body>, held: impl Send + 'static) -> Response<Body> {
+    if let Some(length) = http_body::Body::size_hint(response.body()).exact() {
+        response.headers_mut().insert(CONTENT_LENGTH, length.into());
+    }
+    response.map(|body| holding(body, held))
+}
+
 /// The same body, with something that lives as long as it.
 pub(crate) fn holding(body: Body, held: impl Send + 'static) -> Body {
     body.map_frame(move |frame| {
@@ -55,7 +63,14 @@ pub(crate) fn holding(body: Body, held: impl Send + 'static) -> Body {
 }
 
 pub(crate) fn failure(failure: &Failure) -> Response<Body> {
-    value(failure.code(), &failure.status())
+    let mut response = value(failure.code(), &failure.status());
+    if failure.code() == StatusCode::TOO_MANY_REQUESTS {
+        // Without it clients do not try again.
+        response
+            .headers_mut()
+            .insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
 }
 
 fn with_type(code: StatusCode, kind: &'static str, body: Body) -> Response<Body> {

@@ -6,12 +6,14 @@ use serde_json::Value;
 use super::call::{Call, FieldValidation};
 use super::status::{Answer, Failure};
 use super::{metadata, scale};
+use crate::depth::{self, MAX_DEPTH};
 use crate::kinds::{Resource, prepare};
 use crate::schema::{self, Cause, FieldError};
 
 /// Checks what the body says it is, drops what is unknown, and says so as the client asked.
 pub(super) fn decode(call: &Call, object: &mut Value) -> Answer<Vec<String>> {
     let resource = &call.resource;
+    check_shape(resource, object)?;
     let (version, kind) = (resource.api_version(), resource.kind.as_str());
     let said = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
     if resource.traits.custom && said("kind").is_empty() {
@@ -40,6 +42,7 @@ pub(super) fn decode(call: &Call, object: &mut Value) -> Answer<Vec<String>> {
             resource.version,
         )));
     }
+    write_integers(object);
     metadata::check_types(object).map_err(|why| handled_as(resource, &why))?;
     object["apiVersion"] = version.into();
     object["kind"] = kind.into();
@@ -60,6 +63,53 @@ pub(super) fn decode(call: &Call, object: &mut Value) -> Answer<Vec<String>> {
         )),
         FieldValidation::Warn => Ok(unknown),
         _ => Ok(Vec::new()),
+    }
+}
+
+/// A patch can make anything of an object: a text, or a thousand levels.
+fn check_shape(resource: &Resource, object: &Value) -> Answer<()> {
+    let found = match object {
+        Value::Object(_) => None,
+        // Kubernetes reads null as an object without fields.
+        Value::Null => None,
+        Value::Bool(_) => Some("bool"),
+        Value::Number(_) => Some("number"),
+        Value::String(_) => Some("string"),
+        Value::Array(_) => Some("array"),
+    };
+    if let Some(found) = found {
+        return Err(handled_as(
+            resource,
+            &format!(
+                "json: cannot unmarshal {found} into Go value of type {}",
+                resource.kind
+            ),
+        ));
+    }
+    let levels = depth::of(object);
+    if levels > MAX_DEPTH {
+        return Err(Failure::bad_request(format!(
+            "the {} is nested {levels} levels deep; at most {MAX_DEPTH} levels are accepted",
+            resource.kind
+        )));
+    }
+    Ok(())
+}
+
+/// Writes `1.0` as `1`, as Go's encoder does. A typed client reads `1.0` as no integer and then cannot read the list.
+fn write_integers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let whole = number
+                .as_f64()
+                .filter(|float| float.fract() == 0.0 && float.abs() < 9e18);
+            if let Some(whole) = whole {
+                *value = Value::from(whole as i64);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(write_integers),
+        Value::Object(fields) => fields.values_mut().for_each(write_integers),
+        _ => {}
     }
 }
 

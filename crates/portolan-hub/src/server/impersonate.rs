@@ -1,6 +1,6 @@
 //! Acting as somebody else, as `kubectl --as` asks for: who may do so is a question for the roles.
 
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::Core;
 use super::status::{Answer, Failure};
@@ -16,7 +16,7 @@ const AUTHENTICATION: &str = "authentication.k8s.io";
 impl Core {
     /// Who the request is made by, once the headers were asked whether that is who sent it.
     pub(crate) fn act_as(&self, sender: Identity, headers: &HeaderMap) -> Answer<Identity> {
-        let Some(user) = all(headers, &USER).into_iter().next() else {
+        let Some(user) = all(headers, &USER)?.into_iter().next() else {
             let others = headers.contains_key(GROUP)
                 || headers.contains_key(UID)
                 || headers.keys().any(|name| name.as_str().starts_with(EXTRA));
@@ -44,7 +44,7 @@ impl Core {
             Some((namespace, name)) => may("", "serviceaccounts", "", namespace, name)?,
             None => may("", "users", "", "", &user)?,
         }
-        let groups = all(headers, &GROUP);
+        let groups = all(headers, &GROUP)?;
         for group in &groups {
             may("", "groups", "", "", group)?;
         }
@@ -57,7 +57,7 @@ impl Core {
             identity.groups = groups;
             identity.groups.push(UNAUTHENTICATED.to_owned());
         }
-        if let Some(uid) = all(headers, &UID).into_iter().next() {
+        if let Some(uid) = all(headers, &UID)?.into_iter().next() {
             may(AUTHENTICATION, "uids", "", "", &uid)?;
             identity.uid = uid;
         }
@@ -65,7 +65,7 @@ impl Core {
             let Some(key) = name.as_str().strip_prefix(EXTRA) else {
                 continue;
             };
-            for value in all(headers, name) {
+            for value in all(headers, name)? {
                 may(AUTHENTICATION, "userextras", key, "", &value)?;
                 identity.extra.entry(key.to_owned()).or_default().push(value);
             }
@@ -74,12 +74,15 @@ impl Core {
     }
 }
 
-fn all(headers: &HeaderMap, name: &HeaderName) -> Vec<String> {
-    headers
-        .get_all(name)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .filter(|value| !value.is_empty())
-        .map(str::to_owned)
-        .collect()
+/// The values of a header that are not empty. Names may have any character of UTF-8, as Go clients send them. A header
+/// that cannot be read is an error: without it the request would run with the rights of its sender.
+fn all(headers: &HeaderMap, name: &HeaderName) -> Answer<Vec<String>> {
+    let read = |value: &HeaderValue| match std::str::from_utf8(value.as_bytes()) {
+        Ok(text) => Ok(text.to_owned()),
+        Err(_) => Err(Failure::bad_request(format!(
+            "the value of the header {name} is not UTF-8, so the user to impersonate is not known"
+        ))),
+    };
+    let values: Vec<String> = headers.get_all(name).iter().map(read).collect::<Answer<_>>()?;
+    Ok(values.into_iter().filter(|value| !value.is_empty()).collect())
 }

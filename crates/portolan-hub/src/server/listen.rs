@@ -21,6 +21,9 @@ use crate::access::certificates;
 const KEEP_ALIVE: std::time::Duration = std::time::Duration::from_secs(30);
 /// A client that does not finish its handshake or its headers by then is gone.
 const HANDSHAKE: std::time::Duration = std::time::Duration::from_secs(10);
+/// How long a hub that stops waits for requests that are under way. A request takes milliseconds; a client that sends
+/// half a body or does not read its watch would keep the hub from stopping for as long as it likes.
+const GRACE: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// A bound socket that has not been served yet.
 #[derive(Debug)]
@@ -40,13 +43,14 @@ impl Listener {
         self.address
     }
 
-    /// Serves until told to stop, then lets what is running come to its end.
+    /// Serves until told to stop, then lets what is running come to its end. Returns how many connections had not ended
+    /// when the time for that was over; they are closed.
     pub(crate) async fn serve(
         self,
         service: Service,
         tls: Option<Arc<ServerConfig>>,
         mut stopping: watch::Receiver<bool>,
-    ) {
+    ) -> usize {
         let acceptor = tls.map(TlsAcceptor::from);
         let mut connections = JoinSet::new();
         loop {
@@ -63,7 +67,15 @@ impl Listener {
             let (service, stopping, acceptor) = (service.clone(), stopping.clone(), acceptor.clone());
             connections.spawn(async move { accept(stream, service, acceptor, stopping).await });
         }
-        while connections.join_next().await.is_some() {}
+        let ended = async { while connections.join_next().await.is_some() {} };
+        match tokio::time::timeout(GRACE, ended).await {
+            Ok(()) => 0,
+            Err(_) => {
+                let left = connections.len();
+                connections.shutdown().await;
+                left
+            }
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod delete;
 mod duplicates;
 mod gate;
 mod impersonate;
+mod in_flight;
 mod listen;
 mod metadata;
 mod metrics;
@@ -27,6 +28,9 @@ mod watch;
 mod watches;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::Value;
@@ -36,6 +40,7 @@ pub use body::Body;
 pub(crate) use body::{json as json_response, plain, value};
 pub(crate) use delete::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub(crate) use gate::{Gate, Peer};
+pub(crate) use in_flight::{InFlight, REQUESTS_PER_CLIENT};
 pub(crate) use listen::Listener;
 use metrics::Metrics;
 pub use service::Service;
@@ -55,6 +60,7 @@ pub(crate) struct Core {
     pub(crate) clock: Clock,
     gate: Gate,
     admission: Chain,
+    in_flight: InFlight,
     pub(crate) metrics: Arc<Metrics>,
     registry: RwLock<Arc<Registry>>,
     /// Held while names are given out, so that no two definitions get the same.
@@ -71,6 +77,7 @@ impl Core {
         clock: Clock,
         gate: Gate,
         admission: Chain,
+        in_flight: InFlight,
         stopping: tokio::sync::watch::Receiver<bool>,
     ) -> Self {
         let registry = RwLock::new(Arc::new(Registry::builtin()));
@@ -79,12 +86,31 @@ impl Core {
             clock,
             gate,
             admission,
+            in_flight,
             metrics: Arc::default(),
             registry,
             naming: tokio::sync::Mutex::default(),
             watches: Watches::default(),
             stopping,
         }
+    }
+
+    /// A core without a hub around it: no objects, no tasks.
+    #[cfg(test)]
+    pub(crate) fn in_memory() -> Arc<Self> {
+        let (_, stopping) = tokio::sync::watch::channel(false);
+        let accounts = crate::access::account_tokens::AccountTokens::in_memory("test");
+        let gate = Gate::new(accounts.expect("there is randomness"));
+        let store = Store::in_memory(crate::hub::HISTORY);
+        let in_flight = InFlight::new(1);
+        Arc::new(Self::new(
+            store,
+            Clock::system(),
+            gate,
+            Chain::default(),
+            in_flight,
+            stopping,
+        ))
     }
 
     /// The kinds served now.

@@ -99,6 +99,7 @@ impl Core {
             if !super::metadata::text(&config, "resourceVersion").is_empty() {
                 return Err(Failure::modified(&call.resource, call.name()));
             }
+            self.authorize_place(call, "create")?;
             match self.create(call, apply(None)?, Tracking::Done).await {
                 Err(failure) if self.is_taken(call, &failure) => {}
                 done => return done,

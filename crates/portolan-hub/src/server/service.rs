@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
@@ -21,6 +22,13 @@ use crate::discovery;
 use crate::table::Headers;
 
 const WARNING: HeaderName = http::header::WARNING;
+
+/// A client that has not sent the body of its request by then has stopped sending. Shorter, and clients on slow lines could
+/// not send three mebibytes.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The body of a request, which is not read before the request is known to be allowed.
+type Incoming = Pin<Box<dyn Future<Output = Answer<Bytes>> + Send>>;
 
 /// The hub as a `tower` service. Clones share the hub; `kube::Client::new(service, "default")` makes a client of it
 /// without a socket.
@@ -63,13 +71,10 @@ where
             let (head, incoming) = request.into_parts();
             let started = core.clock.now();
             let mut labels = Labels::of(&head.method);
-            let answer = match body::read(incoming).await {
-                Ok(bytes) => {
-                    core.answer(&peer, head.method, &head.uri, head.headers, bytes, &mut labels)
-                        .await
-                }
-                Err(failure) => Err(failure),
-            };
+            let body: Incoming = Box::pin(body::read(incoming));
+            let answer = core
+                .answer(&peer, head.method, &head.uri, head.headers, body, &mut labels)
+                .await;
             let response = answer.unwrap_or_else(|failure| body::failure(&failure));
             let took = core.clock.now().duration_since(started);
             core.metrics.observe(labels, response.status(), took);
@@ -85,7 +90,7 @@ impl Core {
         method: Method,
         uri: &Uri,
         headers: HeaderMap,
-        bytes: Bytes,
+        body: Incoming,
         labels: &mut Labels,
     ) -> Answer<Response<Body>> {
         let identity = self.identify(peer, &headers)?;
@@ -102,8 +107,13 @@ impl Core {
             }
             Target::Resource(place) => {
                 let verb = Verb::of(&method, &place, &query)?;
-                // A list or watch of one name is allowed to whom that name is.
-                let named = place.name.as_deref().or_else(|| query.selected_name());
+                // A role for one name allows a list or a watch of that name. For every other verb the field selector has no
+                // say: the name in the body of a `create` is not the selected one.
+                let selected = match verb {
+                    Verb::List | Verb::Watch => query.selected_name(),
+                    _ => None,
+                };
+                let named = place.name.as_deref().or(selected);
                 self.authorize(&identity, verb.name(), rbac_target(&place, named))?;
                 let registry = self.registry();
                 let resource = registry.find(&place.group, &place.version, &place.plural);
@@ -113,6 +123,15 @@ impl Core {
                 if place.namespace.is_some() && !resource.namespaced {
                     return Err(Failure::no_such_path());
                 }
+                // Only now: nothing of a client that may not do this is held in memory.
+                let counted = match (peer, verb) {
+                    (Peer::Known(_), _) | (_, Verb::Watch) => None,
+                    (Peer::Remote(_), _) => self.in_flight.count(&identity)?,
+                };
+                let bytes = match tokio::time::timeout(BODY_TIMEOUT, body).await {
+                    Ok(bytes) => bytes?,
+                    Err(_) => return Err(Failure::body_timeout(BODY_TIMEOUT)),
+                };
                 let call = Call {
                     method,
                     identity,
@@ -132,7 +151,10 @@ impl Core {
                 );
                 let response = self.serve(verb, call).await?;
                 if verb != Verb::Watch {
-                    return Ok(response);
+                    return Ok(match counted {
+                        Some(counted) => body::answer_holding(response, counted),
+                        None => response,
+                    });
                 }
                 let watching = self.metrics.watching(labels.clone());
                 Ok(response.map(|body| body::holding(body, watching)))
@@ -268,11 +290,10 @@ fn rbac_target<'a>(place: &'a Place, name: Option<&'a str>) -> rbac::Target<'a> 
         group: &place.group,
         resource: &place.plural,
         subresource: place.subresource.as_deref().unwrap_or_default(),
-        namespace: if own {
-            name
-        } else {
-            place.namespace.as_deref().unwrap_or_default()
-        },
+        // Not the selected name: a list of all namespaces with a selector is still a request at cluster scope.
+        namespace: if own { &place.name } else { &place.namespace }
+            .as_deref()
+            .unwrap_or_default(),
         name,
     }
 }

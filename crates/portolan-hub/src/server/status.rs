@@ -227,6 +227,18 @@ impl Failure {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message)
     }
 
+    pub(crate) fn too_many_requests(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message)
+    }
+
+    pub(crate) fn body_timeout(limit: std::time::Duration) -> Self {
+        let message = format!(
+            "the body of the request did not arrive within {} s",
+            limit.as_secs()
+        );
+        Self::new(StatusCode::REQUEST_TIMEOUT, "Timeout", message)
+    }
+
     pub(crate) fn expired(message: impl Into<String>) -> Self {
         Self::new(StatusCode::GONE, "Expired", message)
     }
@@ -279,6 +291,12 @@ impl Failure {
             WriteError::Exists(_) => Self::already_exists(resource, name),
             WriteError::Missing(_) => Self::not_found(resource, name),
             WriteError::Conflict { .. } => Self::modified(resource, name),
+            WriteError::Full { .. } => Self::new(
+                StatusCode::INSUFFICIENT_STORAGE,
+                "InsufficientStorage",
+                error.to_string(),
+            )
+            .about(resource, name),
             WriteError::Failed(why) => Self::internal(why.clone()),
         }
     }

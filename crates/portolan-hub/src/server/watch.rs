@@ -32,6 +32,8 @@ const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// Kubernetes picks between half an hour and an hour; clients come back on their own.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
 
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 struct Watcher {
     core: Arc<Core>,
     call: Call,
@@ -105,7 +107,13 @@ impl Core {
             .is_some_and(|flag| matches!(flag, "true" | "1"));
         let now = Instant::now();
         let longest = match call.query.number("timeoutSeconds")? {
-            Some(seconds) if seconds > 0 => Duration::from_secs(seconds),
+            Some(seconds) if i64::try_from(seconds).is_err() => {
+                return Err(Failure::bad_request(format!(
+                    "strconv.ParseInt: parsing \"{seconds}\": value out of range: timeoutSeconds is a 64-bit integer"
+                )));
+            }
+            // No clock can count beyond it, and no connection lasts that long.
+            Some(seconds) if seconds > 0 => Duration::from_secs(seconds).min(A_YEAR),
             _ => LONGEST,
         };
         let bookmarks = bookmarks.then(|| {

@@ -39,6 +39,11 @@ impl Draft {
         draft
     }
 
+    /// The length of the text, but for the digits of its revision.
+    pub(super) fn bytes(&self) -> i64 {
+        i64::try_from(self.text.len()).unwrap_or(i64::MAX)
+    }
+
     /// The object with its revision.
     pub(super) fn seal(self, key: Key, revision: u64) -> Stored {
         let mut marks = self.marks;

@@ -1,6 +1,6 @@
 //! What can go wrong in the store.
 
-use std::path::PathBuf;
+use std::path::{Display, Path, PathBuf};
 
 use super::key::Key;
 
@@ -17,7 +17,7 @@ pub enum OpenError {
         source: std::io::Error,
     },
     /// The file is in use by another process.
-    #[error("open the hub's data {}: another process has it open", path.display())]
+    #[error("open the hub's data: another process has the folder {} open", folder(path))]
     Locked {
         /// The file.
         path: PathBuf,
@@ -46,6 +46,11 @@ pub enum OpenError {
     },
 }
 
+/// People name the data by its folder.
+fn folder(file: &Path) -> Display<'_> {
+    file.parent().unwrap_or(file).display()
+}
+
 /// A write was refused or failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum WriteError {
@@ -55,6 +60,12 @@ pub(crate) enum WriteError {
     Missing(Key),
     #[error("{key:?} is at revision {current}, not at {expected}")]
     Conflict { key: Key, expected: u64, current: u64 },
+    /// What is stored has a limit.
+    #[error(
+        "{place} stores at most {limit} bytes, and this write would add beyond that; delete objects, or start the hub \
+         with a higher limit"
+    )]
+    Full { place: String, limit: u64 },
     /// Not known to be on disk. After this every write is refused until the hub is started again.
     #[error("the data file could not be written: {0}")]
     Failed(String),

@@ -8,6 +8,7 @@ mod error;
 mod file;
 mod follow;
 mod key;
+mod limits;
 mod object;
 #[cfg(test)]
 mod power;
@@ -26,6 +27,7 @@ pub use error::OpenError;
 pub(crate) use error::{Compacted, WriteError};
 pub(crate) use follow::Follower;
 pub(crate) use key::Key;
+pub(crate) use limits::{LIMITS, Limits};
 pub(crate) use object::{OwnerReference, Stored};
 pub(crate) use state::{Change, Event, Expect, History, Write};
 
@@ -60,6 +62,8 @@ struct Shared {
     followers: Followers,
     /// How often the file was synced.
     commits: AtomicU64,
+    /// Why no write can succeed any more.
+    failure: watch::Sender<Option<String>>,
 }
 
 #[derive(Debug, Clone)]
@@ -104,6 +108,36 @@ impl Store {
             shared,
             writer: Writer::Thread(sender),
         })
+    }
+
+    /// Bounds what is stored from now on.
+    pub(crate) fn limit(&self, limits: Limits) {
+        let mut state = self.shared.state.write().unwrap_or_else(PoisonError::into_inner);
+        state.limit(limits);
+    }
+
+    /// Why no write can succeed any more, once that is so.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.shared.failure.borrow().clone()
+    }
+
+    /// Waits until no write can succeed any more.
+    pub(crate) async fn failed(&self) -> String {
+        let mut failure = self.shared.failure.subscribe();
+        loop {
+            if let Some(why) = failure.borrow_and_update().clone() {
+                return why;
+            }
+            // The sender lives as long as this store.
+            if failure.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn fail(&self, why: &str) {
+        self.shared.failure.send_replace(Some(why.to_owned()));
     }
 
     /// How many commits were made to the file since it was opened.
@@ -199,6 +233,7 @@ impl Shared {
             revision,
             followers: Followers::default(),
             commits: AtomicU64::new(0),
+            failure: watch::Sender::new(None),
         })
     }
 
@@ -263,6 +298,7 @@ fn commit(shared: &Shared, file: &File, batch: Vec<Waiting>, failed: &mut Option
             answer(senders, results);
         }
         Err(error) => {
+            shared.failure.send_replace(Some(error.to_string()));
             let error = WriteError::Failed(error.to_string());
             answer(senders, std::iter::repeat_with(|| Err(error.clone())));
             *failed = Some(error);

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::draft::Draft;
 use super::error::{Compacted, WriteError};
 use super::key::Key;
+use super::limits::{self, Growth, Limits, Usage};
 use super::object::Stored;
 
 /// A change that was committed.
@@ -52,6 +53,8 @@ pub(super) struct Drafted {
     expect: Expect,
     draft: Option<Draft>,
     deleted: bool,
+    /// The object stays for now and is being deleted.
+    deleting: bool,
 }
 
 impl Write {
@@ -61,9 +64,13 @@ impl Write {
             Change::Put(value) => (Some(value), false),
             Change::Delete(value) => (value, true),
         };
+        let deleting = value
+            .as_ref()
+            .is_some_and(|value| value.pointer("/metadata/deletionTimestamp").is_some());
         Drafted {
             key: self.key,
             expect: self.expect,
+            deleting,
             draft: value.map(Draft::of),
             deleted,
         }
@@ -89,10 +96,16 @@ pub(crate) struct State {
     /// Everything up to here can no longer be watched from or read at.
     compacted: u64,
     history: History,
+    limits: Limits,
+    usage: Usage,
 }
 
 impl State {
     pub(crate) fn new(objects: BTreeMap<Key, Arc<Stored>>, revision: u64, history: History) -> Self {
+        let mut usage = Usage::default();
+        for (key, object) in &objects {
+            usage.add(key, limits::bytes_of(Some(object)));
+        }
         // Revision 0 means "any" in the API, so an empty store is at 1.
         let revision = revision.max(1);
         Self {
@@ -102,7 +115,13 @@ impl State {
             revision,
             compacted: revision,
             history,
+            limits: limits::LIMITS,
+            usage,
         }
+    }
+
+    pub(super) fn limit(&mut self, limits: Limits) {
+        self.limits = limits;
     }
 
     pub(crate) fn revision(&self) -> u64 {
@@ -159,6 +178,7 @@ impl State {
     /// Decides a batch of writes in order, each against the state its predecessors leave, without changing anything.
     pub(super) fn plan(&self, writes: Vec<Drafted>) -> (Vec<Arc<Event>>, Vec<Outcome>) {
         let mut ahead: HashMap<Key, Option<Arc<Stored>>> = HashMap::new();
+        let mut planned = Usage::default();
         let mut revision = self.revision;
         let mut events = Vec::with_capacity(writes.len());
         let results = writes
@@ -169,8 +189,15 @@ impl State {
                     None => self.objects.get(&write.key).cloned(),
                 };
                 check(&write.key, write.expect, current.as_deref())?;
-                revision += 1;
                 let deleted = write.deleted;
+                let kept = write.draft.as_ref().filter(|_| !deleted).map_or(0, Draft::bytes);
+                let growth = Growth {
+                    bytes: kept - limits::bytes_of(current.as_deref()),
+                    deleting: write.deleting,
+                };
+                limits::check(self.limits, &self.usage, &planned, &write.key, growth)?;
+                planned.add(&write.key, growth.bytes);
+                revision += 1;
                 let draft = write.draft.unwrap_or_else(|| {
                     let last = current.as_ref().map(|object| object.value());
                     Draft::of(last.unwrap_or_default())
@@ -193,6 +220,9 @@ impl State {
     pub(crate) fn publish(&mut self, events: Vec<Arc<Event>>) {
         for event in events {
             let key = event.object.key().clone();
+            let kept = (!event.deleted).then_some(&*event.object);
+            let growth = limits::bytes_of(kept) - limits::bytes_of(event.previous.as_deref());
+            self.usage.add(&key, growth);
             if event.deleted {
                 self.objects.remove(&key);
             } else {

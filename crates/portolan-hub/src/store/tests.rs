@@ -255,3 +255,76 @@ fn read(objects: &[Arc<Stored>]) -> BTreeMap<String, (u64, u32)> {
         .map(|o| (o.key().name().to_owned(), (o.revision(), data(o))))
         .collect()
 }
+
+fn large(name: &str, namespace: &str, expect: Expect, bytes: usize) -> Write {
+    Write {
+        key: Key::new("", "configmaps", namespace, name),
+        expect,
+        change: Change::Put(json!({"metadata": {"name": name}, "data": "x".repeat(bytes)})),
+    }
+}
+
+#[test]
+fn what_is_stored_is_bounded_in_a_namespace_and_in_all() {
+    let store = Store::in_memory(HISTORY);
+    store.limit(Limits {
+        total: 5_000,
+        namespace: 3_000,
+    });
+    let write = |write| run(store.write(write));
+    let full = |outcome: Outcome| match outcome {
+        Err(WriteError::Full { place, .. }) => place,
+        other => panic!("expected a full store, got {other:?}"),
+    };
+    let first = write(large("a", "one", Expect::Absent, 2_000)).unwrap();
+    assert_eq!(
+        full(write(large("b", "one", Expect::Absent, 2_000))),
+        "the namespace one"
+    );
+    write(large("b", "two", Expect::Absent, 2_000)).unwrap();
+    assert_eq!(full(write(large("c", "three", Expect::Absent, 2_000))), "the hub");
+    // A refused write leaves nothing behind, a smaller object takes less, and a deletion makes room.
+    assert_eq!(store.revision(), 3);
+    let smaller = write(large("a", "one", Expect::Revision(first.revision()), 1_000)).unwrap();
+    write(large("c", "three", Expect::Absent, 500)).unwrap();
+    let gone = Write {
+        key: Key::new("", "configmaps", "one", "a"),
+        expect: Expect::Revision(smaller.revision()),
+        change: Change::Delete(None),
+    };
+    write(gone).unwrap();
+    write(large("d", "one", Expect::Absent, 1_500)).unwrap();
+}
+
+#[test]
+fn an_object_can_be_marked_as_deleted_in_a_full_store() {
+    let store = Store::in_memory(HISTORY);
+    let held = run(store.write(large("a", "one", Expect::Absent, 2_000))).unwrap();
+    store.limit(Limits {
+        total: 1,
+        namespace: 1,
+    });
+    let mut value = held.value();
+    value["metadata"]["deletionTimestamp"] = "2026-01-31T08:00:00Z".into();
+    let marked = Write {
+        key: Key::new("", "configmaps", "one", "a"),
+        expect: Expect::Revision(held.revision()),
+        change: Change::Put(value),
+    };
+    run(store.write(marked)).unwrap();
+}
+
+#[test]
+fn the_bytes_of_a_reopened_store_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = Limits {
+        total: 3_000,
+        namespace: 3_000,
+    };
+    let store = Store::open(folder.path(), HISTORY).unwrap();
+    run(store.write(large("a", "one", Expect::Absent, 2_000))).unwrap();
+    run(store.close());
+    let store = Store::open(folder.path(), HISTORY).unwrap();
+    store.limit(limits);
+    assert!(run(store.write(large("b", "one", Expect::Absent, 2_000))).is_err());
+}

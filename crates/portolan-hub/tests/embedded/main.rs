@@ -8,6 +8,7 @@ mod crash;
 mod ending;
 mod restart;
 mod slow;
+mod stopping;
 mod time;
 
 use k8s_openapi::api::core::v1::ConfigMap;

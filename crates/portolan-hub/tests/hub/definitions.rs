@@ -129,3 +129,28 @@ async fn of_two_that_ask_for_a_name_at_once_one_gets_it() {
     }
     assert_eq!(established, 1);
 }
+
+#[tokio::test]
+async fn a_definition_in_a_group_of_built_in_kinds_is_refused() {
+    let hub = Hub::builder().start().await.unwrap();
+    let client = Client::of(&hub);
+    for (group, plural) in [
+        ("coordination.k8s.io", "leases"),
+        ("rbac.authorization.k8s.io", "clusterrolebindings"),
+    ] {
+        let mut definition = widgets(json!({"type": "object"}));
+        definition["metadata"]["name"] = format!("{plural}.{group}").into();
+        definition["spec"]["group"] = group.into();
+        definition["spec"]["names"] = json!({"plural": plural, "kind": "Widget"});
+        let refused = client.create(DEFINITIONS, &definition).await;
+        assert_eq!(refused.code, 422);
+        assert!(
+            refused.body["message"]
+                .as_str()
+                .unwrap()
+                .contains("built-in kinds"),
+            "{:?}",
+            refused.body
+        );
+    }
+}

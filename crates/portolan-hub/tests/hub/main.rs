@@ -3,6 +3,7 @@
 #![recursion_limit = "256"]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+mod abuse;
 mod admission;
 mod definitions;
 mod kinds;

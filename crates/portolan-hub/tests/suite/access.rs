@@ -1,6 +1,6 @@
 use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview;
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
-use kube::api::{DeleteParams, ListParams, PostParams, WatchParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchParams};
 use serde_json::json;
 
 use super::*;
@@ -179,4 +179,107 @@ async fn a_role_for_one_name_allows_a_list_and_a_watch_of_that_name_alone() {
         let refused = refusal(api.list(&ListParams::default().fields(selector)).await);
         assert_eq!(refused.code, 403, "{selector}");
     }
+}
+
+async fn let_ann_have(admin: &Client, rules: serde_json::Value) {
+    let role = json!({"metadata": {"name": "ann"}, "rules": rules});
+    let roles: Api<Role> = Api::default_namespaced(admin.clone());
+    roles
+        .create(&PostParams::default(), &serde_json::from_value(role).unwrap())
+        .await
+        .unwrap();
+    let_user_have(admin, "ann", "ann").await;
+}
+
+async fn status_of(client: &Client, request: http::Request<Vec<u8>>) -> u16 {
+    match client.request_text(request).await {
+        Ok(_) => 200,
+        Err(kube::Error::Api(status)) => status.code,
+        Err(error) => panic!("no answer: {error}"),
+    }
+}
+
+#[tokio::test]
+async fn applying_a_missing_object_needs_the_right_to_create() {
+    let (server, admin) = server().await;
+    let rules =
+        json!([{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch", "patch"]}]);
+    let_ann_have(&admin, rules).await;
+    config_maps(&admin)
+        .create(&PostParams::default(), &config_map("there", "1"))
+        .await
+        .unwrap();
+    let ann = config_maps(&server.client_as("ann", &[]));
+    eventually("ann may read", async || ann.get("there").await.is_ok()).await;
+    let apply = async |name: &str| {
+        let config =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "b"}});
+        ann.patch(name, &PatchParams::apply("ann"), &Patch::Apply(&config))
+            .await
+    };
+    assert!(apply("there").await.is_ok());
+    let refused = refusal(apply("missing").await);
+    assert_eq!(refused.code, 403);
+    assert!(config_maps(&admin).get_opt("missing").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_field_selector_does_not_widen_what_a_role_allows() {
+    let (server, admin) = server().await;
+    let rules = json!([
+        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["hers"], "verbs": ["*"]},
+        {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["*"]},
+    ]);
+    let_ann_have(&admin, rules).await;
+    config_maps(&admin)
+        .create(&PostParams::default(), &config_map("hers", "1"))
+        .await
+        .unwrap();
+    let ann = server.client_as("ann", &[]);
+    eventually("ann may read hers", async || {
+        config_maps(&ann).get("hers").await.is_ok()
+    })
+    .await;
+    let home = format!("/api/v1/namespaces/{}", server.namespace());
+    let named = |name: &str| json!({"metadata": {"name": name}}).to_string().into_bytes();
+    let selected = |name: &str| format!("fieldSelector=metadata.name%3D{name}");
+    let post = |path: String, name: &str| {
+        let request = http::Request::post(path).header("content-type", "application/json");
+        request.body(named(name)).unwrap()
+    };
+    let create = post(format!("{home}/configmaps?{}", selected("hers")), "other");
+    assert_eq!(status_of(&ann, create).await, 403, "create");
+    let collection = format!("{home}/configmaps?{}", selected("hers"));
+    let delete = http::Request::delete(collection).body(Vec::new()).unwrap();
+    assert_eq!(status_of(&ann, delete).await, 403, "deletecollection");
+    let namespaces = format!("/api/v1/namespaces?{}", selected(server.namespace()));
+    let other = format!("{}-other", server.namespace());
+    assert_eq!(
+        status_of(&ann, post(namespaces.clone(), &other)).await,
+        403,
+        "namespace"
+    );
+    let list = http::Request::get(namespaces).body(Vec::new()).unwrap();
+    assert_eq!(
+        status_of(&ann, list).await,
+        403,
+        "a list of namespaces is at cluster scope"
+    );
+}
+
+#[tokio::test]
+async fn a_user_name_beyond_ascii_is_impersonated_and_never_dropped() {
+    let (server, admin) = server().await;
+    let request = |user: &[u8]| {
+        http::Request::get(format!("/api/v1/namespaces/{}/configmaps", server.namespace()))
+            .header("impersonate-user", http::HeaderValue::from_bytes(user).unwrap())
+            .body(Vec::new())
+            .unwrap()
+    };
+    let refused = refusal(admin.request_text(request("josé".as_bytes())).await);
+    assert_eq!(refused.code, 403);
+    assert!(refused.message.contains("jos"), "{}", refused.message);
+    // Not UTF-8: a server may refuse the header or the user, but the request does not run as its sender.
+    let code = status_of(&admin, request(b"jos\xe9")).await;
+    assert!(matches!(code, 400 | 403), "{code}");
 }

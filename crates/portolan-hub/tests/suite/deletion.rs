@@ -139,6 +139,34 @@ async fn a_namespace_takes_everything_in_it_along() {
     assert_eq!(marked.status.unwrap().phase.as_deref(), Some("Terminating"));
     let status = refusal(api.create(&PostParams::default(), &config_map("late", "1")).await);
     assert_eq!((status.code, status.reason.as_str()), (403, "Forbidden"));
+    let conditions = async || {
+        let namespace = namespaces.get(&name).await.unwrap();
+        let conditions = namespace.status.and_then(|status| status.conditions);
+        let text = |condition: k8s_openapi::api::core::v1::NamespaceCondition| {
+            let [reason, message] = [condition.reason, condition.message].map(Option::unwrap_or_default);
+            format!("{}={} {reason}: {message}", condition.type_, condition.status)
+        };
+        conditions
+            .unwrap_or_default()
+            .into_iter()
+            .map(text)
+            .collect::<Vec<_>>()
+    };
+    let expected = [
+        "NamespaceDeletionDiscoveryFailure=False ResourcesDiscovered: All resources successfully discovered",
+        "NamespaceDeletionGroupVersionParsingFailure=False ParsedGroupVersions: \
+         All legacy kube types successfully parsed",
+        "NamespaceDeletionContentFailure=False ContentDeleted: \
+         All content successfully deleted, may be waiting on finalization",
+        "NamespaceContentRemaining=True SomeResourcesRemain: \
+         Some resources are remaining: configmaps. has 1 resource instances",
+        "NamespaceFinalizersRemaining=True SomeFinalizersRemain: \
+         Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances",
+    ];
+    eventually("the namespace says what is left in it", async || {
+        conditions().await == expected
+    })
+    .await;
     let none = Patch::Merge(json!({"metadata": {"finalizers": null}}));
     api.patch("held", &PatchParams::default(), &none).await.unwrap();
     await_condition(namespaces.clone(), &name, is_deleted(&uid))

@@ -4,6 +4,26 @@ use std::collections::BTreeMap;
 
 use super::rule::{PolicyRule, path_covers};
 
+/// How many single permissions a role may grant that is compared with those of its author. Comparing takes memory and time in
+/// proportion, while other requests wait for the roles; Kubernetes' own roles grant some hundreds.
+pub(super) const MAX_PERMISSIONS: usize = 100_000;
+
+/// The number of single permissions that rules grant together: the product of what each rule lists.
+pub(super) fn permissions(rules: &[PolicyRule]) -> usize {
+    let of = |rule: &PolicyRule| {
+        let names = rule.resource_names.len().max(1);
+        let lists = [
+            rule.api_groups.len(),
+            rule.resources.len(),
+            rule.verbs.len(),
+            names,
+        ];
+        let resources = lists.into_iter().fold(1, usize::saturating_mul);
+        resources.saturating_add(rule.non_resource_urls.len().saturating_mul(rule.verbs.len()))
+    };
+    rules.iter().map(of).fold(0, usize::saturating_add)
+}
+
 /// The smallest rules of `wanted` that no single rule of `held` covers, put together again where only verbs differ.
 pub(super) fn missing(held: &[&PolicyRule], wanted: &[PolicyRule]) -> Vec<PolicyRule> {
     let mut by_resource: BTreeMap<(String, String, Option<String>), PolicyRule> = BTreeMap::new();

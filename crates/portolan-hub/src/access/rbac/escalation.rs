@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::GROUP;
 use super::binding::text;
-use super::covers::missing;
+use super::covers::{MAX_PERMISSIONS, missing, permissions};
 use super::index::{Kind, Rbac};
 use super::request::{Request, Target, forbidden};
 use super::rule::{PolicyRule, quoted};
@@ -28,6 +28,17 @@ pub(crate) enum Escalation {
         missing: String,
         /// Roles the user's bindings name but that do not exist; they may be why something is missing.
         unresolved: Vec<String>,
+    },
+    /// It lists more than can be compared.
+    #[error(
+        "the rules grant {granted} single permissions (groups × resources × verbs × names); at most {MAX_PERMISSIONS} are \
+         compared with the permissions of user {user:?}; use fewer names or \"*\""
+    )]
+    TooMany {
+        /// The user name.
+        user: String,
+        /// How many permissions the rules grant.
+        granted: usize,
     },
     /// An aggregation rule can gather anything, so only those who may do everything can write one.
     #[error("must have cluster-admin privileges to use the aggregationRule")]
@@ -156,6 +167,11 @@ impl Rbac {
         namespace: &str,
         rules: &[PolicyRule],
     ) -> Result<(), Escalation> {
+        let granted = permissions(rules);
+        if granted > MAX_PERMISSIONS {
+            let user = identity.user.clone();
+            return Err(Escalation::TooMany { user, granted });
+        }
         let missing = missing(&self.rules_for(identity, namespace), rules);
         if missing.is_empty() {
             return Ok(());

@@ -118,6 +118,19 @@ static SERVICE: Field = Field::structure(
 )
 .with_skeleton(r#"{"metadata":{"creationTimestamp":null},"spec":{},"status":{"loadBalancer":{}}}"#);
 
+static INGRESS: Field = Field::structure(
+    "",
+    &[
+        METADATA,
+        Field::structure("spec", &[Field::atomic("rules"), Field::atomic("tls")]),
+        Field::structure(
+            "status",
+            &[Field::structure("loadBalancer", &[Field::atomic("ingress")])],
+        ),
+    ],
+)
+.with_skeleton(r#"{"metadata":{"creationTimestamp":null},"spec":{},"status":{"loadBalancer":{}}}"#);
+
 /// Every built-in kind with rules of its own.
 pub(super) static KINDS: &[(&str, &str, &Field)] = &[
     ("", "Namespace", &NAMESPACE),
@@ -133,7 +146,12 @@ pub(super) static KINDS: &[(&str, &str, &Field)] = &[
     ("rbac.authorization.k8s.io", "RoleBinding", &BINDING),
     ("rbac.authorization.k8s.io", "ClusterRoleBinding", &BINDING),
     ("apps", "Deployment", &workloads::DEPLOYMENT),
+    ("apps", "StatefulSet", &workloads::STATEFUL_SET),
+    ("apps", "DaemonSet", &workloads::DAEMON_SET),
     ("batch", "Job", &workloads::JOB),
+    ("batch", "CronJob", &workloads::CRON_JOB),
+    ("", "Pod", &workloads::POD),
+    ("networking.k8s.io", "Ingress", &INGRESS),
 ];
 
 /// The rules of a built-in kind, if it has some.

@@ -113,3 +113,80 @@ pub(super) static JOB: Field = Field::structure(
     r#"{"metadata":{"creationTimestamp":null},"spec":{"template":{"metadata":{"creationTimestamp":null},
         "spec":{"containers":null}}},"status":{}}"#,
 );
+
+pub(super) static STATEFUL_SET: Field = Field::structure(
+    "",
+    &[
+        METADATA,
+        Field::structure(
+            "spec",
+            &[SELECTOR, TEMPLATE, Field::atomic("volumeClaimTemplates")],
+        ),
+        Field::structure(
+            "status",
+            &[Field::keyed("conditions", TYPE, &CONDITION).merge_by("type")],
+        ),
+    ],
+)
+.with_skeleton(
+    r#"{"metadata":{"creationTimestamp":null},"spec":{"selector":null,"template":{"metadata":{
+        "creationTimestamp":null},"spec":{"containers":null}},"serviceName":"","updateStrategy":{}},
+        "status":{"replicas":0,"availableReplicas":0}}"#,
+);
+
+pub(super) static DAEMON_SET: Field = Field::structure(
+    "",
+    &[
+        METADATA,
+        Field::structure("spec", &[SELECTOR, TEMPLATE]),
+        Field::structure(
+            "status",
+            &[Field::keyed("conditions", TYPE, &CONDITION).merge_by("type")],
+        ),
+    ],
+)
+.with_skeleton(
+    r#"{"metadata":{"creationTimestamp":null},"spec":{"selector":null,"template":{"metadata":{
+        "creationTimestamp":null},"spec":{"containers":null}},"updateStrategy":{}},"status":{
+        "currentNumberScheduled":0,"numberMisscheduled":0,"desiredNumberScheduled":0,"numberReady":0}}"#,
+);
+
+pub(super) static CRON_JOB: Field = Field::structure(
+    "",
+    &[
+        METADATA,
+        Field::structure(
+            "spec",
+            &[Field::structure(
+                "jobTemplate",
+                &[METADATA, Field::structure("spec", &[SELECTOR, TEMPLATE])],
+            )],
+        ),
+        Field::structure("status", &[Field::atomic("active")]),
+    ],
+)
+.with_skeleton(
+    r#"{"metadata":{"creationTimestamp":null},"spec":{"schedule":"","jobTemplate":{"metadata":{
+        "creationTimestamp":null},"spec":{"template":{"metadata":{"creationTimestamp":null},"spec":{
+        "containers":null}}}}},"status":{}}"#,
+);
+
+pub(super) static POD: Field = Field::structure(
+    "",
+    &[
+        METADATA,
+        Field::structure("spec", POD_SPEC),
+        Field::structure(
+            "status",
+            &[
+                Field::keyed("conditions", TYPE, &CONDITION).merge_by("type"),
+                Field::keyed("podIPs", IP, &PLAIN).merge_by("ip"),
+                Field::atomic("hostIPs").merge_by("ip").element_of(&PLAIN),
+                Field::atomic("containerStatuses"),
+                Field::atomic("initContainerStatuses"),
+                Field::atomic("ephemeralContainerStatuses"),
+            ],
+        ),
+    ],
+)
+.with_skeleton(r#"{"metadata":{"creationTimestamp":null},"spec":{"containers":null},"status":{}}"#);

@@ -76,6 +76,28 @@ fn a_json_patch_may_not_have_more_operations_than_kubernetes_allows() {
 }
 
 #[test]
+fn a_json_patch_cannot_nest_a_document_without_bound() {
+    let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!({"a": inner}));
+    let bottom = "/a".repeat(60);
+    for operation in ["copy", "move"] {
+        let patch = json!([{"op": operation, "from": "/from", "path": format!("/a{bottom}")}]);
+        let live = json!({"from": nested(60), "a": nested(60)});
+        let refused = json_patch(&live, &patch).unwrap_err();
+        assert_eq!(code(&refused), 422);
+        assert!(refused.to_string().contains("at most 100 levels"), "{refused}");
+    }
+    for operation in ["add", "replace"] {
+        let patch = json!([{"op": operation, "path": format!("/a{bottom}"), "value": nested(60)}]);
+        assert_eq!(
+            code(&json_patch(&json!({"a": nested(60)}), &patch).unwrap_err()),
+            422
+        );
+    }
+    let patch = json!([{"op": "add", "path": "/a/a", "value": nested(90)}]);
+    assert!(json_patch(&json!({"a": {}}), &patch).is_ok());
+}
+
+#[test]
 fn a_json_patch_cannot_grow_a_document_without_bound() {
     let live = json!({"a": {"x": "y".repeat(1000)}});
     let double = |number: usize| json!({"op": "copy", "from": "/a", "path": format!("/a/{number}")});

@@ -23,6 +23,7 @@ pub(super) fn columns(group: &str, kind: &str) -> Vec<Column> {
         ("", "Event") => event::core(),
         ("events.k8s.io", "Event") => event::events(),
         ("", "Service") => service::service(),
+        ("networking.k8s.io", "Ingress") => service::ingress(),
         ("", "Pod") => workload::pod(),
         ("apps", "Deployment") => workload::deployment(),
         ("apps", "StatefulSet") => workload::stateful_set(),

@@ -1,4 +1,4 @@
-//! Services.
+//! Services and ingresses.
 
 use serde_json::{Value, json};
 
@@ -46,6 +46,59 @@ pub(super) fn service() -> Vec<Column> {
     ]
 }
 
+pub(super) fn ingress() -> Vec<Column> {
+    vec![
+        Column::name(),
+        column("Class", "string", "The class of the ingress", |object, _| {
+            json!(or_none(text(object, &["spec", "ingressClassName"]).to_owned()))
+        }),
+        column("Hosts", "string", "The hosts of the rules", |object, _| {
+            json!(hosts(object))
+        }),
+        column("Address", "string", "Where requests arrive", |object, _| {
+            json!(balancers(object).join(","))
+        }),
+        column("Ports", "string", "The ports of the ingress", |object, _| {
+            json!(match list(object, &["spec", "tls"]).is_empty() {
+                true => "80",
+                false => "80, 443",
+            })
+        }),
+        age(),
+    ]
+}
+
+/// Hosts that are named; the rest is counted.
+const HOSTS: usize = 3;
+
+fn hosts(object: &Value) -> String {
+    let hosts: Vec<&str> = list(object, &["spec", "rules"])
+        .iter()
+        .map(|rule| text(rule, &["host"]))
+        .filter(|host| !host.is_empty())
+        .collect();
+    match hosts.len() {
+        0 => "*".to_owned(),
+        few if few <= HOSTS => hosts.join(","),
+        many => format!("{} + {} more...", hosts[..HOSTS].join(","), many - HOSTS),
+    }
+}
+
+/// The addresses of a load balancer, each once.
+fn balancers(object: &Value) -> Vec<&str> {
+    let ingress = list(object, &["status", "loadBalancer", "ingress"]).iter();
+    let mut addresses: Vec<&str> = ingress
+        .map(|entry| match text(entry, &["ip"]) {
+            "" => text(entry, &["hostname"]),
+            ip => ip,
+        })
+        .filter(|address| !address.is_empty())
+        .collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    addresses
+}
+
 fn external(object: &Value) -> String {
     let own = list(object, &["spec", "externalIPs"])
         .iter()
@@ -53,16 +106,7 @@ fn external(object: &Value) -> String {
     match text(object, &["spec", "type"]) {
         "ClusterIP" | "NodePort" => or_none(own.collect::<Vec<_>>().join(",")),
         "LoadBalancer" => {
-            let ingress = list(object, &["status", "loadBalancer", "ingress"]).iter();
-            let mut balancer: Vec<&str> = ingress
-                .map(|entry| match text(entry, &["ip"]) {
-                    "" => text(entry, &["hostname"]),
-                    ip => ip,
-                })
-                .filter(|address| !address.is_empty())
-                .collect();
-            balancer.sort_unstable();
-            balancer.dedup();
+            let mut balancer = balancers(object);
             balancer.extend(own);
             match balancer.is_empty() {
                 true => "<pending>".to_owned(),

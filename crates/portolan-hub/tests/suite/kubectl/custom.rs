@@ -2,6 +2,28 @@
 
 use super::*;
 
+/// kubectl looks for the kind in the schemas of the server first, and must be able to read them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kind_that_is_not_served_is_called_so_by_kubectl_itself() {
+    let Some(kubectl) = kubectl().await else { return };
+    let object =
+        |version: &str, kind: &str| json!({"apiVersion": version, "kind": kind, "metadata": {"name": "a"}});
+    for (version, kind) in [
+        ("nowhere.example.com/v1", "PlacementRule"),
+        ("v2", "ConfigMap"),
+        ("rbac.authorization.k8s.io/v1", "Rol"),
+    ] {
+        let text = object(version, kind).to_string();
+        for command in ["apply -f -", "create -f -", "apply --server-side -f -"] {
+            let said = kubectl.fails(command, &text);
+            let expected = format!(
+                "no matches for kind \"{kind}\" in version \"{version}\"\nensure CRDs are installed first"
+            );
+            assert!(said.contains(&expected), "{command} of {version} {kind}: {said}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_custom_kind_is_a_kind_like_any_other() {
     let Some(mut kubectl) = kubectl().await else {

@@ -216,3 +216,103 @@ async fn wait_waits() {
     kubectl.run("delete configmap a");
     assert!(child.wait_with_output().unwrap().status.success());
 }
+
+/// The kinds that member clusters run beside Deployments and Jobs.
+#[tokio::test(flavor = "multi_thread")]
+async fn workloads_are_written_patched_and_shown_as_kubernetes_does() {
+    let Some(kubectl) = kubectl().await else { return };
+    let template = json!({"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "a", "image": "a:1"}]}});
+    let selector = json!({"matchLabels": {"app": "a"}});
+    for (kind, name, spec) in [
+        (
+            "StatefulSet",
+            "db",
+            json!({"serviceName": "db", "selector": selector, "template": template}),
+        ),
+        (
+            "DaemonSet",
+            "log",
+            json!({"selector": selector, "template": template}),
+        ),
+    ] {
+        let object = json!({"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": spec});
+        let kind = kind.to_lowercase();
+        let (first, second) = (object.to_string(), object.to_string());
+        assert_eq!(
+            kubectl.feed("apply -f -", &first),
+            format!("{kind}.apps/{name} created\n")
+        );
+        assert_eq!(
+            kubectl.feed("apply -f -", &second),
+            format!("{kind}.apps/{name} unchanged\n")
+        );
+        kubectl.run(&format!("set image {kind}/{name} a=a:2"));
+        kubectl.run(&format!(
+            r#"patch {kind} {name} -p={{"spec":{{"template":{{"spec":{{"containers":[{{"name":"b","image":"b"}}]}}}}}}}}"#
+        ));
+        let images = kubectl.run(&format!(
+            "get {kind} {name} -o jsonpath={{.spec.template.spec.containers[*].image}}"
+        ));
+        assert_eq!(images, "b a:2", "{kind}");
+    }
+    kubectl.run("scale statefulset db --replicas=3");
+    assert_eq!(kubectl.run("get sts db -o jsonpath={.spec.replicas}"), "3");
+    kubectl.run("create ingress shop --class=nginx --rule=shop.example.com/cart*=cart:80,tls=t");
+    kubectl.run("run web --image=nginx");
+    assert_eq!(
+        kubectl.run("get pod web -o jsonpath={.spec.restartPolicy},{.status.phase}"),
+        "Always,Pending"
+    );
+    assert!(
+        kubectl
+            .run("get pods --field-selector=status.phase=Running -o name")
+            .is_empty()
+    );
+    // Without the age, which is the last column.
+    let rows = |kind: &str| -> Vec<String> {
+        let table = kubectl.run(&format!("get {kind}"));
+        let row = |line: &str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            words[..words.len() - 1].join(" ")
+        };
+        table.lines().map(row).collect()
+    };
+    assert_eq!(rows("sts"), ["NAME READY", "db 0/3"]);
+    assert_eq!(
+        kubectl.run("get ds").lines().next().unwrap(),
+        "NAME   DESIRED   CURRENT   READY   UP-TO-DATE   AVAILABLE   NODE SELECTOR   AGE"
+    );
+    assert_eq!(rows("pods"), ["NAME READY STATUS RESTARTS", "web 0/1 Pending 0"]);
+    assert_eq!(
+        rows("ing"),
+        [
+            "NAME CLASS HOSTS ADDRESS PORTS",
+            "shop nginx shop.example.com 80, 443"
+        ]
+    );
+    if kubectl.server.lacks(Feature::CronJobs) {
+        return;
+    }
+    kubectl.words(
+        &[
+            "create",
+            "cronjob",
+            "report",
+            "--image=busybox",
+            "--schedule=*/5 * * * *",
+        ],
+        "",
+    );
+    assert_eq!(kubectl.run("get cj report -o jsonpath={.spec.suspend}"), "false");
+    let bad = json!({
+        "apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "bad"},
+        "spec": {"schedule": "5", "jobTemplate": {"spec": {"template": {"spec": {
+            "restartPolicy": "Never", "containers": [{"name": "a", "image": "a"}]}}}}},
+    });
+    let said = kubectl.fails("create -f -", &bad.to_string());
+    assert!(
+        said.contains("spec.schedule: Invalid value: \"5\": expected exactly 5 fields, found 1: [5]"),
+        "{said}"
+    );
+    assert!(kubectl.run("get all -o name").contains("cronjob.batch/report\n"));
+}

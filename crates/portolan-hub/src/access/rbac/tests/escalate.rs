@@ -232,3 +232,19 @@ fn a_binding_may_give_only_what_its_writer_has_or_may_bind() {
     );
     assert_eq!(status["code"], 404);
 }
+
+#[test]
+fn a_role_with_too_many_permissions_is_refused_before_they_are_compared() {
+    let rbac = rbac();
+    let names: Vec<String> = (0..20_000).map(|i| format!("n{i}")).collect();
+    let rule = json!({"apiGroups": names, "resources": names, "verbs": names, "resourceNames": names});
+    let huge = role("ns", "huge", json!([rule]));
+    let error = rbac
+        .check_role(&user("ann"), Kind::Role, None, &huge)
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("at most 100000 are compared"),
+        "{error}"
+    );
+    assert_eq!(error.status("roles", "huge")["code"], 403);
+}

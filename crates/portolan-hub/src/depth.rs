@@ -1,0 +1,55 @@
+//! How deep an object may be nested.
+//!
+//! Parsers of JSON refuse more than 127 levels, and an object is parsed again inside lists and watch events, which add
+//! levels of their own, as `metadata.managedFields` does. An object that is stored must be readable in each of these.
+
+use serde_json::Value;
+
+/// With more, an object could be stored that no client can read in a list: 127 levels less what lists and managed fields
+/// add. With fewer, schemas in CustomResourceDefinitions would be refused that people write.
+pub(crate) const MAX_DEPTH: usize = 100;
+
+/// The levels of arrays and objects in a value; 0 for a value that is neither. Without recursion, so that the depth can be
+/// measured before anything else touches the value.
+pub(crate) fn of(value: &Value) -> usize {
+    let mut deepest = 0;
+    let mut open = vec![(value, 0)];
+    while let Some((value, above)) = open.pop() {
+        let level = above + 1;
+        match value {
+            Value::Array(items) => {
+                deepest = deepest.max(level);
+                open.extend(items.iter().map(|item| (item, level)));
+            }
+            Value::Object(fields) => {
+                deepest = deepest.max(level);
+                open.extend(fields.values().map(|field| (field, level)));
+            }
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// The beginning of a text that a client chose, for an error message.
+pub(crate) fn preview(text: &str) -> String {
+    const LONGEST: usize = 80;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_depth_counts_arrays_and_objects() {
+        assert_eq!(of(&json!(1)), 0);
+        assert_eq!(of(&json!({})), 1);
+        assert_eq!(of(&json!({"a": [1, {"b": {}}]})), 4);
+    }
+}

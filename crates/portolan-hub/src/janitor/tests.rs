@@ -1,0 +1,87 @@
+//! Judging objects while the history that was read is behind the store.
+
+use serde_json::json;
+
+use super::*;
+
+fn config_map(name: &str, uid: &str, owner: Option<(&str, &str)>) -> Value {
+    let mut object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default", "uid": uid}});
+    if let Some((name, uid)) = owner {
+        object["metadata"]["ownerReferences"] =
+            json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid}]);
+    }
+    object
+}
+
+async fn put(core: &Core, object: Value) -> Key {
+    let key = Key::new(
+        "",
+        "configmaps",
+        "default",
+        object["metadata"]["name"].as_str().unwrap(),
+    );
+    let expect = core
+        .store
+        .get(&key)
+        .map_or(Expect::Absent, |live| Expect::Revision(live.revision()));
+    let write = Write {
+        key: key.clone(),
+        expect,
+        change: Change::Put(object),
+    };
+    core.store.write(write).await.unwrap();
+    key
+}
+
+async fn remove(core: &Core, key: &Key) {
+    let revision = core.store.get(key).unwrap().revision();
+    let write = Write {
+        key: key.clone(),
+        expect: Expect::Revision(revision),
+        change: Change::Delete(None),
+    };
+    core.store.write(write).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_object_adopted_after_the_history_that_was_read_is_kept() {
+    let core = Core::in_memory();
+    core.ensure(vec![
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}),
+    ])
+    .await
+    .unwrap();
+    let owner = put(&core, config_map("owner", "a", None)).await;
+    let slice = put(&core, config_map("slice", "x", Some(("owner", "a")))).await;
+    let mut janitor = Janitor::new(core.clone());
+    janitor.queue.clear();
+    remove(&core, &owner).await;
+    let (events, revision) = core.store.events("", janitor.revision, BATCH).unwrap();
+    for event in events {
+        janitor.index.remove(&event.object);
+    }
+    janitor.revision = revision;
+    // The owner is made anew, and the slice is adopted, before the janitor comes to the slice.
+    put(&core, config_map("owner", "b", None)).await;
+    put(&core, config_map("slice", "x", Some(("owner", "b")))).await;
+    assert_eq!(janitor.settle(&slice).await, Settled::AheadOfIndex);
+    assert!(core.store.get(&slice).is_some(), "the slice has an owner");
+    while janitor.step().await {}
+    assert!(core.store.get(&slice).is_some(), "the slice has an owner");
+}
+
+#[tokio::test]
+async fn an_object_without_any_owner_left_is_deleted() {
+    let core = Core::in_memory();
+    core.ensure(vec![
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}),
+    ])
+    .await
+    .unwrap();
+    let owner = put(&core, config_map("owner", "a", None)).await;
+    let slice = put(&core, config_map("slice", "x", Some(("owner", "a")))).await;
+    let mut janitor = Janitor::new(core.clone());
+    remove(&core, &owner).await;
+    while janitor.step().await {}
+    assert!(core.store.get(&slice).is_none());
+}

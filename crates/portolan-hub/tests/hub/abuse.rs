@@ -1,0 +1,59 @@
+//! Bodies that would hurt the process or its readers. A real server bears more of some and takes half a minute for it, so
+//! these run on the hub alone.
+
+use super::*;
+
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// Eight operations nest an object 25,600 levels deep; each level takes a stack frame when the object is written or dropped.
+#[tokio::test]
+async fn a_patch_that_nests_without_end_is_refused() {
+    let hub = Hub::builder().start().await.unwrap();
+    let client = Client::of(&hub);
+    client
+        .create(CONFIG_MAPS, &json!({"metadata": {"name": "there"}}))
+        .await
+        .ok();
+    let levels = 90;
+    let value = (0..levels).fold(json!({}), |inner, _| json!({"a": inner}));
+    let mut operations = vec![json!({"op": "add", "path": "/x", "value": value})];
+    for times in 0..8 {
+        let bottom = "/a".repeat(levels << times);
+        operations.push(json!({"op": "copy", "from": "/x", "path": format!("/x{bottom}/a")}));
+    }
+    let path = format!("{CONFIG_MAPS}/there");
+    let refused = client
+        .send("PATCH", &path, "application/json-patch+json", &json!(operations))
+        .await;
+    assert_eq!(refused.code, 422);
+    let message = refused.body["message"].as_str().unwrap();
+    assert!(message.contains("at most 100 levels are accepted"), "{message}");
+    client.get(&path).await.ok();
+}
+
+#[tokio::test]
+async fn an_object_with_too_many_levels_is_refused() {
+    let hub = Hub::builder().start().await.unwrap();
+    let client = Client::of(&hub);
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    client.create(DEFINITIONS, &widgets(schema)).await.ok();
+    let widget = |levels: usize| {
+        let spec = (0..levels).fold(json!({}), |inner, _| json!({"a": inner}));
+        json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": format!("w{levels}")}, "spec": spec})
+    };
+    assert_eq!(client.create(WIDGETS, &widget(110)).await.code, 400);
+    client.create(WIDGETS, &widget(90)).await.ok();
+    client.get(WIDGETS).await.ok();
+}
+
+#[tokio::test]
+async fn a_whole_number_with_a_fraction_is_stored_as_an_integer() {
+    let hub = Hub::builder().start().await.unwrap();
+    let client = Client::of(&hub);
+    let schema = json!({"type": "object", "properties": {"size": {"type": "integer"}}});
+    client.create(DEFINITIONS, &widgets(schema)).await.ok();
+    let widget = json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 3.0}});
+    client.create(WIDGETS, &widget).await.ok();
+    let stored = client.get(&format!("{WIDGETS}/w")).await.ok();
+    assert!(stored["spec"]["size"].is_i64(), "{stored}");
+}
