@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
 use portolan_api::cluster::{
     ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement, PlacementDecision,
@@ -16,9 +17,11 @@ use tokio::task::JoinHandle;
 
 use crate::events::Events;
 use crate::health::{Health, Outputs};
+use crate::logging::FailureLog;
 use crate::metrics::Metrics;
 use crate::placements::{self, Input, Placements, Publisher, Received};
 use crate::profiles::{self, Profiles};
+use crate::registration::acceptance::{self, Acceptance};
 use crate::registration::{self, Registration};
 use crate::replicasets::{self, ReplicaSets};
 use crate::settings::{Output, Settings};
@@ -52,11 +55,12 @@ impl Controllers {
         let (health, metrics) = (outputs.health.clone(), outputs.metrics.clone());
         let (events, publish_events) = Events::new(client.clone(), metrics.clone());
         let slots = Arc::new(Semaphore::new(settings.parallel_writes.max(1)));
-        let pace = Pace::new(&settings, slots.clone(), metrics.clone());
+        let log = health.failures().clone();
+        let pace = Pace::new(&settings, slots.clone(), metrics.clone(), log.clone());
         let (sender, inputs) = mpsc::channel(WAITING);
         let lacks = |lacks| Received::now(Input::Lacks(lacks));
         let fields = fields::watch(client.clone(), outputs.clone(), sender.clone(), lacks);
-        let mut feeds = Feeds::new(&settings, sender);
+        let mut feeds = Feeds::new(&settings, sender, log.clone());
         let mut keepers = Vec::new();
         let sync_pace = pace.clone();
         let mut profiles = Profiles::off();
@@ -72,8 +76,10 @@ impl Controllers {
             }
             if settings.registration {
                 let (registration, wanted) = Registration::new(client.clone(), &settings, pace.clone());
-                feeds.registration(wanted);
+                let (acceptance, accepting) = Acceptance::new(client.clone(), &settings, pace.clone());
+                feeds.registration(wanted, accepting);
                 keepers.push(tokio::spawn(registration.run()));
+                keepers.push(tokio::spawn(acceptance.run()));
             }
         }
         let mut watches = Vec::new();
@@ -93,6 +99,7 @@ impl Controllers {
             slots,
             profiles,
             metrics: metrics.clone(),
+            log,
         };
         watches.extend(feeds.watch(&client));
         if settings.work_syncer == Output::Auto {
@@ -152,14 +159,16 @@ struct Feeds {
     placements: Vec<Feed<Placement>>,
     decisions: Vec<Feed<PlacementDecision>>,
     leases: Option<Feed<Lease>>,
+    namespaces: Option<Feed<Namespace>>,
     inventory: Inventory,
     slices: Output,
     restore_grace: Duration,
+    log: FailureLog,
 }
 
 impl Feeds {
     /// What scheduling listens to.
-    fn new(settings: &Settings, sender: mpsc::Sender<Received>) -> Feeds {
+    fn new(settings: &Settings, sender: mpsc::Sender<Received>, log: FailureLog) -> Feeds {
         let mut feeds = Feeds {
             clusters: Vec::new(),
             profiles: Vec::new(),
@@ -168,10 +177,12 @@ impl Feeds {
             placements: vec![Feed::new(sender.clone(), Received::by(Input::Placement))],
             decisions: Vec::new(),
             leases: None,
+            namespaces: None,
             inventory: settings.inventory,
             slices: settings.slices,
             restore_grace: settings.restore_grace,
             sender: sender.clone(),
+            log,
         };
         if settings.ocm_decisions == Output::Auto {
             feeds
@@ -208,8 +219,10 @@ impl Feeds {
         self.profiles.insert(0, wanted.profiles);
     }
 
-    fn registration(&mut self, wanted: registration::Feeds) {
+    fn registration(&mut self, wanted: registration::Feeds, accepting: acceptance::Feeds) {
         self.clusters.push(wanted.clusters);
+        self.clusters.push(accepting.clusters);
+        self.namespaces = Some(accepting.namespaces);
         self.sets.push(wanted.sets);
         self.bindings.push(wanted.bindings);
         self.leases = Some(wanted.leases);
@@ -221,10 +234,13 @@ impl Feeds {
         self.placements.push(wanted.placements);
         self.decisions.push(wanted.decisions);
         self.clusters.extend(wanted.clusters);
-        let sets = Source::new(client.clone(), vec![wanted.sets]).guarded(client.clone(), self.restore_grace);
+        let sets = Source::new(client.clone(), vec![wanted.sets])
+            .guarded(client.clone(), self.restore_grace)
+            .logging(&self.log);
         let works = Source::new(client.clone(), vec![wanted.works])
             .labelled(ocm::REPLICA_SET)
-            .guarded(client.clone(), self.restore_grace);
+            .guarded(client.clone(), self.restore_grace)
+            .logging(&self.log);
         [tokio::spawn(sets.run()), tokio::spawn(works.run())]
     }
 
@@ -233,10 +249,14 @@ impl Feeds {
         let (sender, mut watches) = (self.sender, Vec::new());
         macro_rules! watch {
             ($feeds:expr) => {
-                watches.push(tokio::spawn(Source::new(client.clone(), $feeds).run()))
+                watches.push(tokio::spawn(
+                    Source::new(client.clone(), $feeds).logging(&self.log).run(),
+                ))
             };
             (guarded $feeds:expr) => {{
-                let source = Source::new(client.clone(), $feeds).guarded(client.clone(), self.restore_grace);
+                let source = Source::new(client.clone(), $feeds)
+                    .guarded(client.clone(), self.restore_grace)
+                    .logging(&self.log);
                 watches.push(tokio::spawn(source.run()))
             }};
         }
@@ -254,7 +274,12 @@ impl Feeds {
             Inventory::ClusterProfiles => watch!(guarded self.profiles),
         }
         if let Some(feed) = self.leases {
-            watches.push(tokio::spawn(registration::leases(client.clone(), feed).run()));
+            let leases = registration::leases(client.clone(), feed).logging(&self.log);
+            watches.push(tokio::spawn(leases.run()));
+        }
+        if let Some(feed) = self.namespaces {
+            let namespaces = acceptance::namespaces(client.clone(), feed).logging(&self.log);
+            watches.push(tokio::spawn(namespaces.run()));
         }
         if !self.decisions.is_empty() {
             watch!(self.decisions);

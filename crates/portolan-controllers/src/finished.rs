@@ -28,7 +28,9 @@ pub(crate) fn start(
 ) -> (impl Future<Output = ()> + use<>, impl Future<Output = ()> + use<>) {
     let (sender, inputs) = mpsc::channel(CHANNEL);
     let works = Source::new(client.clone(), vec![Feed::new(sender, Input::Work)]);
-    let works = works.labelled(&format!("!{}", ocm::REPLICA_SET));
+    let works = works
+        .labelled(&format!("!{}", ocm::REPLICA_SET))
+        .logging(&pace.log);
     let state = State {
         works: BTreeMap::new(),
         queue: Queue::new(settings.longest_backoff),
@@ -178,7 +180,7 @@ async fn delete(client: Client, pace: Pace, (key, work): (WorkKey, Finished)) ->
     };
     let result = pace.request("delete", "manifestworks", &key, sent).await;
     if result.is_ok() {
-        tracing::info!(work = %key, "the work was complete for as long as it says, and is deleted");
+        tracing::info!("deleted manifestworks {key}: complete for longer than ttlSecondsAfterFinished");
     }
     Input::Ended {
         key,

@@ -3,24 +3,48 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::logging::FailureLog;
 use crate::metrics::Metrics;
 
 /// Readiness of the controllers, and what else one should know of them, shared.
 #[derive(Clone, Debug)]
-pub struct Health(Arc<Mutex<Said>>);
+pub struct Health {
+    said: Arc<Mutex<Said>>,
+    log: FailureLog,
+}
 
 #[derive(Debug)]
 struct Said {
-    missing: Vec<String>,
+    missing: Vec<Missing>,
     notes: BTreeMap<&'static str, Vec<String>>,
+}
+
+/// A reason why decisions are not made yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Missing {
+    /// The resource that is waited for, if it is one: a failure to read it is the better reason.
+    pub(crate) resource: &'static str,
+    pub(crate) text: String,
+}
+
+impl From<&str> for Missing {
+    fn from(text: &str) -> Missing {
+        Missing {
+            resource: "",
+            text: text.to_owned(),
+        }
+    }
 }
 
 impl Default for Health {
     fn default() -> Self {
-        Health(Arc::new(Mutex::new(Said {
-            missing: vec!["the controllers are starting".to_owned()],
-            notes: BTreeMap::new(),
-        })))
+        Health {
+            said: Arc::new(Mutex::new(Said {
+                missing: vec![Missing::from("the controllers are starting")],
+                notes: BTreeMap::new(),
+            })),
+            log: FailureLog::new("the hub"),
+        }
     }
 }
 
@@ -30,18 +54,34 @@ impl Health {
         self.lock().missing.is_empty()
     }
 
-    /// What decisions wait for.
+    /// What decisions wait for: for each resource the right that is missing or why it cannot be read, if that is so.
     pub fn why_not_ready(&self) -> Vec<String> {
-        self.lock().missing.clone()
+        let mut problems = self.log.problems();
+        let missing = self.lock().missing.clone();
+        missing
+            .into_iter()
+            .map(|missing| problems.remove(missing.resource).unwrap_or(missing.text))
+            .collect()
     }
 
     /// What is no reason not to be ready and still worth knowing: an output that is off, a field that the server lacks, a
-    /// decision that is kept.
+    /// decision that is kept, a resource that decisions do not depend on and that cannot be read.
     pub fn notes(&self) -> Vec<String> {
-        self.lock().notes.values().flatten().cloned().collect()
+        let mut problems = self.log.problems();
+        let said = self.lock();
+        said.missing
+            .iter()
+            .for_each(|missing| drop(problems.remove(missing.resource)));
+        let notes = said.notes.values().flatten().cloned();
+        notes.chain(problems.into_values()).collect()
     }
 
-    pub(crate) fn set(&self, reasons: Vec<String>) {
+    /// Where failures of the controllers are logged.
+    pub(crate) fn failures(&self) -> &FailureLog {
+        &self.log
+    }
+
+    pub(crate) fn set(&self, reasons: Vec<Missing>) {
         self.lock().missing = reasons;
     }
 
@@ -51,7 +91,7 @@ impl Health {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Said> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -93,3 +133,40 @@ impl Outputs {
 
 /// Why an output is off that is wanted.
 pub(crate) const UNSERVED: &str = "its CustomResourceDefinition is not served";
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+    use kube::runtime::watcher;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_missing_right_is_named_instead_of_a_list_that_is_under_way() {
+        let health = Health::default();
+        let resource = "placements.cluster.open-cluster-management.io";
+        health.set(vec![
+            Missing {
+                resource,
+                text: "Placement is still being listed".to_owned(),
+            },
+            Missing::from("the first decisions are being written"),
+        ]);
+        assert_eq!(health.why_not_ready()[0], "Placement is still being listed");
+        let forbidden = Status::failure("User \"eve\" cannot list", "Forbidden").with_code(403);
+        let error = watcher::Error::InitialListFailed(kube::Error::Api(Box::new(forbidden)));
+        health.failures().watch_failed(resource, &error);
+        health
+            .failures()
+            .watch_failed("leases.coordination.k8s.io", &error);
+        let reasons = health.why_not_ready();
+        assert!(
+            reasons[0].contains("list is forbidden for eve; grant"),
+            "{reasons:?}"
+        );
+        assert_eq!(reasons.len(), 2);
+        // What decisions do not depend on is worth knowing, and no reason.
+        let notes = health.notes();
+        assert!(notes.len() == 1 && notes[0].starts_with("leases"), "{notes:?}");
+    }
+}

@@ -10,6 +10,8 @@
 //!
 //! ```text
 //! finished       ManifestWorks that are complete go after a while
+//! failure/       what a failed request means, and its text
+//! logging/       how often a failure or a change is said in the log
 //! fields/        which fields the definitions on the server lack
 //! watch/         one watch per kind, shared by all controllers
 //! placements/    desk: state and decisions ─► job ─► publish: phases of writes
@@ -20,11 +22,14 @@
 //! upkeep/        what the last three share: a queue, a loop, and how errors and versions are read
 //! ```
 
+mod absence;
 mod controllers;
 mod events;
+pub mod failure;
 mod fields;
 mod finished;
 mod health;
+pub mod logging;
 mod metrics;
 mod placements;
 mod profiles;
@@ -40,6 +45,7 @@ mod version;
 pub mod watch;
 
 pub use controllers::Controllers;
+pub use fields::missing_fields;
 pub use health::Health;
 pub use metrics::Metrics;
 pub use replicasets::overview;

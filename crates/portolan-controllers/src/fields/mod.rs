@@ -8,5 +8,12 @@
 mod lacks;
 mod watch;
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+
 pub(crate) use lacks::{Field, Lacks};
 pub(crate) use watch::watch;
+
+/// The fields that a served definition lacks, each with what to do without it.
+pub fn missing_fields(definition: &CustomResourceDefinition) -> Vec<String> {
+    Lacks::of(definition).iter().map(Field::complaint).collect()
+}

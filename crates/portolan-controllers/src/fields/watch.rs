@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use super::{Field, Lacks};
 use crate::health::Outputs;
-use crate::request::describe;
+use crate::logging::Operation;
 
 /// How long a change of a definition may go unnoticed.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -37,12 +37,16 @@ pub(crate) async fn watch<M: Send + 'static>(
             )
             .await
             {
-                Ok(Some(news)) => drop(known.insert(name, news)),
-                Ok(None) => {}
+                Ok(news) => {
+                    outputs.health.failures().reading_works(DEFINITIONS);
+                    if let Some(news) = news {
+                        known.insert(name, news);
+                    }
+                }
                 // Who may not read definitions has to do without the comparison.
                 Err(kube::Error::Api(status)) if status.code == 403 => {
-                    let note = "CustomResourceDefinitions may not be read, so that it is not known whether the server drops \
-                                fields; allow get on customresourcedefinitions";
+                    let note = "customresourcedefinitions.apiextensions.k8s.io: get is forbidden, so Portolan cannot check whether \
+                                the server drops fields; grant the verb get";
                     tracing::warn!("{note}");
                     outputs.health.note("fields", vec![note.to_owned()]);
                     let _ = sender.send(wrap(Lacks::default())).await;
@@ -50,7 +54,7 @@ pub(crate) async fn watch<M: Send + 'static>(
                 }
                 Err(error) => {
                     pause = RETRY;
-                    tracing::debug!(definition = name, error = %describe(&error), "the definition cannot be read");
+                    outputs.health.failures().reading_failed(operation(name), &error);
                 }
             }
         }
@@ -70,6 +74,16 @@ pub(crate) async fn watch<M: Send + 'static>(
             () = tokio::time::sleep(pause) => {}
             () = sender.closed() => return,
         }
+    }
+}
+
+const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
+
+fn operation(name: &str) -> Operation<'_> {
+    Operation {
+        verb: "get",
+        resource: DEFINITIONS,
+        object: name,
     }
 }
 

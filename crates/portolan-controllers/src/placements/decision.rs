@@ -16,7 +16,7 @@ use portolan_engine::plan::{self, Observed, Plan, Reference, Write};
 
 use super::desk::{Desk, Flight};
 use super::gate::Watched;
-use super::job::{Job, Step, Summary};
+use super::job::{Change, Job, Step, Summary};
 use super::notes;
 use super::status::{self, ANNOTATION_REFUSED, Conditions, DECISION_CONTESTED, DUPLICATE_MEMBER};
 use crate::fields::Field;
@@ -137,6 +137,7 @@ impl Desk {
             slices: plans.slices,
             status,
             notes,
+            change: plans.change,
             summary,
         }))
     }
@@ -230,6 +231,7 @@ struct Plans {
     adopts: bool,
     /// Whether the status of OCM decisions, which is where scores are, is written.
     writes_scores: bool,
+    change: Change,
 }
 
 impl Plans {
@@ -270,7 +272,16 @@ fn plans(
     if update == UpdateStrategyType::RollingUpdate {
         log_surge(placement, &decisions);
     }
+    let main = match writes_decisions {
+        true => &decisions,
+        false => &slices,
+    };
     Plans {
+        change: match tracing::enabled!(tracing::Level::INFO) {
+            true => super::change::of(&observed, main),
+            // For the log alone.
+            false => Change::default(),
+        },
         is_score_refresh: is_score_refresh(&observed, &decisions, &slices),
         adopts: adopts(&observed, &decisions, &slices),
         writes_scores: layout.writes_decision_status && !decisions.is_empty(),
@@ -351,7 +362,7 @@ fn log_surge(placement: &Placement, decisions: &Plan) {
         {
             tracing::info!(
                 placement = %PlacementKey::of(placement), decision = %object.name, clusters = status.decisions.len(),
-                "a surge holds more than {MAX_DECISIONS} clusters for a moment"
+                "the PlacementDecision lists more than {MAX_DECISIONS} clusters until the rolling update is complete"
             );
         }
     }

@@ -23,6 +23,7 @@ use super::job::{Acknowledged, Report, Step};
 use super::restoring::Restoring;
 use super::shelf::{Shelf, Touched};
 use crate::fields::{Field, Lacks};
+use crate::health::Missing;
 use crate::sabotage::{Rule, broken};
 use crate::settings::{Output, Settings};
 use crate::watch::{Delta, Key};
@@ -150,8 +151,13 @@ impl Desk {
     }
 
     /// What decisions wait for; empty when they are made.
-    pub(crate) fn missing(&self) -> Vec<String> {
+    pub(crate) fn missing(&self) -> Vec<Missing> {
         self.gate.missing()
+    }
+
+    /// How many placements and clusters decisions are made of.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        (self.engine.placements().count(), self.engine.fleet().len())
     }
 
     /// How many placements wait to be evaluated or written.
@@ -246,7 +252,7 @@ impl Desk {
     fn learned(&mut self, kind: Watched, before: Knowledge, after: Knowledge) {
         let output = matches!(kind, Watched::Decisions | Watched::Slices);
         if output && after == Knowledge::Unserved && before != Knowledge::Unserved {
-            tracing::warn!(output = %kind, "the output is off until its CustomResourceDefinition is served");
+            tracing::warn!(output = %kind, "the output is off until its CustomResourceDefinition is installed");
             match kind {
                 Watched::Decisions => self.decisions.clear(),
                 _ => self.slices.clear(),
@@ -408,7 +414,8 @@ impl Desk {
             }
             Err(failure) => {
                 let again = self.backoff.failed(&key, failure.severity, now);
-                tracing::warn!(placement = %key, %failure, %again, "the decision was not written and is tried again");
+                // The failed request was logged where it was made.
+                tracing::debug!(placement = %key, %failure, %again, "the decision was not written; evaluating again");
                 self.engine.reconsider(&key);
                 self.doubt.told.remove(&key);
                 self.restoring.forget_told(&key);

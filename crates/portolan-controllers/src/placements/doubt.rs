@@ -7,7 +7,7 @@ use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{Plan, Reference};
 
 use super::desk::{Desk, Doubt, Flight};
-use super::job::{Job, Step, Summary};
+use super::job::{Change, Job, Step, Summary};
 use super::notes;
 use super::status::{self, Conditions, INPUT_UNREADABLE};
 
@@ -27,9 +27,10 @@ impl Desk {
         if now < since.checked_add(PATIENCE).unwrap_or(Timestamp::MAX) {
             return None;
         }
+        let missing: Vec<String> = self.missing().into_iter().map(|missing| missing.text).collect();
         let message = format!(
-            "The last decision is kept: {}. It is evaluated again as soon as that is mended",
-            self.missing().join("; ")
+            "The last decision is kept: {}. The placement is evaluated again as soon as the kind can be read",
+            missing.join("; ")
         );
         let condition = Condition::new(INPUT_UNREADABLE, true, "NotSynced", message);
         let waiting = |key: &&PlacementKey| {
@@ -63,6 +64,7 @@ impl Desk {
             slices: Plan::default(),
             profiles: None,
             notes: notes::transitions(placement, &status),
+            change: Change::default(),
             status: Some(status),
         };
         self.in_flight.insert(key.clone(), Flight::default());

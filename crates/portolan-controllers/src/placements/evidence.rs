@@ -7,27 +7,34 @@ use portolan_api::cluster::Placement;
 
 use super::backoff::Severity;
 use super::job::Failure;
-use super::publish::{Publisher, failure};
+use super::publish::{PLACEMENTS, Publisher, failure};
 use crate::request;
 
 impl Publisher {
-    /// Whether it means anything that a placement is not found: while the definition of Placements is gone or going, none
-    /// is. Who may not read it goes by whether Placements are listed.
+    /// Whether a placement that is not found was deleted: while the definition of Placements is gone or going, none is
+    /// found. Without permission to read the definition, a successful list of Placements proves that the kind is served.
     pub(super) async fn is_evidence(&self) -> Result<(), Failure> {
         let definitions = Api::<CustomResourceDefinition>::all(self.client.clone());
         let name = format!("{}.{}", Placement::plural(&()), Placement::group(&()));
-        let found = self
-            .call("get", "customresourcedefinitions", || {
-                definitions.get_metadata_opt(&name)
-            })
-            .await;
+        let asked = (
+            "get",
+            "customresourcedefinitions",
+            &name as &(dyn std::fmt::Display + Sync),
+        );
+        // Not logged: the right to read definitions is optional, and there is another way without it.
+        let found = request::call(&self.slots, &self.metrics, None, asked, || {
+            definitions.get_metadata_opt(&name)
+        })
+        .await;
         let stands = match found {
             Ok(found) => Ok(found.is_some_and(|found| found.metadata.deletion_timestamp.is_none())),
             Err(problem) if problem.failure == request::Failure::Forbidden => {
                 let placements = Api::<Placement>::all(self.client.clone());
                 let one = ListParams::default().limit(1);
                 let listed = self
-                    .call("get", "placements", || placements.list_metadata(&one))
+                    .call("get", PLACEMENTS, &"in all namespaces", || {
+                        placements.list_metadata(&one)
+                    })
                     .await;
                 match listed {
                     Ok(_) => Ok(true),

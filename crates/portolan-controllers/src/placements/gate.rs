@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::health::Missing;
+
 /// The kinds that decisions depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Watched {
@@ -31,6 +33,23 @@ impl fmt::Display for Watched {
             Watched::Slices => "PlacementDecision (multicluster.x-k8s.io/v1alpha1)",
             Watched::Fields => "CustomResourceDefinition (apiextensions.k8s.io/v1)",
         })
+    }
+}
+
+impl Watched {
+    /// The resource, in the words of a role.
+    fn resource(self) -> &'static str {
+        match self {
+            Watched::Placements => "placements.cluster.open-cluster-management.io",
+            Watched::Clusters => "managedclusters.cluster.open-cluster-management.io",
+            Watched::Profiles => "clusterprofiles.multicluster.x-k8s.io",
+            Watched::Sets => "managedclustersets.cluster.open-cluster-management.io",
+            Watched::Bindings => "managedclustersetbindings.cluster.open-cluster-management.io",
+            Watched::Scores => "addonplacementscores.cluster.open-cluster-management.io",
+            Watched::Decisions => "placementdecisions.cluster.open-cluster-management.io",
+            Watched::Slices => "placementdecisions.multicluster.x-k8s.io",
+            Watched::Fields => "customresourcedefinitions.apiextensions.k8s.io",
+        }
     }
 }
 
@@ -84,12 +103,19 @@ impl Gate {
     }
 
     /// What decisions wait for.
-    pub(crate) fn missing(&self) -> Vec<String> {
+    pub(crate) fn missing(&self) -> Vec<Missing> {
         let missing = self.kinds.iter().filter(|kind| !passes(kind));
         missing
-            .map(|(kind, knowledge)| match knowledge {
-                Knowledge::Unserved => format!("{kind} is not served by the API server"),
-                _ => format!("{kind} is still being listed"),
+            .map(|(kind, knowledge)| Missing {
+                resource: kind.resource(),
+                text: match knowledge {
+                    Knowledge::Unserved => {
+                        format!(
+                            "{kind} is not served by the API server; install its CustomResourceDefinition"
+                        )
+                    }
+                    _ => format!("{kind} is still being listed"),
+                },
             })
             .collect()
     }
@@ -119,8 +145,9 @@ mod tests {
         assert!(gate.is_open());
         gate.learn(Watched::Placements, Knowledge::Unserved);
         assert_eq!(
-            gate.missing(),
-            ["Placement (cluster.open-cluster-management.io/v1beta1) is not served by the API server"]
+            gate.missing()[0].text,
+            "Placement (cluster.open-cluster-management.io/v1beta1) is not served by the API server; install its \
+             CustomResourceDefinition"
         );
     }
 }

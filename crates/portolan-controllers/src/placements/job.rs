@@ -49,6 +49,14 @@ pub(crate) struct Job {
     /// Written when both kinds are.
     pub(crate) status: Option<PlacementStatus>,
     pub(crate) notes: Vec<Note>,
+    pub(crate) change: Change,
+}
+
+/// The clusters that a decision wins and loses by a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) added: Vec<String>,
+    pub(crate) removed: Vec<String>,
 }
 
 /// The phases of a plan in the order in which they are carried out: its own.

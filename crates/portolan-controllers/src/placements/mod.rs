@@ -6,6 +6,7 @@
 mod answer;
 mod backoff;
 mod budget;
+mod change;
 mod contest;
 mod decision;
 mod desk;
@@ -43,13 +44,15 @@ pub(crate) use job::{Note, Spoken};
 pub(crate) use publish::Publisher;
 
 use crate::events::Events;
-use crate::health::{Outputs, UNSERVED};
+use crate::failure::shortened;
+use crate::health::{Missing, Outputs, UNSERVED};
+use crate::logging::{self, ChangeLog};
 use crate::metrics::Metrics;
 use crate::settings::{Output, Settings};
 use crate::trace;
 use desk::Desk;
 use gate::{Knowledge, Watched};
-use job::{Job, Report, Step, Summary, Teardown};
+use job::{Change, Job, Report, Step, Summary, Teardown};
 use status::Conditions;
 
 /// Messages taken in before the next look at what is due: a burst of changes is one evaluation.
@@ -72,6 +75,11 @@ pub(crate) struct Placements {
     conditions: HashMap<PlacementKey, Conditions>,
     running: JoinSet<Done>,
     first_round_done: bool,
+    /// When the controller was made.
+    started: Instant,
+    /// Decisions that were written before everything was known to be right for the first time.
+    first_written: usize,
+    changes: ChangeLog,
     /// What was last said of the outputs, and of how many placements keep their decision.
     reported: ([Option<Knowledge>; 2], usize),
 }
@@ -80,6 +88,17 @@ pub(crate) struct Placements {
 struct Done {
     report: Report,
     due_since: Option<Instant>,
+    news: News,
+}
+
+/// What is said in the log once it is written.
+enum News {
+    Decision {
+        clusters: usize,
+        change: Change,
+    },
+    /// What the placement left is deleted.
+    Removal,
 }
 
 impl Placements {
@@ -109,6 +128,9 @@ impl Placements {
             conditions: HashMap::new(),
             running: JoinSet::new(),
             first_round_done: false,
+            started: Instant::now(),
+            first_written: 0,
+            changes: ChangeLog::default(),
             reported: Default::default(),
         }
     }
@@ -136,6 +158,7 @@ impl Placements {
             }
             self.start_due();
             self.report_health();
+            self.report_burst();
         }
         while let Some(report) = self.running.join_next().await {
             self.finished(report);
@@ -159,6 +182,8 @@ impl Placements {
         let now = self.now();
         let until = self.desk.next_timer(now).map(|at| at.duration_since(now));
         let wait = until.map_or(LONGEST_SLEEP, |wait| Duration::try_from(wait).unwrap_or_default());
+        let burst = self.changes.due().map(|due| due.duration_since(Instant::now()));
+        let wait = burst.map_or(wait, |burst| wait.min(burst));
         // A timer may lie a fraction of the clock's resolution ahead.
         wait.clamp(Duration::from_millis(1), LONGEST_SLEEP)
     }
@@ -212,6 +237,10 @@ impl Placements {
             (self.publisher.clone(), self.events.clone(), self.metrics.clone());
         let due_since = self.due_since.remove(&job.summary.key);
         let notes = std::mem::take(&mut job.notes);
+        let news = News::Decision {
+            clusters: job.summary.clusters,
+            change: std::mem::take(&mut job.change),
+        };
         let reference = reference(&job);
         let age = due_since.map_or(evaluation, |since| since.elapsed());
         let span = trace::decision(&job.summary.key, job.summary.clusters, age);
@@ -224,7 +253,11 @@ impl Placements {
                 metrics.published(started.elapsed(), due_since.map(|since| since.elapsed()));
                 events.tell(&reference, notes);
             }
-            Done { report, due_since }
+            Done {
+                report,
+                due_since,
+                news,
+            }
         });
     }
 
@@ -237,13 +270,21 @@ impl Placements {
             Done {
                 report,
                 due_since: None,
+                news: News::Removal,
             }
         });
     }
 
     fn finished(&mut self, done: Result<Done, tokio::task::JoinError>) {
         match done {
-            Ok(Done { report, due_since }) => {
+            Ok(Done {
+                report,
+                due_since,
+                news,
+            }) => {
+                if report.result.is_ok() {
+                    self.say(&report.key, &news);
+                }
                 // It stays due, and people have been waiting since the message came.
                 if let Some(since) = due_since
                     && report.result.is_err()
@@ -256,6 +297,37 @@ impl Placements {
             // A task ends early only when the runtime does, or by a panic, which is passed on.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(_) => {}
+        }
+    }
+
+    /// Says in the log what was written: a number for the first round, then a line for each decision that changed.
+    fn say(&mut self, key: &PlacementKey, news: &News) {
+        let text = match news {
+            News::Decision { change, .. } if *change == Change::default() => return,
+            News::Decision { .. } if !self.first_round_done => {
+                self.first_written += 1;
+                return;
+            }
+            News::Decision { clusters, change } => {
+                let change = logging::change(&change.added, &change.removed);
+                format!(
+                    "{}: {clusters} clusters ({change})",
+                    shortened(&key.to_string(), 200)
+                )
+            }
+            News::Removal => format!(
+                "{}: gone, its decision is deleted",
+                shortened(&key.to_string(), 200)
+            ),
+        };
+        if self.changes.changed(Instant::now()) {
+            tracing::info!("{text}");
+        }
+    }
+
+    fn report_burst(&mut self) {
+        if let Some(more) = self.changes.unsaid(Instant::now()) {
+            tracing::info!("{more} more decisions changed");
         }
     }
 
@@ -289,8 +361,15 @@ impl Placements {
         let mut reasons = self.desk.missing();
         if reasons.is_empty() && !self.first_round_done {
             self.first_round_done = self.desk.depth() == 0;
-            if !self.first_round_done {
-                reasons.push("the first decisions are being written".to_owned());
+            match self.first_round_done {
+                true => {
+                    let (placements, clusters) = self.desk.counts();
+                    let (changed, took) = (self.first_written, logging::time_span(self.started.elapsed()));
+                    tracing::info!(
+                        "ready after {took}: {placements} placements, {clusters} clusters; {changed} decisions changed"
+                    );
+                }
+                false => reasons.push(Missing::from("the first decisions are being written")),
             }
         }
         self.metrics.set_ready(reasons.is_empty());
@@ -315,7 +394,9 @@ impl Placements {
         }
         self.metrics.restoring(kept);
         let note = || {
-            format!("{kept} placements keep their decision: what it names may be on its way (DecisionKept)")
+            format!(
+                "{kept} placements keep their last decision while missing clusters may be restored (DecisionKept)"
+            )
         };
         let notes = (kept > 0).then(note).into_iter().collect();
         self.outputs.health.note("restoring", notes);

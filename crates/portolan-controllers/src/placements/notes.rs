@@ -93,6 +93,7 @@ fn updated(key: &PlacementKey, decision: &Decision, object: Spoken) -> Note {
 pub(super) fn transitions(placement: &Placement, status: &PlacementStatus) -> Vec<Note> {
     let told = [
         (types::PLACEMENT_MISCONFIGURED, "PlacementMisconfigured"),
+        (types::PLACEMENT_WARNING, "PlacementWarning"),
         (types::DECISION_KEY_CONFLICT, "DecisionKeyConflict"),
         (DECISION_KEPT, "DecisionHeldBack"),
         (DECISION_CONTESTED, "DecisionContested"),

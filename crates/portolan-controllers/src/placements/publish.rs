@@ -2,6 +2,7 @@
 //! last. What the server acknowledged is reported whether or not the rest went well.
 
 use std::collections::HashMap;
+use std::fmt::{self, Display};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use tracing::Instrument;
 use super::answer::Objects;
 use super::backoff::Severity;
 use super::job::{Acknowledged, Failure, Job, Report, Teardown, phases};
+use crate::logging::FailureLog;
 use crate::metrics::Metrics;
 use crate::profiles::Profiles;
 use crate::request::{self, Problem};
@@ -40,6 +42,8 @@ pub(crate) struct Publisher {
     /// Says when the profiles that slices refer to are there.
     pub(crate) profiles: Profiles,
     pub(crate) metrics: Metrics,
+    /// Failures of all controllers.
+    pub(crate) log: FailureLog,
 }
 
 /// Kind and name.
@@ -125,7 +129,7 @@ impl Publisher {
     async fn confirm(&self, key: &PlacementKey, placement: &Reference) -> Result<(), Failure> {
         let placements = Api::<Placement>::namespaced(self.client.clone(), &key.namespace);
         let found = self
-            .call("get", "placements", || placements.get_metadata_opt(&key.name))
+            .call("get", PLACEMENTS, &key, || placements.get_metadata_opt(&key.name))
             .await
             .map_err(|problem| failure(format!("get Placement {key}"), problem))?;
         let stays = found.is_some_and(|found| {
@@ -144,7 +148,7 @@ impl Publisher {
         let key = teardown.key;
         let placements = Api::<Placement>::namespaced(self.client.clone(), &key.namespace);
         let found = self
-            .call("get", "placements", || placements.get_metadata_opt(&key.name))
+            .call("get", PLACEMENTS, &key, || placements.get_metadata_opt(&key.name))
             .await;
         let result = match found {
             Ok(None) => match self.is_evidence().await {
@@ -197,7 +201,9 @@ impl Publisher {
         match write {
             Write::CreateDecision(mut object) => {
                 object.metadata = self
-                    .call("create", OCM, || decisions.create(&object))
+                    .call("create", OCM, &Named(&object.metadata), || {
+                        decisions.create(&object)
+                    })
                     .await
                     .map_err(|problem| failed("create", OCM, &object.metadata, problem))?;
                 ledger.wrote(OCM, &object.metadata);
@@ -210,7 +216,9 @@ impl Publisher {
                 };
                 ledger.current(OCM, &mut object.metadata);
                 let metadata = self
-                    .call("update", OCM, || decisions.replace(&object))
+                    .call("update", OCM, &Named(&object.metadata), || {
+                        decisions.replace(&object)
+                    })
                     .await
                     .map_err(|problem| failed("update", OCM, &object.metadata, problem))?;
                 ledger.wrote(OCM, &metadata);
@@ -223,7 +231,9 @@ impl Publisher {
                 });
                 ledger.current(OCM, &mut object.metadata);
                 object.metadata = self
-                    .call("update", OCM_STATUS, || decisions.replace_status(&object))
+                    .call("update", OCM_STATUS, &Named(&object.metadata), || {
+                        decisions.replace_status(&object)
+                    })
                     .await
                     .map_err(|problem| failed("update the status of", OCM, &object.metadata, problem))?;
                 ledger.wrote(OCM, &object.metadata);
@@ -231,7 +241,7 @@ impl Publisher {
             }
             Write::CreateSlice(mut slice) => {
                 slice.metadata = self
-                    .call("create", KEP, || slices.create(&slice))
+                    .call("create", KEP, &Named(&slice.metadata), || slices.create(&slice))
                     .await
                     .map_err(|problem| failed("create", KEP, &slice.metadata, problem))?;
                 ledger.wrote(KEP, &slice.metadata);
@@ -240,7 +250,7 @@ impl Publisher {
             Write::ReplaceSlice(mut slice) => {
                 ledger.current(KEP, &mut slice.metadata);
                 slice.metadata = self
-                    .call("update", KEP, || slices.replace(&slice))
+                    .call("update", KEP, &Named(&slice.metadata), || slices.replace(&slice))
                     .await
                     .map_err(|problem| failed("update", KEP, &slice.metadata, problem))?;
                 ledger.wrote(KEP, &slice.metadata);
@@ -284,7 +294,9 @@ impl Publisher {
             ..DeleteParams::default()
         };
         let deleted = self
-            .call("delete", kind, || api.delete(&object.name, &parameters))
+            .call("delete", kind, &Named(&metadata), || {
+                api.delete(&object.name, &parameters)
+            })
             .await;
         match deleted {
             Ok(_) => Ok(Key::of(&metadata)),
@@ -300,14 +312,14 @@ impl Publisher {
         ledger: &Ledger,
     ) -> Result<(), Failure> {
         let placements = Objects::<Placement>::new(&self.client, &placement.namespace);
-        let mut metadata = json!({});
+        let mut patched = json!({});
         if let Some(version) = &placement.resource_version {
-            metadata["resourceVersion"] = json!(version);
+            patched["resourceVersion"] = json!(version);
         }
-        let patch = json!({"metadata": metadata, "status": status});
+        let patch = json!({"metadata": patched, "status": status});
         let _afterthought = self.step_back().await;
         let patched = self
-            .call("patch", "placements/status", || {
+            .call("patch", "placements/status", &Named(&metadata(placement)), || {
                 placements.merge_status(&placement.name, &patch)
             })
             .await;
@@ -341,15 +353,18 @@ impl Publisher {
         &self,
         verb: &'static str,
         resource: &'static str,
+        object: &(dyn Display + Sync),
         request: impl Fn() -> F,
     ) -> Result<T, Problem>
     where
         F: Future<Output = kube::Result<T>>,
     {
-        request::call(&self.slots, &self.metrics, verb, resource, request).await
+        let asked = (verb, resource, object);
+        request::call(&self.slots, &self.metrics, Some(&self.log), asked, request).await
     }
 }
 
+pub(super) const PLACEMENTS: &str = "placements";
 const OCM: &str = "placementdecisions.cluster.open-cluster-management.io";
 const OCM_STATUS: &str = "placementdecisions.cluster.open-cluster-management.io/status";
 const KEP: &str = "placementdecisions.multicluster.x-k8s.io";
@@ -364,14 +379,18 @@ fn metadata(object: &Reference) -> ObjectMeta {
     }
 }
 
+/// Namespace and name of an object.
+struct Named<'m>(&'m ObjectMeta);
+
+impl Display for Named<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |value: &'_ Option<String>| value.clone().unwrap_or_default();
+        write!(formatter, "{}/{}", text(&self.0.namespace), text(&self.0.name))
+    }
+}
+
 fn failed(verb: &str, kind: &str, metadata: &ObjectMeta, problem: Problem) -> Failure {
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
-    let operation = format!(
-        "{verb} {kind} {}/{}",
-        text(&metadata.namespace),
-        text(&metadata.name)
-    );
-    failure(operation, problem)
+    failure(format!("{verb} {kind} {}", Named(metadata)), problem)
 }
 
 pub(super) fn failure(operation: String, problem: Problem) -> Failure {

@@ -302,11 +302,11 @@ impl Waiting {
         };
         let kinds: Vec<String> = self.kinds.iter().map(Watched::to_string).collect();
         format!(
-            "The last decision is kept: it names {}{more}, and what would keep them there may be on its way, since these \
-             kinds have only just come: {}. What is not there at {} counts as gone",
+            "The last decision is kept until {until}: {}{more} are missing, and the CustomResourceDefinition of {} was \
+             created recently. Clusters still missing at {until} leave the decision",
             named.join(", "),
             kinds.join(", "),
-            self.until
+            until = self.until
         )
     }
 }

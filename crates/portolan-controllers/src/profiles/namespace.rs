@@ -223,7 +223,7 @@ impl Entry {
                 namespace = &*key.0,
                 name = &*key.1,
                 times = self.lost,
-                "somebody keeps deleting a ClusterProfile that is published from its ManagedCluster"
+                "another client keeps deleting a ClusterProfile that Portolan publishes; it is created again with growing pauses"
             );
             now + backoff(self.lost, longest)
         });

@@ -32,7 +32,7 @@ impl Spaces {
             return false;
         }
         if let Membership::Invalid(problem) = &membership {
-            tracing::warn!(set = name, %problem, "namespaces that bind the ManagedClusterSet lose no ClusterProfile");
+            tracing::warn!(set = name, %problem, "cannot evaluate the selector of the ManagedClusterSet; ClusterProfiles in namespaces that bind the set are kept");
         }
         self.sets.insert(name.to_owned(), membership);
         true

@@ -332,7 +332,9 @@ impl Keeper for State {
             Input::Profile(Delta::Applied(object)) => self.profile_applied(&object),
             Input::Profile(Delta::Deleted(key)) => self.profile_gone(&key.namespace, &key.name),
             Input::Profile(Delta::Unserved) => {
-                tracing::warn!("ClusterProfiles are not published: the kind is not served");
+                tracing::warn!(
+                    "ClusterProfiles are not published until their CustomResourceDefinition is installed"
+                );
                 self.board.switch(true);
                 self.outputs.off(Outputs::CLUSTER_PROFILES, UNSERVED);
             }

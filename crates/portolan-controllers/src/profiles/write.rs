@@ -144,7 +144,7 @@ impl Sender {
             tracing::warn!(
                 namespace = &*key.0,
                 name = &*key.1,
-                "deleting a ClusterProfile whose cluster left, although decision slices may still refer to it"
+                "deleting the ClusterProfile of a cluster that is gone; decision slices may still refer to the profile"
             );
         }
         // A profile that changed since is looked at again before it goes.

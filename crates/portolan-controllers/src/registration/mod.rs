@@ -12,8 +12,10 @@
 //! * A ManagedCluster whose Lease `managed-cluster-lease` was not renewed for five lease durations has Available
 //!   Unknown. That it is available again is its agent's to say. A cluster without a Lease keeps what it has.
 //!
-//! It never deletes anything, and leaves objects alone that are being deleted.
+//! It never deletes anything, and leaves objects alone that are being deleted. What follows from acceptance, the namespace
+//! of a cluster and the end of its agent's account, is in [`acceptance`].
 
+pub(crate) mod acceptance;
 mod clusters;
 mod heartbeat;
 mod sets;

@@ -224,7 +224,7 @@ impl State {
                 .filter(|cluster| set.membership.has(&cluster.labels))
                 .count();
             if let Membership::Invalid(problem) = &set.membership {
-                tracing::warn!(set = name, %problem, "it cannot be told which clusters the ManagedClusterSet has");
+                tracing::warn!(set = name, %problem, "cannot evaluate the selector of the ManagedClusterSet; its conditions stay unchanged");
             }
         }
         let is_new = before.is_none();
@@ -331,7 +331,7 @@ impl Keeper for State {
             Input::Cluster(Delta::Unserved) => off("ManagedCluster", "taints and the default set"),
             Input::Set(Delta::Unserved) => off("ManagedClusterSet", "built-in sets and conditions"),
             Input::Binding(Delta::Unserved) => off("ManagedClusterSetBinding", "the conditions of bindings"),
-            Input::Lease(Delta::Unserved) => off("Lease", "clusters that fall silent"),
+            Input::Lease(Delta::Unserved) => off("Lease", "the taints of clusters whose Lease expired"),
             Input::Cluster(Delta::Listing | Delta::Held(_) | Delta::Founded(_))
             | Input::Set(Delta::Listing | Delta::Held(_) | Delta::Founded(_))
             | Input::Binding(Delta::Listing | Delta::Held(_) | Delta::Founded(_))
@@ -405,7 +405,7 @@ impl Keeper for State {
 fn off(kind: &str, part: &str) {
     tracing::warn!(
         kind,
-        "the kind is not served: registration does not look after {part} until it is"
+        "the kind is not served; registration does not write {part} until its CustomResourceDefinition is installed"
     );
 }
 

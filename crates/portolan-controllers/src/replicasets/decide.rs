@@ -33,11 +33,17 @@ impl State {
             let place = (key.namespace.clone(), placement.to_owned());
             read(self.placements.get(&place), self.decisions.get(&place))
         };
+        let wanted = |placement: &str| -> Option<usize> {
+            let place = (key.namespace.clone(), placement.to_owned());
+            self.placements.get(&place)?.wanted
+        };
         Some(look(&View {
             set,
             works: self.works.get(key).unwrap_or(&no_works),
             read: &reading,
+            wanted: &wanted,
             offline: &self.offline,
+            absences: &self.absences,
             refusals: self.refusals.get(key).unwrap_or(&no_refusals),
             now,
         }))

@@ -54,6 +54,8 @@ pub(super) struct Chosen {
     pub(super) names: Vec<String>,
     /// How many clusters its status says, and in which objects. Nothing before anything was decided.
     pub(super) told: Option<(usize, BTreeSet<String>)>,
+    /// How many clusters it asks for; all that match without a number.
+    pub(super) wanted: Option<usize>,
     /// Nobody schedules it: its decisions are written by hand, and no status tells of them.
     pub(super) is_by_hand: bool,
 }
@@ -78,7 +80,9 @@ impl Chosen {
                 .get(key)
                 .map(String::as_str)
         };
+        let wanted = placement.spec.number_of_clusters;
         Chosen {
+            wanted: wanted.map(|number| usize::try_from(number).unwrap_or_default()),
             is_by_hand: annotation(ocm::SCHEDULING_DISABLE) == Some("true")
                 && annotation(portolan::SCHEDULER) != Some(SCHEDULER_NAME),
             names: groups
@@ -129,6 +133,9 @@ pub(super) fn read(placement: Option<&Chosen>, parts: Option<&BTreeMap<String, P
     };
     match is_told {
         true => Reading::Groups(groups),
-        false => Reading::Unsettled("its status does not tell of the decisions that there are".to_owned()),
+        false => Reading::Unsettled(
+            "the Placement's status does not match its PlacementDecisions yet; waiting for the scheduler to finish"
+                .to_owned(),
+        ),
     }
 }

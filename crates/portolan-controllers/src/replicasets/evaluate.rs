@@ -10,20 +10,11 @@ use serde_json::json;
 
 use super::decisions::Reading;
 use super::message::{WorkKey, WorkWrite};
+use super::refusals::{Cause, REFUSALS, Refusal};
 use super::set::{Mistake, Reference, Set};
 use super::works::Work;
-
-/// How often a cluster may refuse its work before that counts as a failure of the rollout there.
-const REFUSALS: u32 = 3;
-
-/// A cluster whose work could not be written: its namespace is missing, or the server does not take it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Refusal {
-    pub(super) times: u32,
-    pub(super) first: Timestamp,
-    /// When it is tried again.
-    pub(super) until: Timestamp,
-}
+use crate::absence::{Absence, Absences, Judgement};
+use crate::sabotage::{Rule, broken};
 
 /// What is known at one moment.
 pub(super) struct View<'a> {
@@ -32,7 +23,10 @@ pub(super) struct View<'a> {
     pub(super) works: &'a BTreeMap<WorkKey, Work>,
     /// What the decision of a placement says.
     pub(super) read: &'a dyn Fn(&str) -> Reading,
+    /// How many clusters a placement asks for, where it says a number.
+    pub(super) wanted: &'a dyn Fn(&str) -> Option<usize>,
     pub(super) offline: &'a BTreeSet<String>,
+    pub(super) absences: &'a Absences,
     /// By cluster.
     pub(super) refusals: &'a BTreeMap<String, Refusal>,
     pub(super) now: Timestamp,
@@ -58,8 +52,18 @@ pub(super) struct Tally {
     pub(super) unsettled: Vec<(String, String)>,
     /// Works that would be deleted, were it certain that nobody wants them.
     pub(super) kept_on_doubt: usize,
-    /// Clusters that refuse their work.
-    pub(super) refused: Vec<String>,
+    /// Clusters that no decision names and whose works are kept, because they cannot be reached or have just come back.
+    pub(super) absent: Vec<String>,
+    /// Clusters that refuse their work, by name.
+    pub(super) refused: BTreeMap<String, Refused>,
+}
+
+/// A cluster that refuses its work.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Refused {
+    pub(super) cause: Cause,
+    /// Whether it counts as failed.
+    pub(super) is_failed: bool,
 }
 
 /// How far the rollout to one placement is.
@@ -72,6 +76,8 @@ pub(super) struct PlacementTally {
     pub(super) done: usize,
     pub(super) failed: usize,
     pub(super) offline: usize,
+    /// Clusters that have the template and neither succeeded nor failed.
+    pub(super) in_progress: usize,
     pub(super) is_over_budget: bool,
 }
 
@@ -128,14 +134,41 @@ pub(super) fn evaluate(view: &View<'_>) -> Verdict {
     {
         if in_doubt {
             verdict.tally.kept_on_doubt += 1;
-        } else {
-            verdict.works.push(WorkWrite::Delete {
+            continue;
+        }
+        match judge(view, references, key, work) {
+            Judgement::Delete => verdict.works.push(WorkWrite::Delete {
                 key: key.clone(),
                 uid: work.uid.clone(),
-            });
+            }),
+            Judgement::Keep => verdict.tally.absent.push(key.cluster.clone()),
+            Judgement::KeepUntil(at) => {
+                verdict.tally.absent.push(key.cluster.clone());
+                verdict.recheck = earliest(verdict.recheck, Some(at));
+            }
         }
     }
     verdict
+}
+
+/// What becomes of a work that no decision wants.
+pub(super) fn judge(view: &View<'_>, references: &[Reference], key: &WorkKey, work: &Work) -> Judgement {
+    let is_referred_to = references
+        .iter()
+        .any(|reference| reference.placement == work.placement);
+    let absence = view.absences.of(&key.cluster);
+    match absence.filter(|_| is_referred_to && !broken(Rule::SilentIsNotUnwanted)) {
+        Some(absence) => absence.judge(is_full(view, &work.placement), view.now),
+        None => Judgement::Delete,
+    }
+}
+
+/// Whether a placement has as many clusters as it asks for. One that asks for no number never has.
+fn is_full(view: &View<'_>, placement: &str) -> bool {
+    match ((view.read)(placement), (view.wanted)(placement)) {
+        (Reading::Groups(groups), Some(wanted)) => groups.cluster_count() >= wanted,
+        _ => false,
+    }
 }
 
 /// The one work of each cluster that counts, by cluster.
@@ -219,6 +252,12 @@ impl<'a> Rollout<'a> {
             .filter(|_| self.current(cluster).is_none())
     }
 
+    /// Why a cluster without its work counts as failed. One that counted before a restart counts at its first refusal.
+    pub(super) fn failed_refusal(&self, cluster: &str) -> Option<&Refusal> {
+        self.refusal(cluster)
+            .filter(|refusal| refusal.times >= REFUSALS || self.view.set.refused.contains(cluster))
+    }
+
     pub(super) fn plan(&self) -> Result<Plan, Vec<portolan_api::FieldError>> {
         let existing: Vec<Existing> = self
             .groups
@@ -244,9 +283,7 @@ impl<'a> Rollout<'a> {
                 last_transition_time: work.report.since,
             });
         }
-        let refusal = self
-            .refusal(cluster)
-            .filter(|refusal| refusal.times >= REFUSALS)?;
+        let refusal = self.failed_refusal(cluster)?;
         Some(Existing {
             cluster_name: cluster.to_owned(),
             group_key: None,
@@ -272,17 +309,21 @@ impl<'a> Rollout<'a> {
             verdict.recheck = earliest(verdict.recheck, at);
         }
         verdict.tally.placements.push(self.tally(plan));
-        let refused = self
-            .groups
-            .clusters()
-            .filter(|cluster| self.refusal(cluster).is_some());
-        verdict.tally.refused.extend(refused.map(str::to_owned));
+        let refused = self.groups.clusters().filter_map(|cluster| {
+            let refused = Refused {
+                cause: self.refusal(cluster)?.cause,
+                is_failed: self.failed_refusal(cluster).is_some(),
+            };
+            Some((cluster.to_owned(), refused))
+        });
+        verdict.tally.refused.extend(refused);
     }
 
-    /// Gives a cluster the template, unless it has it, is still losing an older work, or has just refused it.
+    /// Gives a cluster the template, unless it has it, is being removed, is still losing an older work, or has just refused
+    /// it.
     fn start(&self, cluster: &Cluster, verdict: &mut Verdict) {
         let name = cluster.cluster_name.as_str();
-        if self.current(name).is_some() {
+        if self.current(name).is_some() || self.view.absences.of(name) == Some(Absence::Leaving) {
             return;
         }
         if let Some(refusal) = self.refusal(name)
@@ -353,10 +394,7 @@ impl<'a> Rollout<'a> {
             summary.desired_total += 1;
             summary.total += i32::from(self.work(cluster).is_some_and(|(_, work)| !work.is_leaving));
             let Some(work) = self.current(cluster) else {
-                tally.failed += usize::from(
-                    self.refusal(cluster)
-                        .is_some_and(|refusal| refusal.times >= REFUSALS),
-                );
+                tally.failed += usize::from(self.failed_refusal(cluster).is_some());
                 continue;
             };
             let report = &work.report;
@@ -364,7 +402,8 @@ impl<'a> Rollout<'a> {
             summary.applied += i32::from(report.is_applied);
             summary.available += i32::from(report.is_available);
             summary.degraded += i32::from(report.is_degraded);
-            summary.progressing += i32::from(matches!(report.status, Status::ToApply | Status::Progressing));
+            summary.progressing += i32::from(report.is_progressing);
+            tally.in_progress += usize::from(matches!(report.status, Status::ToApply | Status::Progressing));
             let is_failed = report.status == Status::Failed || timed_out.contains(cluster);
             tally.failed += usize::from(is_failed);
             tally.done += usize::from(report.status == Status::Succeeded && !soaking.contains(cluster));

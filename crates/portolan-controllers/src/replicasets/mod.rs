@@ -11,7 +11,8 @@
 //!   references, and is counted there.
 //! * **Clusters that left** lose their works, whatever template those carry. Not on doubt: while a placement is missing, a
 //!   decision is being rewritten, or the placement's status tells of other decisions than there are, works stay, and
-//!   the conditions say so.
+//!   the conditions say so. Not while they cannot be reached, either, unless others took their place ([`crate::absence`]).
+//! * **Clusters that are being deleted** get no work.
 //! * **Labels** of the replica set are put on its works at once; they are no part of the template.
 //! * **Pause and abort**: with the annotation `portolan.dev/rollout-paused: "true"` no cluster is started. With
 //!   `portolan.dev/rollout-aborted` of `true`, or the replica set's generation, this template goes no further; what has
@@ -25,6 +26,7 @@ mod decisions;
 mod evaluate;
 mod message;
 pub mod overview;
+mod refusals;
 mod set;
 mod state;
 mod status;
@@ -33,7 +35,7 @@ mod tests;
 mod works;
 mod write;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use kube::Client;
@@ -42,6 +44,7 @@ use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_engine::fleet::Inventory;
 use tokio::sync::mpsc;
 
+use crate::absence::Standing;
 use crate::settings::Settings;
 use crate::upkeep::{self, Pace};
 use crate::watch::{Delta, Feed};
@@ -80,7 +83,7 @@ impl ReplicaSets {
             works: Feed::new(sender.clone(), Input::Work),
             placements: Feed::new(sender.clone(), Input::Placement),
             decisions: Feed::new(sender.clone(), Input::Decision),
-            clusters: hears_clusters.then(|| Feed::of_some(sender, Input::Cluster, availability_changes())),
+            clusters: hears_clusters.then(|| Feed::of_some(sender, Input::Cluster, standing_changes())),
         };
         let sets = ReplicaSets {
             client,
@@ -101,20 +104,21 @@ impl ReplicaSets {
     }
 }
 
-/// Passes on what is said of a cluster that went offline or came back. A fleet's heartbeats say nothing else of it.
-fn availability_changes() -> impl Fn(&Delta<ManagedCluster>) -> bool {
-    let offline = Mutex::new(HashSet::new());
+/// Passes on what is said of a cluster that went offline, came back or is being removed. A fleet's heartbeats say nothing
+/// else of it.
+fn standing_changes() -> impl Fn(&Delta<ManagedCluster>) -> bool {
+    let known: Mutex<HashMap<String, Standing>> = Mutex::new(HashMap::new());
     move |delta| {
-        let mut offline = offline.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         match delta {
             Delta::Applied(cluster) => {
-                let name = cluster.metadata.name.as_deref().unwrap_or_default();
-                match state::is_offline(cluster) {
-                    true => offline.insert(name.to_owned()),
-                    false => offline.remove(name),
-                }
+                let name = cluster.metadata.name.clone().unwrap_or_default();
+                let standing = Standing::of(cluster);
+                known.insert(name, standing).unwrap_or_default() != standing
             }
-            Delta::Deleted(key) => offline.remove(&key.name),
+            Delta::Deleted(key) => known
+                .remove(&key.name)
+                .is_some_and(|last| last != Standing::default()),
             _ => true,
         }
     }

@@ -1,21 +1,24 @@
 //! How far the rollouts of one replica set are, for people: read and judged as the controller does it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use portolan_api::FieldError;
 use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
+use portolan_api::labels::conditions;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_rollout::{Kind, Plan, Status};
 use serde::Serialize;
 use std::sync::Arc;
 
 use super::decisions::Reading;
-use super::evaluate::{Rollout, View, visit};
+use super::evaluate::{Rollout, View, judge, visit};
 use super::message::{Input, SetKey};
+use super::refusals;
 use super::set::{Mistake, Set};
 use super::state::State;
+use crate::absence::Judgement;
 use crate::upkeep::Keeper;
 use crate::watch::Delta;
 
@@ -46,6 +49,8 @@ pub struct Overview {
     pub paused: bool,
     /// Whether this template goes no further because somebody said so.
     pub aborted: bool,
+    /// The whole in one word.
+    pub state: OverviewState,
     /// Clusters that the placements select.
     pub clusters: usize,
     /// Those of them that are done.
@@ -56,11 +61,52 @@ pub struct Overview {
     pub placements: Vec<PlacementOverview>,
 }
 
+/// How far the rollouts of a replica set are, in one word: the reasons of the condition `PlacementRolledOut`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum OverviewState {
+    /// The replica set has a mistake; its works are left as they are.
+    Invalid,
+    /// A Placement is missing, or its decision cannot be followed yet.
+    PlacementUnknown,
+    /// The placements select no cluster.
+    NoClusters,
+    /// Every cluster is done.
+    Complete,
+    /// Aborted by hand.
+    Aborted,
+    /// Paused by hand.
+    Paused,
+    /// More clusters failed than maxFailures allows; no further cluster is started.
+    MaxFailuresExceeded,
+    /// The rollout goes on.
+    Progressing,
+}
+
 impl Overview {
-    /// Whether every cluster is done.
+    /// Whether there are clusters, and every cluster is done.
     pub fn is_complete(&self) -> bool {
-        let is_known = |placement: &PlacementOverview| placement.problem.is_none();
-        self.mistakes.is_empty() && self.done == self.clusters && self.placements.iter().all(is_known)
+        self.state == OverviewState::Complete
+    }
+
+    fn judge(&self) -> OverviewState {
+        let any = |is: fn(&PlacementOverview) -> bool| self.placements.iter().any(is);
+        if !self.mistakes.is_empty() {
+            OverviewState::Invalid
+        } else if any(|placement| placement.problem.is_some()) {
+            OverviewState::PlacementUnknown
+        } else if self.clusters == 0 {
+            OverviewState::NoClusters
+        } else if self.done == self.clusters {
+            OverviewState::Complete
+        } else if self.aborted {
+            OverviewState::Aborted
+        } else if self.paused {
+            OverviewState::Paused
+        } else if any(|placement| placement.max_failure_breach) {
+            OverviewState::MaxFailuresExceeded
+        } else {
+            OverviewState::Progressing
+        }
     }
 }
 
@@ -74,16 +120,22 @@ pub struct PlacementOverview {
     pub strategy: &'static str,
     /// Why its decision cannot be followed.
     pub problem: Option<String>,
+    /// What the conditions of the Placement say is wrong with it.
+    pub warnings: Vec<String>,
     /// Its groups in order.
     pub groups: Vec<GroupOverview>,
     /// Clusters that are to get the template now.
     pub starting: Vec<String>,
+    /// Clusters that have the template and neither succeeded nor failed, each with what its agent says.
+    pub in_progress: Vec<ClusterOverview>,
     /// Clusters whose success has to last longer.
     pub soaking: Vec<ClusterOverview>,
     /// Clusters that failed or ran out of time.
     pub failures: Vec<ClusterOverview>,
     /// Clusters that are offline and caught up later.
     pub offline: Vec<String>,
+    /// Clusters that left the decision while they cannot be reached, or are just back: their works are kept.
+    pub kept: Vec<String>,
     /// More failed than may; nothing new is started.
     pub max_failure_breach: bool,
     /// Seconds that are left, judged by the clusters that are done. Nothing before there is one, or while it stands.
@@ -128,6 +180,10 @@ pub struct ClusterOverview {
     pub since: Option<Timestamp>,
     /// When its soak time or deadline ends.
     pub until: Option<Timestamp>,
+    /// Why it has not succeeded: the reason of the condition of its work, or of why it has no work.
+    pub reason: Option<String>,
+    /// The same in words, cut at 200 characters.
+    pub message: Option<String>,
 }
 
 /// Looks at a replica set as the controller would.
@@ -136,6 +192,28 @@ pub fn overview(objects: Objects, now: Timestamp) -> Overview {
     let name = objects.set.metadata.name.clone().unwrap_or_default();
     let key = SetKey::new(&namespace, &name);
     let mut state = State::new(Duration::ZERO, true);
+    let warnings = |placement: &str| {
+        let named = |object: &&Placement| object.metadata.name.as_deref() == Some(placement);
+        objects
+            .placements
+            .iter()
+            .find(named)
+            .map(said)
+            .unwrap_or_default()
+    };
+    let warnings: BTreeMap<String, Vec<String>> = objects
+        .set
+        .spec
+        .placement_refs
+        .iter()
+        .map(|reference| (reference.name.clone(), warnings(&reference.name)))
+        .collect();
+    let refused = objects
+        .set
+        .status
+        .as_ref()
+        .map(|status| refusals::read(&status.conditions));
+    state.refusals.insert(key.clone(), refused.unwrap_or_default());
     let Objects {
         set,
         works,
@@ -161,13 +239,29 @@ pub fn overview(objects: Objects, now: Timestamp) -> Overview {
         name,
         paused: false,
         aborted: false,
+        state: OverviewState::Progressing,
         clusters: 0,
         done: 0,
         mistakes: Vec::new(),
         placements: Vec::new(),
     };
     state.look_at(&key, now, |view| fill(&mut overview, view));
+    for placement in &mut overview.placements {
+        placement.warnings = warnings.get(&placement.name).cloned().unwrap_or_default();
+    }
+    overview.state = overview.judge();
     overview
+}
+
+/// What the conditions of a Placement say is wrong with it.
+fn said(placement: &Placement) -> Vec<String> {
+    let list = placement.status.iter().flat_map(|status| &status.conditions);
+    let wrong = list.filter(|condition| match condition.type_.as_str() {
+        conditions::PLACEMENT_SATISFIED => condition.status == "False",
+        conditions::PLACEMENT_MISCONFIGURED | conditions::PLACEMENT_WARNING => condition.status == "True",
+        _ => false,
+    });
+    wrong.map(|condition| condition.message.clone()).collect()
 }
 
 fn fill(overview: &mut Overview, view: &View<'_>) {
@@ -180,7 +274,7 @@ fn fill(overview: &mut Overview, view: &View<'_>) {
             return;
         }
     };
-    visit(view, references, |reference, found| {
+    let (primary, taken) = visit(view, references, |reference, found| {
         let strategy = match reference.strategy.kind {
             Kind::All => "All",
             Kind::Progressive { .. } => "Progressive",
@@ -203,6 +297,19 @@ fn fill(overview: &mut Overview, view: &View<'_>) {
         overview.done += placement.groups.iter().map(|group| group.done).sum::<usize>();
         overview.placements.push(placement);
     });
+    let unwanted = primary
+        .values()
+        .filter(|(key, work)| !work.is_leaving && !taken.contains(&key.cluster));
+    for (key, work) in unwanted {
+        if judge(view, references, key, work) != Judgement::Delete
+            && let Some(placement) = overview
+                .placements
+                .iter_mut()
+                .find(|placement| placement.name == work.placement)
+        {
+            placement.kept.push(key.cluster.clone());
+        }
+    }
 }
 
 fn words(mistake: &Mistake) -> Vec<String> {
@@ -227,6 +334,11 @@ fn describe(placement: &mut PlacementOverview, rollout: &Rollout<'_>, plan: &Pla
         .iter()
         .map(|cluster| cluster.cluster_name.as_str())
         .collect();
+    let deadlines: BTreeMap<&str, Timestamp> = plan
+        .clusters_to_rollout
+        .iter()
+        .filter_map(|cluster| Some((cluster.cluster_name.as_str(), cluster.recheck_time?)))
+        .collect();
     let mut took = Vec::new();
     for (key, members) in rollout.groups.iter() {
         let mut group = GroupOverview {
@@ -237,10 +349,11 @@ fn describe(placement: &mut PlacementOverview, rollout: &Rollout<'_>, plan: &Pla
             ..GroupOverview::default()
         };
         for name in members.iter().map(String::as_str) {
-            let report = rollout.current(name).map(|work| work.report);
+            let report = rollout.current(name).map(|work| &work.report);
             let count = match report.map(|report| report.status) {
                 _ if offline.contains(name) => &mut group.offline,
                 _ if timed_out.contains(name) => &mut group.failed,
+                None if rollout.failed_refusal(name).is_some() => &mut group.failed,
                 None => &mut group.waiting,
                 Some(Status::Succeeded) if soaking.contains(name) => &mut group.soaking,
                 Some(Status::Succeeded) => {
@@ -249,17 +362,21 @@ fn describe(placement: &mut PlacementOverview, rollout: &Rollout<'_>, plan: &Pla
                     &mut group.done
                 }
                 Some(Status::Failed | Status::TimeOut) => &mut group.failed,
-                Some(_) => &mut group.in_progress,
+                Some(status) => {
+                    let since = report.and_then(|report| report.since);
+                    let until = deadlines.get(name).copied();
+                    let cluster = shown(rollout, name, status, since, until);
+                    placement.in_progress.push(cluster);
+                    &mut group.in_progress
+                }
             };
             *count += 1;
         }
         placement.groups.push(group);
     }
-    let shown = |cluster: &portolan_rollout::Cluster| ClusterOverview {
-        cluster: cluster.cluster_name.clone(),
-        status: cluster.status,
-        since: cluster.last_transition_time,
-        until: cluster.recheck_time,
+    let shown = |cluster: &portolan_rollout::Cluster| {
+        let (since, until) = (cluster.last_transition_time, cluster.recheck_time);
+        shown(rollout, &cluster.cluster_name, cluster.status, since, until)
     };
     for cluster in &plan.clusters_to_rollout {
         match cluster.status {
@@ -278,6 +395,30 @@ fn describe(placement: &mut PlacementOverview, rollout: &Rollout<'_>, plan: &Pla
     placement.max_failure_breach = plan.max_failure_breach;
     if !plan.max_failure_breach && !set.is_paused() && !set.is_aborted() {
         placement.estimate = estimate(placement, rollout, took);
+    }
+}
+
+/// A cluster with what is known of why it has not succeeded.
+fn shown(
+    rollout: &Rollout<'_>,
+    cluster: &str,
+    status: Status,
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+) -> ClusterOverview {
+    let why = rollout.current(cluster).and_then(|work| work.report.why.as_ref());
+    let refusal = rollout.failed_refusal(cluster).map(|refusal| refusal.cause);
+    ClusterOverview {
+        cluster: cluster.to_owned(),
+        status,
+        since,
+        until,
+        reason: why
+            .map(|why| why.reason.clone())
+            .or(refusal.map(|cause| cause.reason().to_owned())),
+        message: why
+            .map(|why| why.message.clone())
+            .or(refusal.map(|cause| cause.about(cluster))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A replica set, checked once when it is heard of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use portolan_rollout::{GroupKey, Strategy};
 use serde_json::Value;
 
 use super::message::SetKey;
+use super::refusals;
 use crate::upkeep::Version;
 
 /// What a content hashes to. Only compared inside one process.
@@ -72,6 +73,8 @@ pub(super) struct Set {
     /// What a server made of the template when it was written. Where that differs from the template itself, the
     /// difference is the server's and not somebody's edit.
     pub(super) accepted: Option<Fingerprint>,
+    /// Clusters that its condition says refuse their work.
+    pub(super) refused: BTreeSet<String>,
 }
 
 impl Set {
@@ -84,6 +87,11 @@ impl Set {
             accepted: before
                 .filter(|before| before.template == template)
                 .and_then(|before| before.accepted),
+            refused: object
+                .status
+                .iter()
+                .flat_map(|status| refusals::read(&status.conditions).into_keys())
+                .collect(),
             object,
         }
     }

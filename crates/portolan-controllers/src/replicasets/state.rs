@@ -7,14 +7,15 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
-use portolan_api::labels::{conditions, ocm, portolan};
+use portolan_api::labels::{ocm, portolan};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 
 use super::decisions::{Chosen, Part};
-use super::evaluate::Refusal;
 use super::message::{Ending, Input, Job, SetKey, WorkKey, WorkWriteKind};
+use super::refusals::{Cause, Refusal};
 use super::set::Set;
 use super::works::Work;
+use crate::absence::{Absences, Standing};
 use crate::upkeep::{Failure, Keeper, Knowledge, Queue, backoff};
 use crate::watch::{Delta, Key};
 
@@ -34,6 +35,7 @@ pub(crate) struct State {
     /// Which placement a decision object was of.
     decided_for: HashMap<(String, String), String>,
     pub(super) offline: BTreeSet<String>,
+    pub(super) absences: Absences,
     pub(super) refusals: BTreeMap<SetKey, BTreeMap<String, Refusal>>,
     /// When the status of a replica set was last written.
     pub(super) told: BTreeMap<SetKey, Timestamp>,
@@ -87,6 +89,7 @@ impl State {
             decisions: HashMap::new(),
             decided_for: HashMap::new(),
             offline: BTreeSet::new(),
+            absences: Absences::default(),
             refusals: BTreeMap::new(),
             told: BTreeMap::new(),
             unsettled: BTreeMap::new(),
@@ -215,16 +218,24 @@ impl State {
     /// Offline is who says so, or of whom others do. A cluster that never reported is not: on a hub where nobody looks
     /// after availability all would be.
     fn cluster_applied(&mut self, object: &ManagedCluster) {
-        self.set_offline(name_of(&object.metadata), is_offline(object));
+        let (name, standing) = (name_of(&object.metadata), Standing::of(object));
+        let is_news = self.absences.note(name, standing);
+        if self.set_offline(name, standing.is_offline) || is_news {
+            self.touch_all();
+        }
     }
 
-    fn set_offline(&mut self, name: &str, offline: bool) {
-        let changed = match offline {
+    fn cluster_gone(&mut self, name: &str) {
+        let is_news = self.absences.forget(name);
+        if self.set_offline(name, false) || is_news {
+            self.touch_all();
+        }
+    }
+
+    fn set_offline(&mut self, name: &str, offline: bool) -> bool {
+        match offline {
             true => self.offline.insert(name.to_owned()),
             false => self.offline.remove(name),
-        };
-        if changed {
-            self.touch_all();
         }
     }
 
@@ -280,15 +291,21 @@ impl State {
                         self.work_applied(&answer);
                     }
                 }
-                Err(failure) => match (work.kind, failure) {
-                    // Somebody else's work has the name. If it is ours after all, the watch will say so.
-                    (WorkWriteKind::Creation, Failure::Conflict)
-                    | (
-                        WorkWriteKind::Creation | WorkWriteKind::Template,
-                        Failure::Missing | Failure::Forbidden | Failure::Invalid,
-                    ) => self.refused(&key, &work.key.cluster, at),
-                    _ => is_to_be_repeated = true,
-                },
+                Err(failure) => {
+                    let cause = match (work.kind, failure) {
+                        // Another ManifestWork has the name. If it is ours after all, the watch will say so.
+                        (WorkWriteKind::Creation, Failure::Conflict)
+                        | (
+                            WorkWriteKind::Creation | WorkWriteKind::Template,
+                            Failure::Missing | Failure::Forbidden | Failure::Invalid,
+                        ) => Cause::of(failure),
+                        _ => None,
+                    };
+                    match cause {
+                        Some(cause) => self.refused(&key, &work.key.cluster, cause, at),
+                        None => is_to_be_repeated = true,
+                    }
+                }
             }
         }
         match object {
@@ -307,13 +324,15 @@ impl State {
         };
     }
 
-    fn refused(&mut self, key: &SetKey, cluster: &str, at: Timestamp) {
+    fn refused(&mut self, key: &SetKey, cluster: &str, cause: Cause, at: Timestamp) {
         let refusals = self.refusals.entry(key.clone()).or_default();
         let refusal = refusals.entry(cluster.to_owned()).or_insert(Refusal {
+            cause,
             times: 0,
             first: at,
             until: at,
         });
+        refusal.cause = cause;
         refusal.times += 1;
         refusal.until = at + backoff(refusal.times, self.longest_backoff);
     }
@@ -350,7 +369,7 @@ impl Keeper for State {
             Input::Decision(Delta::Applied(object)) => self.decision_applied(&object),
             Input::Decision(Delta::Deleted(key)) => self.decision_gone(&(key.namespace, key.name)),
             Input::Cluster(Delta::Applied(object)) => self.cluster_applied(&object),
-            Input::Cluster(Delta::Deleted(key)) => self.set_offline(&key.name, false),
+            Input::Cluster(Delta::Deleted(key)) => self.cluster_gone(&key.name),
             Input::Set(Delta::Synced | Delta::Unserved)
             | Input::Work(Delta::Synced | Delta::Unserved)
             | Input::Placement(Delta::Synced | Delta::Unserved)
@@ -366,6 +385,7 @@ impl Keeper for State {
         if !self.known.works() {
             return Vec::new();
         }
+        self.absences.look(now);
         let mut queue = std::mem::replace(&mut self.queue, Queue::new(self.longest_backoff));
         let jobs = queue.look(now, room, |key| self.decide(key, now));
         self.queue = queue;
@@ -384,11 +404,4 @@ fn name_of(metadata: &ObjectMeta) -> &str {
 
 fn namespace_of(metadata: &ObjectMeta) -> &str {
     metadata.namespace.as_deref().unwrap_or_default()
-}
-
-/// Whether a cluster is known not to answer. One of which nothing is said is not.
-pub(super) fn is_offline(cluster: &ManagedCluster) -> bool {
-    let mut said = cluster.status.iter().flat_map(|status| &status.conditions);
-    let available = said.find(|condition| condition.type_ == conditions::AVAILABLE);
-    available.is_some_and(|condition| condition.status != "True")
 }

@@ -1,5 +1,7 @@
 //! What a replica set's status says.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use portolan_api::FieldError;
@@ -7,9 +9,10 @@ use portolan_api::labels::{conditions, reasons};
 use portolan_api::work::{ManifestWorkReplicaSetStatus, PlacementSummary, Summary};
 
 use super::evaluate::{PlacementTally, Tally};
+use super::refusals;
 use super::set::{Mistake, Set};
 
-/// Errors that a message repeats.
+/// Errors, or clusters, that a message repeats.
 const LISTED: usize = 5;
 
 /// The status that a tally amounts to, if it differs from the one that there is.
@@ -54,6 +57,10 @@ pub(super) fn status(set: &Set, tally: &Tally, now: Timestamp) -> Option<Manifes
             now,
         };
         write.set(conditions::MANIFESTWORK_APPLIED, ok, reason, message);
+        match refused(tally) {
+            Some((reason, message)) => write.set(conditions::WORKS_REFUSED, "True", reason, message),
+            None => write.remove(conditions::WORKS_REFUSED),
+        }
     }
     (set.object.status.is_none() || status != before).then_some(status)
 }
@@ -105,6 +112,21 @@ impl Conditions<'_> {
             None => self.list.push(condition),
         }
     }
+
+    fn remove(&mut self, type_: &str) {
+        self.list.retain(|condition| condition.type_ != type_);
+    }
+}
+
+/// The clusters that count as failed because no work can be written for them.
+fn refused(tally: &Tally) -> Option<(&'static str, String)> {
+    let failed: BTreeMap<&str, refusals::Cause> = tally
+        .refused
+        .iter()
+        .filter(|(_, refused)| refused.is_failed)
+        .map(|(cluster, refused)| (cluster.as_str(), refused.cause))
+        .collect();
+    refusals::said(&failed)
 }
 
 type Said = (&'static str, &'static str, String);
@@ -151,11 +173,8 @@ fn verified(tally: &Tally) -> Said {
         return ("False", reasons::PLACEMENT_DECISION_UNSETTLED, message);
     }
     if desired(tally) == 0 {
-        return (
-            "False",
-            reasons::PLACEMENT_DECISION_EMPTY,
-            "the placements select no cluster".to_owned(),
-        );
+        let message = format!("the placements select no cluster{}", absent(tally));
+        return ("False", reasons::PLACEMENT_DECISION_EMPTY, message);
     }
     ("True", reasons::AS_EXPECTED, String::new())
 }
@@ -168,33 +187,42 @@ fn kept(tally: &Tally) -> String {
     }
 }
 
+/// Which works are kept though no decision names their clusters.
+fn absent(tally: &Tally) -> String {
+    let shown: Vec<&str> = tally.absent.iter().take(LISTED).map(String::as_str).collect();
+    match (shown.as_slice(), tally.absent.len().saturating_sub(LISTED)) {
+        ([], _) => String::new(),
+        (shown, 0) => format!("; kept on clusters that cannot be reached: {}", shown.join(", ")),
+        (shown, more) => format!(
+            "; kept on clusters that cannot be reached: {} and {more} more",
+            shown.join(", ")
+        ),
+    }
+}
+
 fn rolled_out(set: &Set, tally: &Tally) -> Said {
     let sum = |count: fn(&PlacementTally) -> usize| -> usize { tally.placements.iter().map(count).sum() };
     let (all, done) = (desired(tally), sum(|placement| placement.done));
     let is_certain = tally.missing.is_empty() && tally.unsettled.is_empty();
     if is_certain && all == 0 {
-        return (
-            "True",
-            reasons::NO_CLUSTERS,
-            "the placements select no cluster".to_owned(),
-        );
+        let message = format!("the placements select no cluster{}", absent(tally));
+        return ("True", reasons::NO_CLUSTERS, message);
     }
     if is_certain && all == done {
-        return ("True", reasons::COMPLETE, format!("all {all} clusters are done"));
+        let message = format!("all {all} clusters are done{}", absent(tally));
+        return ("True", reasons::COMPLETE, message);
     }
     let mut message = format!("{done} of {all} clusters are done");
     for (count, what) in [
         (sum(|placement| placement.failed), "failed"),
         (sum(|placement| placement.offline), "offline and caught up later"),
-        (
-            tally.refused.len(),
-            "with a namespace that is missing or does not take the work",
-        ),
     ] {
         if count > 0 {
             message.push_str(&format!(", {count} {what}"));
         }
     }
+    message.push_str(&absent(tally));
+    message.push_str(&not_written(tally));
     if set.is_aborted() {
         message.push_str("; aborted: no further cluster gets this template");
         return ("False", reasons::ABORTED, message);
@@ -210,14 +238,30 @@ fn rolled_out(set: &Set, tally: &Tally) -> Said {
     ("False", reasons::PROGRESSING, message)
 }
 
+/// The clusters without a work, each with the cause.
+fn not_written(tally: &Tally) -> String {
+    let mut clusters: Vec<String> = tally
+        .refused
+        .iter()
+        .take(LISTED)
+        .map(|(cluster, refused)| format!("{cluster} ({})", refused.cause.about(cluster)))
+        .collect();
+    match tally.refused.len().saturating_sub(LISTED) {
+        0 if clusters.is_empty() => return String::new(),
+        0 => {}
+        more => clusters.push(format!("and {more} more")),
+    }
+    format!("; no work can be written for {}", clusters.join(", "))
+}
+
 fn applied(summary: &Summary, tally: &Tally) -> Said {
     let Summary {
         total,
         available,
-        progressing,
         degraded,
         ..
     } = *summary;
+    let in_progress = tally.placements.iter().any(|placement| placement.in_progress > 0);
     let message = format!("{available} of {total} works are available");
     if total == 0 {
         let reason = match desired(tally) {
@@ -226,10 +270,10 @@ fn applied(summary: &Summary, tally: &Tally) -> Said {
         };
         return ("False", reason, message);
     }
-    if available == total && progressing == 0 && degraded == 0 {
+    if available == total && !in_progress && degraded == 0 {
         return ("True", reasons::AS_EXPECTED, message);
     }
-    match progressing > 0 && degraded == 0 {
+    match in_progress && degraded == 0 {
         true => ("False", reasons::PROCESSING, message),
         false => ("False", reasons::NOT_AS_EXPECTED, message),
     }

@@ -1,6 +1,8 @@
 //! Replica sets without a server: what a work's status amounts to, which decisions can be believed, and what follows.
 
+mod absences;
 mod decisions;
 mod endings;
 mod evaluation;
+mod overview;
 mod reports;

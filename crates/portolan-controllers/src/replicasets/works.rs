@@ -25,8 +25,19 @@ pub(super) struct Work {
     pub(super) report: Report,
 }
 
+/// Characters of an agent's message that are kept.
+const LONGEST_MESSAGE: usize = 200;
+
+/// Why a cluster has not succeeded, in the words of its agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Why {
+    pub(super) reason: String,
+    /// Cut.
+    pub(super) message: String,
+}
+
 /// What a work's status says about the generation that there is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Report {
     pub(super) status: Status,
     pub(super) since: Option<Timestamp>,
@@ -35,6 +46,9 @@ pub(super) struct Report {
     pub(super) is_applied: bool,
     pub(super) is_available: bool,
     pub(super) is_degraded: bool,
+    pub(super) is_progressing: bool,
+    /// Nothing for a cluster that succeeded.
+    pub(super) why: Option<Why>,
 }
 
 impl Work {
@@ -101,13 +115,56 @@ fn report(work: &ManifestWork) -> Report {
                 by.map(|condition| condition.last_transition_time.0).max(given),
             )
         };
+    let decisive = match status {
+        Status::Succeeded => None,
+        Status::ToApply if !is_true(applied) => applied,
+        Status::ToApply => None,
+        _ if is_true(degraded) => degraded,
+        _ => progressing.or(available),
+    };
+    let why = (status != Status::Succeeded).then(|| decisive.map_or_else(not_reported, |by| why(work, by)));
     Report {
+        why,
+        is_progressing: is_true(progressing),
         status,
         since,
         given,
         is_applied: is_true(applied),
         is_available: is_true(available),
         is_degraded: is_true(degraded),
+    }
+}
+
+/// The reason of a condition of a work. What one of its manifests says is more exact where that does not hold, too.
+fn why(work: &ManifestWork, condition: &Condition) -> Why {
+    let manifests = work
+        .status
+        .iter()
+        .filter_map(|status| status.resource_status.as_ref())
+        .flat_map(|resources| &resources.manifests);
+    let exact = manifests
+        .flat_map(|manifest| &manifest.conditions)
+        .find(|said| said.type_ == condition.type_ && said.status == condition.status);
+    let said = exact
+        .filter(|said| is_fresh(said, work.metadata.generation))
+        .unwrap_or(condition);
+    Why {
+        reason: said.reason.clone(),
+        message: cut(&said.message),
+    }
+}
+
+fn not_reported() -> Why {
+    Why {
+        reason: "NotReported".to_owned(),
+        message: "the cluster's agent has not reported on this version of the ManifestWork".to_owned(),
+    }
+}
+
+fn cut(message: &str) -> String {
+    match message.char_indices().nth(LONGEST_MESSAGE) {
+        Some((end, _)) => format!("{}…", &message[..end]),
+        None => message.to_owned(),
     }
 }
 

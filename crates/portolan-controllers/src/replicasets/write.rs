@@ -21,7 +21,7 @@ type WorkResult = Result<Option<Arc<ManifestWork>>, Failure>;
 pub(super) async fn carry_out(client: Client, pace: Pace, mut job: Job) -> Input {
     let sender = Sender { client, pace };
     if job.is_farewell && !job.works.is_empty() && sender.is_definition_leaving().await {
-        tracing::warn!(set = %job.set, "the definition of ManifestWorkReplicaSets is being deleted; the works are kept");
+        tracing::warn!(set = %job.set, "the CustomResourceDefinition of ManifestWorkReplicaSets is being deleted; the ManifestWorks are kept");
         job.works.clear();
     }
     let parallel = sender.pace.parallel;

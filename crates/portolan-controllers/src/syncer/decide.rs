@@ -9,8 +9,9 @@ use super::report;
 use super::space::{Decided, Space};
 use super::state::State;
 use super::template::{Content, Made};
+use crate::absence::Judgement;
 use crate::sabotage::{Rule, broken};
-use crate::upkeep::Decision;
+use crate::upkeep::{Decision, Knowledge};
 
 /// What is to become of a work.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(super) enum Verdict {
     Absent,
     /// It stays as it is, there or not.
     Keep,
+    /// It stays as it is until then.
+    KeepUntil(Timestamp),
     /// It stays as it is, because of this.
     Refused(String),
 }
@@ -43,7 +46,7 @@ impl State {
     }
 
     /// What is to become of a work.
-    pub(super) fn verdict(&self, target: &Target) -> Verdict {
+    pub(super) fn verdict(&self, target: &Target, now: Timestamp) -> Verdict {
         if !self.works.is_complete() {
             return Verdict::Keep;
         }
@@ -64,7 +67,13 @@ impl State {
             Decided::Unknown(_) => return Verdict::Keep,
         };
         let Some(namespaces) = clusters.get(&target.cluster) else {
-            return if exact { Verdict::Absent } else { Verdict::Keep };
+            let is_replaced = space.is_replaced(&template.placement_key, &target.cluster);
+            return match self.inventory.judge(&target.cluster, is_replaced, now) {
+                _ if !exact || self.inventory.known == Knowledge::Partial => Verdict::Keep,
+                Judgement::KeepUntil(at) if !broken(Rule::SilentIsNotUnwanted) => Verdict::KeepUntil(at),
+                Judgement::Keep if !broken(Rule::SilentIsNotUnwanted) => Verdict::Keep,
+                _ => Verdict::Absent,
+            };
         };
         if !self.inventory.known.is_complete() {
             return Verdict::Keep;
@@ -90,7 +99,7 @@ impl State {
                 Decision::Write(Write::WatchProfiles)
             }
             Item::Decisions(namespace) => self.decide_watch(namespace),
-            Item::Work(target) => self.decide_work(target),
+            Item::Work(target) => self.decide_work(target, now),
             Item::Status(key) => self.decide_status(key, now),
         }
     }
@@ -117,10 +126,10 @@ impl State {
         }
     }
 
-    fn decide_work(&self, target: &Target) -> Decision<Write> {
+    fn decide_work(&self, target: &Target, now: Timestamp) -> Decision<Write> {
         let made = self.made.get(target);
         let target = target.clone();
-        match (self.verdict(&target), made) {
+        match (self.verdict(&target, now), made) {
             (_, Some(made)) if made.deleting => Decision::Nothing,
             (Verdict::Present(content), None) => Decision::Write(Write::Create { target, content }),
             (Verdict::Present(content), Some(made)) if !self.is_right(&target, made, &content) => {
@@ -135,6 +144,7 @@ impl State {
                 name: made.name().to_owned(),
                 version: made.version.clone(),
             }),
+            (Verdict::KeepUntil(at), Some(_)) => Decision::Later(at),
             _ => Decision::Nothing,
         }
     }
@@ -151,7 +161,7 @@ impl State {
             Ok(_) => match space.decided(template) {
                 Decided::None => Some(report::Outlook::NoDecision(template.placement_key.clone())),
                 Decided::Unknown(why) | Decided::AtLeast(_, why) => Some(report::Outlook::Waiting(why)),
-                Decided::Clusters(_) => self.outlook(key),
+                Decided::Clusters(_) => self.outlook(key, now),
             },
         };
         let Some(outlook) = outlook else {
@@ -165,14 +175,14 @@ impl State {
     }
 
     /// How it stands with the clusters of a template. Nothing while works are still to be written.
-    fn outlook(&self, key: &TemplateKey) -> Option<report::Outlook> {
+    fn outlook(&self, key: &TemplateKey, now: Timestamp) -> Option<report::Outlook> {
         if !self.inventory.known.is_complete() {
             return None;
         }
         let (mut refused, mut under_way) = (Vec::new(), false);
         for target in self.targets(key) {
             let made = self.made.get(&target);
-            match self.verdict(&target) {
+            match self.verdict(&target, now) {
                 Verdict::Refused(why) => refused.push(why),
                 Verdict::Present(content) => {
                     let right = made.is_some_and(|made| self.is_right(&target, made, &content));
@@ -185,7 +195,7 @@ impl State {
                         _ => under_way |= !right,
                     }
                 }
-                Verdict::Absent | Verdict::Keep => {}
+                Verdict::Absent | Verdict::Keep | Verdict::KeepUntil(_) => {}
             }
         }
         match (refused.is_empty(), under_way) {

@@ -5,16 +5,20 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use portolan_api::labels::{multicluster as labels, ocm};
 use portolan_api::multicluster::ClusterProfile;
 use portolan_api::structural::is_dns_label;
 
+use crate::absence::{Absences, Judgement, Standing};
 use crate::upkeep::Knowledge;
 
 /// The ClusterProfiles of the hub, by name and then by namespace.
 #[derive(Debug, Default)]
 pub(super) struct Inventory {
     pub(super) known: Knowledge,
+    /// By namespace and name of the profile.
+    absences: Absences,
     profiles: BTreeMap<String, BTreeMap<String, Identity>>,
 }
 
@@ -44,17 +48,35 @@ impl Inventory {
         };
         let name = metadata.name.clone().unwrap_or_default();
         let namespace = metadata.namespace.clone().unwrap_or_default();
+        let is_news = self
+            .absences
+            .note(&format!("{namespace}/{name}"), Standing::of_profile(profile));
         let known = self.profiles.entry(name).or_default();
-        known.insert(namespace, identity.clone()) != Some(identity)
+        known.insert(namespace, identity.clone()) != Some(identity) || is_news
     }
 
     pub(super) fn gone(&mut self, namespace: &str, name: &str) {
+        self.absences.forget(&format!("{namespace}/{name}"));
         if let Some(profiles) = self.profiles.get_mut(name) {
             profiles.remove(namespace);
             if profiles.is_empty() {
                 self.profiles.remove(name);
             }
         }
+    }
+
+    /// Counts from now for clusters that have come back.
+    pub(super) fn look(&mut self, now: Timestamp) {
+        self.absences.look(now);
+    }
+
+    /// What becomes of a work of a cluster that no decision names: one that cannot be reached keeps it, unless another has
+    /// its place.
+    pub(super) fn judge(&self, name: &str, is_replaced: bool, now: Timestamp) -> Judgement {
+        let namespaces = self.profiles.get(name).into_iter().flat_map(BTreeMap::keys);
+        let absences = namespaces.filter_map(|namespace| self.absences.of(&format!("{namespace}/{name}")));
+        let judgements = absences.map(|absence| absence.judge(is_replaced, now));
+        judgements.max().unwrap_or(Judgement::Delete)
     }
 
     /// Whether a cluster that a decision names, in each of the namespaces given, can have works; or why not.

@@ -66,7 +66,8 @@ impl Syncer {
         let (sender, works) = mpsc::channel(CHANNEL);
         let source = Source::new(client.clone(), vec![Feed::new(sender, Input::Work)])
             .labelled(labels::PLACEMENT_KEY)
-            .guarded(client.clone(), settings.restore_grace);
+            .guarded(client.clone(), settings.restore_grace)
+            .logging(&pace.log);
         let syncer = Syncer {
             client,
             restore_grace: settings.restore_grace,

@@ -24,6 +24,8 @@ pub(super) struct Space {
     decisions: Decisions,
     /// What is decided for each placement-key.
     wanted: BTreeMap<String, Clusters>,
+    /// By key, the clusters that left the decision, each with the number of clusters that it had until then.
+    left: BTreeMap<String, BTreeMap<String, usize>>,
     /// Keys with a decision that could not be acted on yet: nothing is known of what it was before.
     blocked: BTreeMap<String, String>,
     /// Keys that any decision ever had.
@@ -56,6 +58,7 @@ impl Space {
             known: Knowledge::default(),
             decisions: Decisions::new(Options::new(Discovery::All)),
             wanted: BTreeMap::new(),
+            left: BTreeMap::new(),
             blocked: BTreeMap::new(),
             seen: BTreeSet::new(),
             lapsed: false,
@@ -134,12 +137,20 @@ impl Space {
         let old = std::mem::replace(&mut self.wanted, wanted);
         let old_blocked = std::mem::replace(&mut self.blocked, blocked);
         self.seen.extend(self.wanted.keys().cloned());
+        self.note_leaving(&old);
         let keys: BTreeSet<&String> = old.keys().chain(self.wanted.keys()).collect();
         let blocks: BTreeSet<&String> = old_blocked.keys().chain(self.blocked.keys()).collect();
         let mut changed: BTreeMap<String, Option<BTreeSet<String>>> = BTreeMap::new();
         for key in keys {
             let differ = match (old.get(key), self.wanted.get(key)) {
-                (Some(old), Some(new)) => Some(difference(old, new)),
+                (Some(old), Some(new)) => {
+                    let mut differ = difference(old, new);
+                    // Others that left have been replaced by this.
+                    let left = self.left.get(key).into_iter().flatten();
+                    let replaced = left.filter(|(_, number)| (old.len()..=new.len()).contains(*number));
+                    differ.extend(replaced.map(|(cluster, _)| cluster.clone()));
+                    Some(differ)
+                }
                 // Where nothing was decided, works may be anywhere.
                 _ => None,
             };
@@ -147,6 +158,28 @@ impl Space {
         }
         changed.extend(blocks.into_iter().map(|key| (key.clone(), None)));
         changed
+    }
+
+    /// Notes which clusters left, and which are back.
+    fn note_leaving(&mut self, old: &BTreeMap<String, Clusters>) {
+        self.left.retain(|key, _| self.wanted.contains_key(key));
+        for (key, clusters) in &self.wanted {
+            let left = self.left.entry(key.clone()).or_default();
+            left.retain(|cluster, _| !clusters.contains_key(cluster));
+            let before = old.get(key).into_iter().flat_map(|before| {
+                let number = before.len();
+                before.keys().map(move |cluster| (cluster.clone(), number))
+            });
+            left.extend(before.filter(|(cluster, _)| !clusters.contains_key(cluster)));
+        }
+    }
+
+    /// Whether the decision for a key has as many clusters as it had before a cluster left: another has its place. Of a
+    /// cluster that left before this process listened nothing is known.
+    pub(super) fn is_replaced(&self, key: &str, cluster: &str) -> bool {
+        let before = self.left.get(key).and_then(|left| left.get(cluster));
+        let now = self.wanted.get(key).map_or(0, Clusters::len);
+        before.is_some_and(|before| now >= *before)
     }
 
     /// When something may change without anything being heard.

@@ -212,8 +212,8 @@ impl Keeper for State {
                         self.inventory.gone(&key.namespace, &key.name);
                         self.profile_changed(&key.name);
                     }
-                    Delta::Synced => self.touch_everything(),
-                    Delta::Listing | Delta::Unserved | Delta::Held(_) | Delta::Founded(_) => {}
+                    Delta::Synced | Delta::Unserved => self.touch_everything(),
+                    Delta::Listing | Delta::Held(_) | Delta::Founded(_) => {}
                 }
             }
             Input::Slice {
@@ -267,6 +267,7 @@ impl Keeper for State {
                 }
             }
         }
+        self.inventory.look(now);
         // The queue decides by what is known, which is all the rest.
         let mut queue = std::mem::replace(&mut self.queue, Queue::new(Duration::ZERO));
         let writes = queue.look(now, room, |item| self.decide(item, now));

@@ -1,3 +1,4 @@
+mod absences;
 mod deciding;
 mod doubt;
 mod fixture;

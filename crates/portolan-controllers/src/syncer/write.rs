@@ -81,7 +81,8 @@ impl Hand {
     fn watch_profiles(&self) -> Outcome {
         if let Some(sender) = self.inputs.upgrade() {
             let feed = Feed::new(sender, Input::Profile);
-            let source = Source::<ClusterProfile>::new(self.client.clone(), vec![feed]);
+            let source =
+                Source::<ClusterProfile>::new(self.client.clone(), vec![feed]).logging(&self.pace.log);
             self.watches.put(None, Some(tokio::spawn(source.run())));
         }
         Outcome::Done
@@ -96,7 +97,8 @@ impl Hand {
                 delta,
             });
             let source = Source::<PlacementDecision>::namespaced(self.client.clone(), &namespace, vec![feed])
-                .guarded(self.client.clone(), self.restore_grace);
+                .guarded(self.client.clone(), self.restore_grace)
+                .logging(&self.pace.log);
             self.watches
                 .put(Some(namespace), Some(tokio::spawn(source.run())));
         }
@@ -109,7 +111,7 @@ impl Hand {
                 let work = match serde_json::from_value::<Work>(content.work(&target.cluster)) {
                     Ok(work) => work,
                     Err(error) => {
-                        tracing::error!(%error, "a work of our own making cannot be read");
+                        tracing::error!(%error, "cannot read a Work that was built from a template");
                         return Outcome::Failed(crate::upkeep::Failure::Invalid);
                     }
                 };

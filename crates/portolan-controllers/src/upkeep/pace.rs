@@ -5,8 +5,9 @@ use kube::api::{PatchParams, PostParams};
 use tokio::sync::Semaphore;
 
 use super::Failure;
+use crate::logging::FailureLog;
 use crate::metrics::Metrics;
-use crate::request::{FIELD_MANAGER, describe};
+use crate::request::FIELD_MANAGER;
 use crate::settings::{Clock, Settings};
 
 /// How a keeper reaches the server: how much at once, counted by whom, and by which clock.
@@ -18,15 +19,18 @@ pub(crate) struct Pace {
     /// Requests of all controllers that may be under way.
     slots: Arc<Semaphore>,
     metrics: Metrics,
+    /// Failures of all controllers.
+    pub(crate) log: FailureLog,
 }
 
 impl Pace {
-    pub(crate) fn new(settings: &Settings, slots: Arc<Semaphore>, metrics: Metrics) -> Pace {
+    pub(crate) fn new(settings: &Settings, slots: Arc<Semaphore>, metrics: Metrics, log: FailureLog) -> Pace {
         Pace {
             clock: settings.clock.clone(),
             parallel: settings.parallel_writes.max(1),
             slots,
             metrics,
+            log,
         }
     }
 
@@ -44,18 +48,19 @@ impl Pace {
             let _slot = self.slots.acquire().await;
             request.await
         };
-        result.inspect(|_| self.metrics.wrote(resource, verb, "ok")).map_err(|error| {
-            let failure = Failure::of(&error);
-            self.metrics.wrote(resource, verb, failure.word());
-            let error = describe(&error);
-            match failure {
-                Failure::Conflict => {
-                    tracing::info!(verb, resource, %object, error, "somebody else was faster; it is decided anew");
-                }
-                _ => tracing::warn!(verb, resource, %object, error, "a request failed and is tried again"),
+        match result {
+            Ok(value) => {
+                self.metrics.wrote(resource, verb, "ok");
+                self.log.request_succeeded(verb, resource, &object);
+                Ok(value)
             }
-            failure
-        })
+            Err(error) => {
+                let failure = Failure::of(&error);
+                self.metrics.wrote(resource, verb, failure.word());
+                self.log.request_failed(verb, resource, &object, &error);
+                Err(failure)
+            }
+        }
     }
 }
 

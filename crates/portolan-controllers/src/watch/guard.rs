@@ -13,6 +13,7 @@ use kube::{Api, Client, Resource};
 use tokio::time::Instant;
 
 use super::Key;
+use crate::logging::{FailureLog, Operation};
 
 /// Shortest time between two questions about the definition: a whole fleet may be deleted at once, and one answer then
 /// serves all deletions before it.
@@ -22,6 +23,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// What is known about the definition of a kind, and the deletions that are held back.
 pub(super) struct Guard {
     definitions: Api<CustomResourceDefinition>,
+    log: FailureLog,
     name: String,
     /// How long objects have to come back after their definition did.
     grace: Duration,
@@ -41,6 +43,7 @@ impl Guard {
     pub(super) fn of<K: Resource<DynamicType = ()>>(client: Client, grace: Duration) -> Guard {
         Guard {
             definitions: Api::all(client),
+            log: FailureLog::new("the hub"),
             name: format!("{}.{}", K::plural(&()), K::group(&())),
             grace,
             asked: None,
@@ -52,12 +55,24 @@ impl Guard {
         }
     }
 
+    /// Counts failures together with those of others that talk to the same server.
+    pub(super) fn logging(&mut self, log: &FailureLog) {
+        self.log = log.clone();
+    }
+
     /// Whether deletions that came before were of the objects alone. An answer says nothing about what comes after it.
     /// Asks until the server answers.
     pub(super) async fn is_sound(&mut self) -> bool {
+        let name = self.name.clone();
+        let operation = Operation {
+            verb: "get",
+            resource: "customresourcedefinitions.apiextensions.k8s.io",
+            object: &name,
+        };
         let sound = loop {
             match self.definitions.get_metadata_opt(&self.name).await {
                 Ok(found) => {
+                    self.log.succeeded(operation);
                     let created = found
                         .as_ref()
                         .and_then(|found| found.metadata.creation_timestamp.as_ref());
@@ -67,8 +82,8 @@ impl Guard {
                 // Who may not read definitions has to take the server's word.
                 Err(kube::Error::Api(status)) if status.code == 403 => break true,
                 Err(error) => {
-                    let error = crate::request::describe(&error);
-                    tracing::warn!(definition = %self.name, error, "the definition cannot be read, so that it is not known what missing objects mean");
+                    // Until then it is not known whether objects that are missing were deleted.
+                    self.log.failed(operation, &error);
                     tokio::time::sleep(PAUSE).await;
                 }
             }
@@ -108,8 +123,9 @@ impl Guard {
         if first {
             self.look_again();
             tracing::warn!(
-                definition = %self.name,
-                "the definition is being deleted with all its objects; what they were used for is kept"
+                "the CustomResourceDefinition {} is being deleted with all its objects; decisions that depend on them are \
+                 kept",
+                self.name
             );
         }
         self.held.insert((key.namespace.clone(), key.name.clone()), key);
@@ -127,8 +143,11 @@ impl Guard {
     pub(super) fn listed(&mut self) {
         if !self.held.is_empty() && self.release_at.is_none() {
             tracing::warn!(
-                definition = %self.name, missing = self.held.len(),
-                "the definition is back; objects that do not come back within {:?} count as deleted", self.grace
+                "the CustomResourceDefinition {} exists again, but {} of its objects are missing; objects that are still \
+                 missing in {:?} count as deleted",
+                self.name,
+                self.held.len(),
+                self.grace
             );
             self.release_at = Some(Instant::now() + self.grace);
         }

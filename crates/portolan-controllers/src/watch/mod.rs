@@ -17,7 +17,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 pub use feed::Feed;
 pub(crate) use lean::Lean;
-pub use patience::patient;
+pub use patience::{patient, with_timeout};
 pub use source::Source;
 pub(crate) use youth::{Grace, Youth};
 

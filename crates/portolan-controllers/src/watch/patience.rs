@@ -8,16 +8,21 @@ use tower::BoxError;
 /// How long a server may take for an answer, or to begin a watch. Servers give up after a minute themselves.
 const PATIENCE: Duration = Duration::from_secs(70);
 
-/// A client that does not wait forever for a server that has fallen silent. Watches are watched over by kube once they
-/// have begun, but the beginnings of watches and everything else by nobody. It has no namespace of its own.
+/// A client that does not wait forever for a server that has fallen silent, with a limit above that of servers.
 pub fn patient(client: Client) -> Client {
+    with_timeout(client, PATIENCE)
+}
+
+/// A client whose requests fail after `limit`. kube limits the silence of a watch once the watch has begun; the limit
+/// here is for the beginnings of watches and for all other requests. The client has no namespace of its own.
+pub fn with_timeout(client: Client, limit: Duration) -> Client {
     let service = tower::service_fn(move |request: Request<Body>| {
         let client = client.clone();
         async move {
             let asked = format!("{} {}", request.method(), request.uri().path());
-            match tokio::time::timeout(PATIENCE, answer(client, request)).await {
+            match tokio::time::timeout(limit, answer(client, request)).await {
                 Ok(answer) => answer,
-                Err(_) => Err(format!("the server did not answer {asked} within {PATIENCE:?}").into()),
+                Err(_) => Err(format!("the server did not answer {asked} within {limit:?}").into()),
             }
         }
     });

@@ -14,6 +14,7 @@ use super::guard::Guard;
 use super::lean::Lean;
 use super::patience::patient;
 use super::{Delta, Key};
+use crate::logging::FailureLog;
 
 /// How long to wait before asking again for a kind that is not served.
 const UNSERVED_PAUSE: Duration = Duration::from_secs(1);
@@ -31,6 +32,7 @@ pub struct Source<K> {
     feeds: Vec<Feed<K>>,
     guard: Option<Guard>,
     on_failure: Option<Box<dyn Fn() + Send + Sync>>,
+    log: FailureLog,
     /// Whether a failure is followed by a list.
     anew: bool,
     /// Whether the kind was not served since the last complete list.
@@ -65,6 +67,7 @@ where
             feeds,
             guard: None,
             on_failure: None,
+            log: FailureLog::new("the hub"),
             anew: false,
             lapsed: false,
             first: true,
@@ -113,6 +116,12 @@ where
         self
     }
 
+    /// Counts failures together with those of others that talk to the same server.
+    pub fn logging(mut self, log: &FailureLog) -> Source<K> {
+        self.log = log.clone();
+        self
+    }
+
     /// Watches until nobody listens any more. Errors are logged and tried again.
     pub async fn run(mut self) {
         if self.watch().await.is_err() {
@@ -121,6 +130,11 @@ where
     }
 
     async fn watch(&mut self) -> Result<(), Closed> {
+        let resource = format!("{}.{}", K::plural(&()), K::group(&()));
+        let resource = resource.trim_end_matches('.');
+        if let Some(guard) = &mut self.guard {
+            guard.logging(&self.log);
+        }
         let mut listed: Option<HashMap<(String, String), String>> = None;
         let mut pause = SHORTEST_PAUSE;
         let mut served = true;
@@ -153,6 +167,7 @@ where
                     // That a list is tried is no answer yet.
                     if !matches!(event, Event::Init) {
                         pause = SHORTEST_PAUSE;
+                        self.log.reading_works(resource);
                     }
                     if !served {
                         if matches!(event, Event::Init) {
@@ -161,7 +176,7 @@ where
                             continue;
                         }
                         served = true;
-                        tracing::info!(kind = %K::kind(&()), "the kind is served now");
+                        tracing::info!("{resource} is served now");
                         self.pass_on(Event::Init, &mut listed).await?;
                     }
                     self.pass_on(event, &mut listed).await?;
@@ -170,9 +185,9 @@ where
                     if served {
                         served = false;
                         tracing::warn!(
-                            kind = %K::kind(&()), group = %K::group(&()), version = %K::version(&()),
-                            "the API server does not serve this kind; install its CustomResourceDefinition \
-                             (portolan crds | kubectl apply -f -, or --install-crds)"
+                            "cannot list {resource}: the API server does not serve version {}; install the \
+                             CustomResourceDefinition (portolan crds | kubectl apply -f -, or --install-crds)",
+                            K::version(&())
                         );
                         self.lapsed = true;
                         self.tell(Delta::Unserved).await?;
@@ -183,16 +198,14 @@ where
                     stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
                 }
                 Err(error) => {
-                    let said = crate::request::describe(&error);
                     match &self.on_failure {
                         Some(on_failure) => on_failure(),
-                        None => {
-                            tracing::warn!(kind = %K::kind(&()), error = %said, ?pause, "the watch failed and is tried again");
-                        }
+                        None => self.log.watch_failed(resource, &error),
                     }
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
-                    if self.anew {
+                    // A list tells at once when a right is granted; a watch of a kind that rests tells nothing.
+                    if self.anew || is_refused(&error) {
                         stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
                     }
                 }
@@ -330,6 +343,11 @@ fn is_unserved(error: &watcher::Error) -> bool {
         _ => return false,
     };
     matches!(error, kube::Error::Api(status) if status.code == 404)
+}
+
+/// Whether the server does not allow the watch.
+fn is_refused(error: &watcher::Error) -> bool {
+    matches!(error, watcher::Error::WatchStartFailed(kube::Error::Api(status)) if matches!(status.code, 401 | 403))
 }
 
 async fn until(at: Option<tokio::time::Instant>) {

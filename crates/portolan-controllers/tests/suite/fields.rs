@@ -196,7 +196,7 @@ async fn who_may_not_read_definitions_is_told_so_and_learns_from_the_answers_tha
     assert!(
         notes
             .iter()
-            .any(|note| note.contains("CustomResourceDefinitions may not be read")),
+            .any(|note| note.contains("customresourcedefinitions.apiextensions.k8s.io: get is forbidden")),
         "{notes:?}"
     );
     world.until_idle().await;

@@ -76,14 +76,17 @@ fn a_decision_that_is_being_written_is_not() {
         ),
         (vec![("d1", part("x", &["a"], None))], "d1 has no label"),
         (vec![("d1", part("-1", &["a"], None))], "d1 has no label"),
-        (vec![("d1", part("0", &["a"], None))], "its status does not tell"),
+        (
+            vec![("d1", part("0", &["a"], None))],
+            "the Placement's status does not match its PlacementDecisions",
+        ),
         (
             vec![("d1", part("0", &["a"], None)), ("d2", part("1", &["a"], None))],
-            "its status does not tell",
+            "the Placement's status does not match its PlacementDecisions",
         ),
         (
             vec![("d1", part("0", &["a", "b"], None))],
-            "its status does not tell",
+            "the Placement's status does not match its PlacementDecisions",
         ),
     ];
     for (parts, why) in cases {

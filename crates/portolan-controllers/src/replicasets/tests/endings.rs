@@ -36,6 +36,11 @@ fn template() -> Value {
 
 /// A replica set for clusters `a` and `b`; everything is known, and `works` are there.
 fn state(works: &[&str]) -> State {
+    state_with(works, json!([]))
+}
+
+/// The same, with conditions of the replica set from before.
+fn state_with(works: &[&str], conditions: Value) -> State {
     let mut state = State::new(Duration::from_secs(30), false);
     let set: ManifestWorkReplicaSet = object(json!({
         "apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
@@ -44,6 +49,7 @@ fn state(works: &[&str]) -> State {
             "finalizers": ["work.open-cluster-management.io/manifest-work-cleanup"],
         },
         "spec": {"manifestWorkTemplate": template(), "placementRefs": [{"name": "p"}]},
+        "status": {"conditions": conditions},
     }));
     let off = "cluster.open-cluster-management.io/experimental-scheduling-disable";
     let placement: Placement = object(json!({
@@ -130,6 +136,27 @@ fn a_cluster_that_refuses_waits_alone_and_the_status_is_told_meanwhile() {
         let job = due(&mut state, second(60)).unwrap();
         assert_eq!(clusters(&job), ["b"], "{failure:?}");
     }
+}
+
+#[test]
+fn a_cluster_that_was_refused_before_a_restart_counts_as_failed_at_once() {
+    let refused = json!([{
+        "type": "WorksRefused", "status": "True", "reason": "NamespaceMissing", "observedGeneration": 1,
+        "message": "the hub has no namespace for: b", "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }]);
+    let mut state = state_with(&["a"], refused.clone());
+    let job = due(&mut state, second(0)).unwrap();
+    assert_eq!(clusters(&job), ["b"]);
+    end(&mut state, job, second(0), &[("b", Failure::Missing)]);
+    let job = due(&mut state, second(0)).unwrap();
+    let Some(SetWrite::Status { status, .. }) = job.object else {
+        panic!("{job:?}")
+    };
+    let kept = status
+        .conditions
+        .iter()
+        .find(|condition| condition.type_ == "WorksRefused");
+    assert_eq!(serde_json::to_value(kept).unwrap(), refused[0]);
 }
 
 #[test]

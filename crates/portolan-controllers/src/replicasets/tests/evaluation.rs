@@ -7,6 +7,7 @@ use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_rollout::{GroupKey, Groups};
 use serde_json::{Value, json};
 
+use crate::absence::Absences;
 use crate::replicasets::decisions::Reading;
 use crate::replicasets::evaluate::{Verdict, View, evaluate};
 use crate::replicasets::message::{SetKey, WorkKey, WorkWrite};
@@ -62,7 +63,9 @@ fn verdict(set: &Set, works: &[(WorkKey, Work)], read: &dyn Fn(&str) -> Reading)
         set,
         works: &works.iter().cloned().collect::<BTreeMap<_, _>>(),
         read,
+        wanted: &|_| None,
         offline: &BTreeSet::new(),
+        absences: &Absences::default(),
         refusals: &BTreeMap::new(),
         now: second(0),
     })
@@ -205,6 +208,14 @@ fn a_mistake_anywhere_means_that_nothing_is_written() {
             "{answer:?}"
         );
     }
+}
+
+#[test]
+fn a_work_that_says_nothing_is_not_counted_as_progressing() {
+    let set = set(json!([{"name": "p"}]), json!({}));
+    let answer = verdict(&set, &[work("a", "w", "p", "2")], &|_| groups(&["a"]));
+    let summary = answer.tally.placements[0].summary;
+    assert_eq!((summary.total, summary.progressing), (1, 0));
 }
 
 #[test]

@@ -244,18 +244,24 @@ async fn a_cluster_without_a_namespace_fails_alone_and_is_tried_again() {
     replica_set(&world, "app", json!([{"name": "all"}])).await;
     world.start().await;
     until_versions(&world, "app", &["c1=1"]).await;
-    eventually("the failure is told", async || {
-        let conditions = status(&world, "app").await.conditions;
-        conditions.iter().any(|condition| {
-            condition
-                .message
-                .contains("1 with a namespace that is missing or does not take the work")
-        })
-    })
-    .await;
+    let message = until_condition(&world, "app", "WorksRefused", ("True", "NamespaceMissing")).await;
+    assert_eq!(message, "the hub has no namespace for: nowhere-1");
+    let message = until_condition(&world, "app", "PlacementRolledOut", ("False", "Progressing")).await;
+    assert_eq!(
+        message,
+        "0 of 2 clusters are done, 1 failed; no work can be written for nowhere-1 (there is no namespace nowhere-1 on \
+         the hub)"
+    );
     world
         .create::<Namespace>(json!({"metadata": {"name": nowhere}}))
         .await;
     until_versions(&world, "app", &["c1=1", "nowhere-1=1"]).await;
+    eventually("the condition goes with its cause", async || {
+        let conditions = status(&world, "app").await.conditions;
+        conditions
+            .iter()
+            .all(|condition| condition.type_ != "WorksRefused")
+    })
+    .await;
     world.stop().await;
 }

@@ -1,0 +1,10 @@
+//! Failed requests: the class of a failure, and its text for logs, conditions and the command line.
+//!
+//! Every text of a `kube::Error` comes from [`error_chain`]. The errors' own texts are for developers: that of a refused
+//! request contains the debug rendering of a whole `Status`.
+
+mod chain;
+mod class;
+
+pub use chain::{error_chain, shortened};
+pub use class::Failure;
