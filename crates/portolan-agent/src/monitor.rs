@@ -5,11 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use portolan_api::labels::conditions;
+use portolan_controllers::failure::shortened;
+use portolan_controllers::logging::{ChangeLog, FailureLog};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+use tokio::time::Instant;
 
 use crate::Clock;
 use crate::spoke::Problem;
@@ -31,6 +34,11 @@ struct Applies {
 pub struct Monitor {
     clock: Clock,
     known: Arc<Mutex<Known>>,
+    /// Failures of requests to the hub.
+    pub(crate) hub: FailureLog,
+    /// Failures of requests to the member cluster.
+    pub(crate) spoke: FailureLog,
+    changes: Arc<Mutex<ChangeLog>>,
     applies: Family<Applies, Counter>,
 }
 
@@ -44,6 +52,8 @@ struct Known {
     reachable: Option<bool>,
     /// When the Lease was last renewed, or the agent started.
     renewed: Timestamp,
+    /// Whether all works were known once.
+    was_ready: bool,
 }
 
 impl Monitor {
@@ -53,9 +63,13 @@ impl Monitor {
             unknown: BTreeSet::from([WorkKind::ManifestWork, WorkKind::Work]),
             reachable: None,
             renewed: clock.now(),
+            was_ready: false,
         };
         Monitor {
             clock,
+            hub: FailureLog::new("the hub"),
+            spoke: FailureLog::new("the member cluster"),
+            changes: Arc::default(),
             known: Arc::new(Mutex::new(known)),
             applies: Family::default(),
         }
@@ -82,9 +96,31 @@ impl Monitor {
         self.known().works.remove(key);
     }
 
-    /// Of these kinds not all works are known.
-    pub(crate) fn lacks(&self, kinds: BTreeSet<WorkKind>) {
-        self.known().unknown = kinds;
+    /// Of these kinds not all works are known. Whether all works are known for the first time.
+    pub(crate) fn lacks(&self, kinds: BTreeSet<WorkKind>) -> bool {
+        let mut known = self.known();
+        known.unknown = kinds;
+        let is_first = known.unknown.is_empty() && !known.was_ready;
+        known.was_ready |= is_first;
+        is_first
+    }
+
+    /// Says in the log what was done about a work; a burst is some lines and a count.
+    pub(crate) fn say(&self, work: &WorkKey, what: &str) {
+        if self.changes().changed(Instant::now()) {
+            tracing::info!("{}: {what}", shortened(&work.to_string(), 200));
+        }
+    }
+
+    /// Says the count of a burst that is over.
+    pub(crate) fn say_burst(&self) {
+        if let Some(more) = self.changes().unsaid(Instant::now()) {
+            tracing::info!("{more} more works changed");
+        }
+    }
+
+    fn changes(&self) -> MutexGuard<'_, ChangeLog> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An object was applied or made, or was not.
@@ -110,16 +146,34 @@ impl Monitor {
 
     /// What is missing before it does its work, one reason each; nothing when it is ready.
     pub fn why_not_ready(&self) -> Vec<String> {
+        let mut problems = self.hub.problems();
         let known = self.known();
         let mut missing: Vec<String> = known
             .unknown
             .iter()
-            .map(|kind| format!("not all objects of the kind {kind} are known; what is applied is kept"))
+            .map(|kind| {
+                let resource = kind.resource();
+                let listing = || format!("{resource} are still being listed");
+                let why = problems.remove(resource).unwrap_or_else(listing);
+                format!("{why}; applied objects are kept")
+            })
             .collect();
         if known.reachable == Some(false) {
-            missing.push("the hub does not answer; what is applied is kept".to_owned());
+            missing.push("the hub does not answer; applied objects are kept".to_owned());
         }
         missing
+    }
+
+    /// What is no reason not to be ready and still worth knowing: what cannot be read.
+    pub fn notes(&self) -> Vec<String> {
+        let mut problems = self.hub.problems();
+        let known = self.known();
+        known
+            .unknown
+            .iter()
+            .for_each(|kind| drop(problems.remove(kind.resource())));
+        problems.extend(self.spoke.problems());
+        problems.into_values().collect()
     }
 
     /// What it counted, in OpenMetrics' text format.

@@ -16,6 +16,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::labels::ocm;
+use portolan_controllers::logging::{FailureLog, Operation};
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -51,11 +52,8 @@ pub(crate) async fn beat(
         let period = Duration::from_secs(duration.max(1).unsigned_abs().into()) / 2;
         wait = match done {
             Ok(()) => period,
-            Err(problem) => {
-                let cluster = &heart.settings.cluster;
-                tracing::warn!(cluster, error = %problem, "the cluster could not be reported to the hub and is tried again");
-                (wait * 2).min(period).min(heart.settings.longest_backoff)
-            }
+            // It was logged where it happened.
+            Err(_) => (wait * 2).min(period).min(heart.settings.longest_backoff),
         };
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
@@ -66,6 +64,13 @@ pub(crate) async fn beat(
             wait = SHORTEST;
         }
     }
+}
+
+/// Which of the two servers has not done what was asked of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Silence {
+    Hub(Problem),
+    Member(Problem),
 }
 
 struct Heart {
@@ -79,24 +84,27 @@ struct Heart {
 
 impl Heart {
     /// Renews the Lease and brings the status up to date. For how long the Lease is good, and whether all went well.
-    async fn once(&self) -> (i32, Result<(), Problem>) {
-        let cluster = match self.clusters.get_opt(&self.settings.cluster).await {
+    async fn once(&self) -> (i32, Result<(), Silence>) {
+        let name = &self.settings.cluster;
+        let found = self.clusters.get_opt(name).await;
+        let found = found.map_err(|error| Problem::of(&error));
+        let cluster = match log(&self.monitor.hub, ("get", CLUSTERS, name), found) {
             Ok(cluster) => cluster,
             // A hub may be without ManagedClusters at all, or not let us see ours; it still gets the heartbeat.
-            Err(error) => match Problem::of(&error) {
-                Problem::NotFound(_) | Problem::Refused(_) => None,
-                problem => {
-                    let failed = Err(problem);
-                    self.monitor.asked_hub(&failed);
-                    return (DEFAULT_DURATION, failed);
-                }
-            },
+            Err(Problem::NotFound(_) | Problem::Refused(_)) => None,
+            Err(problem) => {
+                let failed = Err(problem);
+                self.monitor.asked_hub(&failed);
+                return (DEFAULT_DURATION, failed.map_err(Silence::Hub));
+            }
         };
         let duration = cluster
             .as_ref()
             .and_then(|cluster| cluster.spec.lease_duration_seconds)
             .unwrap_or(DEFAULT_DURATION);
+        let lease = format!("{name}/{}", ocm::CLUSTER_LEASE);
         let renewed = self.renew(duration).await;
+        let renewed = log(&self.monitor.hub, ("patch", LEASES, &lease), renewed);
         self.monitor.asked_hub(&renewed);
         if renewed.is_ok() {
             self.monitor.renewed();
@@ -105,7 +113,7 @@ impl Heart {
             Some(cluster) => self.report(cluster).await,
             None => Ok(()),
         };
-        (duration, renewed.and(reported))
+        (duration, renewed.map_err(Silence::Hub).and(reported))
     }
 
     async fn renew(&self, duration: i32) -> Result<(), Problem> {
@@ -131,13 +139,18 @@ impl Heart {
         made.map(drop).map_err(|error| Problem::of(&error))
     }
 
-    async fn report(&self, cluster: &ManagedCluster) -> Result<(), Problem> {
+    async fn report(&self, cluster: &ManagedCluster) -> Result<(), Silence> {
         let gathered = Facts::gather(&self.spoke, &self.objects, &self.settings).await;
+        let gathered = log(
+            &self.monitor.spoke,
+            ("read", "version, nodes and claims", ""),
+            gathered,
+        );
         // A cluster that does not answer is not well, and that is all that is known about it.
         let is_well = gathered.is_ok() && health::is_well(&self.spoke).await;
         let (facts, problem) = match gathered {
             Ok(facts) => (facts, Ok(())),
-            Err(problem) => (Facts::default(), Err(problem)),
+            Err(problem) => (Facts::default(), Err(Silence::Member(problem))),
         };
         let Some(patch) = status::patch(cluster, &facts, is_well, self.settings.clock.now()) else {
             return problem;
@@ -148,17 +161,83 @@ impl Heart {
         };
         let name = &self.settings.cluster;
         let answer = self.clusters.patch_status(name, &how, &Patch::Merge(patch)).await;
-        match answer.map_err(|error| Problem::of(&error)) {
+        let answer = answer.map_err(|error| Problem::of(&error));
+        match log(
+            &self.monitor.hub,
+            ("patch", "managedclusters/status", name),
+            answer,
+        ) {
             Ok(_) => problem,
-            // Somebody else writes there too; the next beat reads it anew.
-            Err(Problem::Conflict(why)) => {
-                tracing::debug!(
-                    why,
-                    "the status of the cluster was written by somebody else meanwhile"
-                );
-                Ok(())
-            }
-            Err(problem) => Err(problem),
+            // Others write there too; the next beat reads it again.
+            Err(Problem::Conflict(_)) => Ok(()),
+            Err(problem) => Err(Silence::Hub(problem)),
         }
+    }
+}
+
+const CLUSTERS: &str = "managedclusters.cluster.open-cluster-management.io";
+const LEASES: &str = "leases.coordination.k8s.io";
+
+/// Logs how a request ended.
+fn log<T>(
+    log: &FailureLog,
+    (verb, resource, object): (&str, &str, &str),
+    answer: Result<T, Problem>,
+) -> Result<T, Problem> {
+    let operation = Operation {
+        verb,
+        resource,
+        object,
+    };
+    match &answer {
+        Ok(_) => log.succeeded(operation),
+        // A hub without the kind is one without this part.
+        Err(Problem::NotFound(_)) if resource == CLUSTERS => {}
+        Err(problem) => log.failed_as(operation, problem.failure(), &problem.to_string()),
+    }
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Request, Response};
+    use kube::client::Body;
+    use serde_json::Value;
+    use tower::BoxError;
+
+    use super::*;
+    use crate::Clock;
+
+    /// A server that answers every request with this object, or none.
+    fn server(answer: Option<Value>) -> Client {
+        let service = tower::service_fn(move |_: Request<Body>| {
+            let answer = answer.as_ref().map(|answer| answer.to_string().into_bytes());
+            let answer = answer.map(|answer| Response::new(Body::from(answer)));
+            std::future::ready(answer.ok_or_else(|| BoxError::from("no route to host")))
+        });
+        Client::new(service, "default")
+    }
+
+    async fn beat_once(hub: Client, spoke: Client) -> Result<(), Silence> {
+        let settings = Settings::new("west", Clock::new(|| jiff::Timestamp::UNIX_EPOCH));
+        let heart = Heart {
+            clusters: Api::all(hub.clone()),
+            leases: Api::namespaced(hub, "west"),
+            objects: Objects::new(spoke.clone()),
+            spoke,
+            monitor: Monitor::new(settings.clock.clone()),
+            settings,
+        };
+        heart.once().await.1
+    }
+
+    #[tokio::test]
+    async fn the_server_that_does_not_answer_is_the_one_that_is_named() {
+        // A ManagedCluster, and a Lease as far as anybody looks.
+        let cluster = json!({ "metadata": { "name": "west" }, "spec": { "hubAcceptsClient": true } });
+        let dead_member = beat_once(server(Some(cluster.clone())), server(None)).await;
+        assert!(matches!(dead_member, Err(Silence::Member(_))), "{dead_member:?}");
+        let dead_hub = beat_once(server(None), server(Some(cluster))).await;
+        assert!(matches!(dead_hub, Err(Silence::Hub(_))), "{dead_hub:?}");
     }
 }

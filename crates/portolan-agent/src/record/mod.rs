@@ -33,6 +33,8 @@ pub(crate) struct Record {
 pub(crate) struct Stored {
     pub(crate) uid: String,
     pub(crate) version: String,
+    /// It is being deleted: what is written into it is lost with it.
+    pub(crate) is_leaving: bool,
 }
 
 /// Which state of the work the record is about.

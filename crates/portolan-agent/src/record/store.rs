@@ -20,6 +20,9 @@ pub(crate) enum Unkept {
          CustomResourceDefinition (portolan crds | kubectl apply -f -, or portolan agent --install-crds)"
     )]
     Unserved(&'static str),
+    /// The record is being deleted.
+    #[error("the record of what was applied is being deleted; it is made anew when it is gone")]
+    Leaving,
     /// A request failed.
     #[error("the record of what was applied cannot be kept: {0}")]
     Failed(#[from] Problem),
@@ -106,7 +109,9 @@ impl Records {
     /// Deletes the record of a work that has left nothing.
     pub(crate) async fn delete(&self, record: &Record) -> Result<(), Unkept> {
         if let Some(stored) = &record.stored {
-            match self.objects.delete(&self.place(&record.key), &stored.uid).await {
+            // A record that lingers would be found by the next work of the same name.
+            let place = self.place(&record.key);
+            match self.objects.delete_at_once(&place, &stored.uid).await {
                 // Another record has its name by now.
                 Ok(()) | Err(Problem::Conflict(_)) => {}
                 Err(problem) => return Err(problem.into()),
@@ -171,6 +176,7 @@ fn stored(object: &Value) -> Option<Stored> {
     Some(Stored {
         uid: text("/metadata/uid")?.to_owned(),
         version: text("/metadata/resourceVersion")?.to_owned(),
+        is_leaving: text("/metadata/deletionTimestamp").is_some(),
     })
 }
 

@@ -147,8 +147,17 @@ impl Objects {
 
     /// Deletes the object, if it has this UID; what depends on it goes first.
     pub(crate) async fn delete(&self, place: &Place, uid: &str) -> Result<(), Problem> {
+        self.delete_with(place, uid, PropagationPolicy::Foreground).await
+    }
+
+    /// Deletes the object, if it has this UID, and waits for nothing that depends on it.
+    pub(crate) async fn delete_at_once(&self, place: &Place, uid: &str) -> Result<(), Problem> {
+        self.delete_with(place, uid, PropagationPolicy::Background).await
+    }
+
+    async fn delete_with(&self, place: &Place, uid: &str, policy: PropagationPolicy) -> Result<(), Problem> {
         let how = DeleteParams {
-            propagation_policy: Some(PropagationPolicy::Foreground),
+            propagation_policy: Some(policy),
             preconditions: Some(Preconditions {
                 uid: Some(uid.to_owned()),
                 ..Preconditions::default()

@@ -1,4 +1,5 @@
 use kube::Error;
+use portolan_controllers::failure::{Failure, error_chain};
 
 /// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,21 +21,22 @@ pub(crate) enum Problem {
 impl Problem {
     /// What an error means.
     pub(crate) fn of(error: &Error) -> Problem {
-        match error {
-            Error::Api(status) => {
-                let message = match status.message.as_str() {
-                    "" => format!("the server answered {} {}", status.code, status.reason),
-                    message => message.to_owned(),
-                };
-                match status.code {
-                    404 => Problem::NotFound(message),
-                    409 => Problem::Conflict(message),
-                    408 | 429 | 500 | 502 | 503 | 504 => Problem::Unanswered(message),
-                    _ => Problem::Refused(message),
-                }
-            }
-            Error::SerdeError(_) | Error::BuildRequest(_) => Problem::Refused(described(error)),
-            _ => Problem::Unanswered(described(error)),
+        let message = error_chain(error);
+        match Failure::of(error) {
+            Failure::Missing => Problem::NotFound(message),
+            Failure::Conflict => Problem::Conflict(message),
+            Failure::Forbidden | Failure::Invalid => Problem::Refused(message),
+            Failure::Transient => Problem::Unanswered(message),
+        }
+    }
+
+    /// The class of the failure, for the log.
+    pub(crate) fn failure(&self) -> Failure {
+        match self {
+            Problem::NotFound(_) => Failure::Missing,
+            Problem::Conflict(_) => Failure::Conflict,
+            Problem::Refused(_) => Failure::Forbidden,
+            Problem::Unanswered(_) => Failure::Transient,
         }
     }
 
@@ -47,16 +49,4 @@ impl Problem {
             Problem::Unanswered(_) => "Unanswered",
         }
     }
-}
-
-/// The error with its causes: the outermost alone says only that something failed.
-fn described(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }

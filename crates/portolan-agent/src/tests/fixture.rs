@@ -89,7 +89,7 @@ impl World {
         let settings = settings();
         let monitor = Monitor::new(settings.clock.clone());
         // Nobody listens: these works ask for no watches.
-        let watches = Watches::new(spoke.clone(), mpsc::channel(1).0);
+        let watches = Watches::new(spoke.clone(), mpsc::channel(1).0, monitor.spoke.clone());
         Agent {
             hub: client(&self.hub),
             passes: Passes::new(client(&self.hub), spoke, watches, &settings, monitor),

@@ -38,6 +38,14 @@ impl WorkKind {
         }
     }
 
+    /// The resource, in the words of a role.
+    pub(crate) fn resource(self) -> &'static str {
+        match self {
+            WorkKind::ManifestWork => "manifestworks.work.open-cluster-management.io",
+            WorkKind::Work => "works.multicluster.x-k8s.io",
+        }
+    }
+
     /// The other one.
     pub(crate) fn other(self) -> WorkKind {
         match self {

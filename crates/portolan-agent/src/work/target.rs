@@ -25,15 +25,25 @@ pub(crate) struct ObjectId {
 
 impl fmt::Display for ObjectId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.resource)?;
-        if !self.group.is_empty() {
-            write!(formatter, ".{}", self.group)?;
+        write!(formatter, "{} {}", self.kind(), self.place())
+    }
+}
+
+impl ObjectId {
+    /// `deployments.apps`.
+    pub(crate) fn kind(&self) -> String {
+        match self.group.as_str() {
+            "" => self.resource.clone(),
+            group => format!("{}.{group}", self.resource),
         }
-        formatter.write_str(" ")?;
-        if !self.namespace.is_empty() {
-            write!(formatter, "{}/", self.namespace)?;
+    }
+
+    /// `shop/web`, or `web` for kinds without a namespace.
+    pub(crate) fn place(&self) -> String {
+        match self.namespace.as_str() {
+            "" => self.name.clone(),
+            namespace => format!("{namespace}/{}", self.name),
         }
-        formatter.write_str(&self.name)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use futures::StreamExt;
+use portolan_controllers::logging::Operation;
 use serde_json::Value;
 
 use super::desk::Outcome;
@@ -74,9 +75,11 @@ impl Passes {
         let mut findings = Vec::new();
         let before = lock(&self.seen).remove(key).unwrap_or_default();
         let mut seen = BTreeMap::new();
+        let mut written = 0;
         for ((item, observed), action) in items.into_iter().zip(observed).zip(actions) {
             let user = wish.executor.as_deref();
-            let finding = self.one(item, observed, action, user).await;
+            let (finding, is_written) = self.one(item, observed, action, user).await;
+            written += usize::from(is_written);
             if finding.applied.has_failed() {
                 outcome = worse(outcome, Outcome::Failed);
             }
@@ -94,16 +97,22 @@ impl Passes {
             findings.push(finding);
         }
         lock(&self.seen).insert(key.clone(), seen);
+        if written > 0 {
+            let all = findings.len();
+            self.monitor
+                .say(key, &format!("{written} of {all} objects applied"));
+        }
         (findings, outcome)
     }
 
+    /// Does one, and says what came of it and whether something was written.
     async fn one(
         &self,
         item: Item,
         observed: Result<Option<Value>, Problem>,
         action: Option<Result<Action, Fault>>,
         user: Option<&str>,
-    ) -> Finding {
+    ) -> (Finding, bool) {
         let there = match &observed {
             Ok(Some(object)) => Found::There(Box::new(object.clone())),
             Ok(None) => Found::Missing,
@@ -116,7 +125,7 @@ impl Passes {
             found,
         };
         if let Some(refused) = item.refused.clone() {
-            return finding(item, refused, there);
+            return (finding(item, refused, there), false);
         }
         let failed = |problem: &Problem| Applied::Failed {
             reason: match problem {
@@ -129,18 +138,18 @@ impl Passes {
             (Some(place), Some(Ok(action)), _) => (place, action),
             (_, Some(Err(Fault(message))), _) => {
                 let reason = "InvalidManifestConfig".to_owned();
-                return finding(item, Applied::Failed { reason, message }, there);
+                return (finding(item, Applied::Failed { reason, message }, there), false);
             }
-            (_, _, Err(problem)) => return finding(item, failed(problem), there),
+            (_, _, Err(problem)) => return (finding(item, failed(problem), there), false),
             // An item without a place is refused, and one that was observed has an action.
-            _ => return finding(item, Applied::Done, there),
+            _ => return (finding(item, Applied::Done, there), false),
         };
         let answer = match action {
-            Action::Leave => return finding(item, Applied::Done, there),
+            Action::Leave => return (finding(item, Applied::Done, there), false),
             Action::Absent => {
                 let message = "the object is only looked at, and is not there".to_owned();
                 let reason = "NotFound".to_owned();
-                return finding(item, Applied::Failed { reason, message }, there);
+                return (finding(item, Applied::Failed { reason, message }, there), false);
             }
             Action::Create { body } => self.objects.create(&place, &body, user).await,
             Action::Apply { body, manager, force } => {
@@ -148,9 +157,23 @@ impl Passes {
             }
         };
         self.monitor.applied(&answer);
+        let (kind, object) = (place.id.kind(), place.id.place());
+        let operation = Operation {
+            verb: "apply",
+            resource: &kind,
+            object: &object,
+        };
         match answer {
-            Ok(object) => finding(item, Applied::Done, Found::There(Box::new(object))),
-            Err(problem) => finding(item, failed(&problem), there),
+            Ok(object) => {
+                self.monitor.spoke.succeeded(operation);
+                (finding(item, Applied::Done, Found::There(Box::new(object))), true)
+            }
+            Err(problem) => {
+                self.monitor
+                    .spoke
+                    .failed_as(operation, problem.failure(), &problem.to_string());
+                (finding(item, failed(&problem), there), false)
+            }
         }
     }
 }

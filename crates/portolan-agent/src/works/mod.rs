@@ -92,10 +92,18 @@ pub(crate) fn start(
 ) -> (JoinHandle<()>, Vec<JoinHandle<()>>) {
     let (sender, inputs) = mpsc::channel(WAITING);
     let watches = vec![
-        tokio::spawn(source::<ManifestWork>(&hub, settings, sender.clone()).run()),
-        tokio::spawn(source::<multicluster::Work>(&hub, settings, sender.clone()).run()),
+        tokio::spawn(
+            source::<ManifestWork>(&hub, settings, sender.clone())
+                .logging(&monitor.hub)
+                .run(),
+        ),
+        tokio::spawn(
+            source::<multicluster::Work>(&hub, settings, sender.clone())
+                .logging(&monitor.hub)
+                .run(),
+        ),
     ];
-    let objects = Watches::new(spoke.clone(), sender);
+    let objects = Watches::new(spoke.clone(), sender, monitor.spoke.clone());
     let passes = Passes::new(hub, spoke, objects, settings, monitor.clone());
     let keeping = tokio::spawn(keep(Arc::new(passes), settings.clone(), inputs, stop));
     (keeping, watches)
@@ -123,6 +131,7 @@ async fn keep(
 ) {
     let mut under_way = JoinSet::new();
     loop {
+        passes.monitor.say_burst();
         while let Ok(input) = inputs.try_recv() {
             hear(&passes, input, &settings);
         }
@@ -173,7 +182,13 @@ pub(crate) fn hear(passes: &Passes, input: Input, settings: &Settings) {
     }
     let mut desk = passes.desk();
     desk.hear(input, settings.clock.now());
-    passes.monitor.lacks(desk.incomplete());
+    if passes.monitor.lacks(desk.incomplete()) {
+        tracing::info!(
+            "ready: {} works for cluster {}",
+            desk.works().len(),
+            settings.cluster
+        );
+    }
 }
 
 async fn sleep(wait: Option<Duration>) {

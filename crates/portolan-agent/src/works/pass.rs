@@ -3,6 +3,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kube::Client;
+use portolan_controllers::failure::Failure;
+use portolan_controllers::logging::Operation;
 use tokio::sync::Semaphore;
 
 use super::desk::{Desk, Outcome};
@@ -94,24 +96,48 @@ impl Passes {
         {
             tracing::warn!(
                 work = %key, objects = record.entries.len(), record = self.records.name(key),
-                "the work is gone from the hub without having been deleted; its objects stay as they are"
+                "the work disappeared from the hub without a deletion; its objects are kept"
             );
         }
     }
 
     /// Looks at one work and does what is to be done.
     pub(crate) async fn pass(&self, key: &WorkKey) -> Outcome {
-        self.in_turn(key).await.unwrap_or_else(|trouble| {
-            // Whoever was faster has left something else than what is remembered.
-            self.forget(key);
-            match &trouble {
-                Trouble::Hub(Problem::Conflict(why)) | Trouble::Record(Unkept::Failed(Problem::Conflict(why))) => {
-                    tracing::debug!(work = %key, why, "somebody else was faster; it is looked at again");
-                }
-                trouble => tracing::warn!(work = %key, error = %trouble, "a work could not be dealt with and is tried again"),
+        let operation = Operation {
+            verb: "process",
+            resource: key.kind.resource(),
+            object: &key.name,
+        };
+        match self.in_turn(key).await {
+            Ok(outcome) => {
+                self.monitor.hub.succeeded(operation);
+                self.monitor.spoke.succeeded(operation);
+                outcome
             }
-            Outcome::Failed
-        })
+            Err(trouble) => {
+                // After a conflict, what is stored is not what is remembered.
+                self.forget(key);
+                self.log(operation, &trouble);
+                Outcome::Failed
+            }
+        }
+    }
+
+    /// Logs what kept something from being done.
+    pub(super) fn log(&self, operation: Operation<'_>, trouble: &Trouble) {
+        let (log, failure) = match trouble {
+            Trouble::Hub(problem) => (&self.monitor.hub, problem.failure()),
+            Trouble::Spoke(problem) | Trouble::Record(Unkept::Failed(problem)) => {
+                (&self.monitor.spoke, problem.failure())
+            }
+            Trouble::Record(Unkept::Unserved(_)) => (&self.monitor.spoke, Failure::Invalid),
+            // The work waits for its former record to go; nothing has failed.
+            Trouble::Record(why @ Unkept::Leaving) => {
+                tracing::debug!(work = operation.object, %why, "the work waits");
+                return;
+            }
+        };
+        log.failed_as(operation, failure, &trouble.to_string());
     }
 
     /// Waits until nobody else deals with anything that the work has a say in, and then deals with it.
@@ -187,6 +213,10 @@ impl Passes {
             }
         };
         let record = self.record(&work.key).await?;
+        // What is written into it would go with it, and objects would be left that no record has.
+        if record.stored.as_ref().is_some_and(|stored| stored.is_leaving) {
+            return Err(Unkept::Leaving.into());
+        }
         let (stance, note) = stance(&work, &record);
         if let Stance::Hold { applied } = stance {
             let to = Record {

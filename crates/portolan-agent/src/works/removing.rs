@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use portolan_api::work::DeleteOption;
+use portolan_controllers::logging::Operation;
 
 use super::desk::Outcome;
 use super::pass::{Passes, Trouble, lock, worse};
@@ -102,7 +103,7 @@ impl Passes {
         self.release(work).await?;
         tracing::warn!(
             work = %work.key, objects = record.entries.len(), record = self.records.name(&work.key),
-            "the hub ends the kind of the work and deletes all of them; the objects of this one stay as they are"
+            "the hub deletes the CustomResourceDefinition of the work and all works with it; the objects of the work are kept"
         );
         Ok(Outcome::Done)
     }
@@ -133,21 +134,36 @@ impl Passes {
         let others = match self.know_others(key).await {
             Ok(others) => others,
             Err(trouble) => {
-                tracing::warn!(work = %key, error = %trouble, "nothing is removed before all other owners are known");
+                let operation = Operation {
+                    verb: "find other owners of the objects of",
+                    resource: key.kind.resource(),
+                    object: &key.name,
+                };
+                self.log(operation, &trouble);
                 removed.left = ids.iter().map(ObjectId::to_string).collect();
                 removed.outcome = Outcome::Failed;
                 return removed;
             }
         };
+        let (mut gone, mut kept) = (0, 0);
         for id in ids {
             if is_orphaned(option, id) {
-                tracing::info!(work = %key, object = %id, "the object is kept, as its work says");
+                tracing::debug!(work = %key, object = %id, "the object is kept, as its work says");
                 record.entries.remove(id);
+                kept += 1;
                 continue;
             }
+            let (kind, place) = (id.kind(), id.place());
+            let operation = Operation {
+                verb: "delete",
+                resource: &kind,
+                object: &place,
+            };
             match self.remove_one(key, record, id, &others).await {
                 Ok(None) => {
+                    self.monitor.spoke.succeeded(operation);
                     record.entries.remove(id);
+                    gone += 1;
                     removed.outcome = worse(removed.outcome, Outcome::Changed);
                 }
                 Ok(Some((why, outcome))) => {
@@ -155,11 +171,21 @@ impl Passes {
                     removed.outcome = worse(removed.outcome, outcome);
                 }
                 Err(problem) => {
-                    tracing::warn!(work = %key, object = %id, error = %problem, "an object could not be removed and is tried again");
+                    self.monitor
+                        .spoke
+                        .failed_as(operation, problem.failure(), &problem.to_string());
                     removed.left.push(format!("{id} ({problem})"));
                     removed.outcome = Outcome::Failed;
                 }
             }
+        }
+        let words = [(gone, "removed"), (kept, "kept")].into_iter();
+        let words = words.filter(|(count, _)| *count > 0);
+        let words: Vec<String> = words
+            .map(|(count, what)| format!("{count} objects {what}"))
+            .collect();
+        if !words.is_empty() {
+            self.monitor.say(key, &words.join(", "));
         }
         removed
     }
@@ -193,14 +219,14 @@ impl Passes {
         match removal(entry, there.as_ref(), other) {
             Removal::Gone => Ok(None),
             Removal::Shared(owner) => {
-                tracing::info!(work = %key, object = %id, owner = owner.0, "the object stays: somebody else owns it too");
+                tracing::info!(work = %key, object = %id, owner = owner.0, "the object is kept: it has another owner");
                 Ok(None)
             }
             Removal::Doubtful(owner) => Ok(Some((format!("{} may own it too", owner.0), Outcome::Quiet))),
             Removal::Going => Ok(Some(("its deletion is under way".to_owned(), Outcome::Quiet))),
             Removal::Delete { uid } => {
                 self.objects.delete(&place, &uid).await?;
-                tracing::info!(work = %key, object = %id, "the object is deleted: its work does not ask for it any more");
+                tracing::debug!(work = %key, object = %id, "the object is deleted: it is not in its work any more");
                 // Many objects are gone at once, and those are not worth another look.
                 match self.objects.get(&place).await? {
                     None => Ok(None),

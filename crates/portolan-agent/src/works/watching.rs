@@ -12,6 +12,8 @@ use kube::api::{ApiResource, DynamicObject};
 use kube::core::PartialObjectMeta;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
+use portolan_controllers::failure::error_chain;
+use portolan_controllers::logging::FailureLog;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
@@ -31,6 +33,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 pub(crate) struct Watches {
     spoke: Client,
     sender: mpsc::Sender<Input>,
+    log: FailureLog,
     followed: Mutex<BTreeMap<ObjectId, Followed>>,
 }
 
@@ -47,10 +50,11 @@ impl Drop for Followed {
 }
 
 impl Watches {
-    pub(crate) fn new(spoke: Client, sender: mpsc::Sender<Input>) -> Watches {
+    pub(crate) fn new(spoke: Client, sender: mpsc::Sender<Input>, log: FailureLog) -> Watches {
         Watches {
             spoke,
             sender,
+            log,
             followed: Mutex::new(BTreeMap::new()),
         }
     }
@@ -73,11 +77,18 @@ impl Watches {
                 continue;
             }
             if followed.len() >= MOST {
-                tracing::debug!(object = %id, most = MOST, "as many objects as can be are watched; this one is looked at now and then");
+                tracing::debug!(object = %id, most = MOST, "the limit of watches is reached; the object is read periodically instead");
                 continue;
             }
             let works = Arc::new(Mutex::new(BTreeSet::from([work.clone()])));
-            let watch = watch(self.spoke.clone(), target, works.clone(), self.sender.clone());
+            let sender = self.sender.clone();
+            let watch = watch(
+                self.spoke.clone(),
+                target,
+                works.clone(),
+                sender,
+                self.log.clone(),
+            );
             let watch = tokio::spawn(watch).abort_handle();
             followed.insert(id.clone(), Followed { works, watch });
         }
@@ -90,6 +101,7 @@ fn watch(
     target: &Target,
     works: Arc<Mutex<BTreeSet<WorkKey>>>,
     sender: mpsc::Sender<Input>,
+    log: FailureLog,
 ) -> impl Future<Output = ()> + use<> {
     let place = Place::of(target);
     let resource = ApiResource {
@@ -117,10 +129,14 @@ fn watch(
                     Ok(watcher::Event::Init | watcher::Event::InitDone) => {}
                     Ok(_) => changed = true,
                     Err(error) if is_refused(&error) => {
-                        tracing::warn!(object = %place.id, %error, "the object cannot be watched and is looked at now and then");
+                        log.watch_failed(&place.id.kind(), &error);
+                        tracing::debug!(object = %place.id, "the object cannot be watched and is read periodically instead");
                         return;
                     }
-                    Err(error) => tracing::debug!(object = %place.id, %error, "a watch is begun anew"),
+                    Err(error) => {
+                        let error = error_chain(&error);
+                        tracing::debug!(object = %place.id, error, "the watch of the object ended and is started again");
+                    }
                 }
             }
             if !changed {

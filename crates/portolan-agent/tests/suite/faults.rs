@@ -1,11 +1,13 @@
 //! Agents that die, networks that are gone, and agents that may do little.
 
+use std::time::Duration;
+
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
-use kube::Api;
-use kube::api::{ListParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt};
 use portolan_agent::Agent;
-use portolan_api::work::ManifestWork;
-use serde_json::json;
+use portolan_api::work::{AppliedManifestWork, ManifestWork};
+use serde_json::{Value, json};
 
 use crate::network::Faults;
 use crate::owners::{look_again, settle};
@@ -361,5 +363,49 @@ async fn an_agent_needs_no_more_than_its_own_namespace_on_the_hub() {
     world.delete_work("web").await;
     world.until_gone("web").await;
     world.until_values("", &[]).await;
+    agent.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_is_being_deleted_is_waited_for_and_made_anew() {
+    let world = World::new().await;
+    let agent = world.agent();
+    world.create_work("web", &[world.config_map("web", "1")]).await;
+    world.until_values("web", &[("web", "1")]).await;
+    let records: Api<AppliedManifestWork> = Api::all(world.spoke.client());
+    let own = async || {
+        let listed = records.list(&ListParams::default()).await.unwrap();
+        let is_own = |record: &AppliedManifestWork| {
+            let applied = record.status.iter().flat_map(|status| &status.applied_resources);
+            applied
+                .into_iter()
+                .any(|resource| resource.identifier.namespace == world.namespace)
+        };
+        listed.into_iter().find(is_own)
+    };
+    eventually("the object is recorded", async || own().await.is_some()).await;
+    let first = own().await.unwrap();
+    let how = PatchParams::default();
+    let finalizers = |list: Value| Patch::Merge(json!({ "metadata": { "finalizers": list } }));
+    let name = first.name_any();
+    records
+        .patch(&name, &how, &finalizers(json!(["test/holds"])))
+        .await
+        .unwrap();
+    records.delete(&name, &DeleteParams::default()).await.unwrap();
+    world.set_manifests("web", &[world.config_map("web", "2")]).await;
+    // What is applied now would be in no record when this one is gone.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.until_values("web", &[("web", "1")]).await;
+
+    records
+        .patch(&name, &how, &finalizers(Value::Null))
+        .await
+        .unwrap();
+    world.until_values("web", &[("web", "2")]).await;
+    eventually("another record has the object", async || {
+        own().await.is_some_and(|record| record.uid() != first.uid())
+    })
+    .await;
     agent.stop().await;
 }

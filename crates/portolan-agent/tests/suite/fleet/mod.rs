@@ -110,6 +110,15 @@ impl Fleet {
 
     /// Starts whoever does not run.
     fn start(&mut self) {
+        self.start_with(false);
+    }
+
+    /// The same, with controllers that notice silent members.
+    fn start_registering(&mut self) {
+        self.start_with(true);
+    }
+
+    fn start_with(&mut self, registration: bool) {
         if self.controllers.is_none() {
             let faults = Faults::default();
             #[expect(clippy::disallowed_methods, reason = "the test is where the time comes from")]
@@ -117,6 +126,7 @@ impl Fleet {
             settings.longest_backoff = Duration::from_secs(1);
             // The definitions are new, and here that means nothing.
             settings.restore_grace = Duration::ZERO;
+            settings.registration = registration;
             let client = faults.over(&self.hub.way);
             self.controllers = Some((Controllers::start(client, settings), faults));
         }
@@ -174,6 +184,12 @@ impl Member {
         if let Some((agent, _)) = self.agent.take() {
             agent.kill();
         }
+    }
+
+    /// UID of one of its ConfigMaps.
+    async fn uid(&self, name: &str) -> Option<String> {
+        let api = api(self.client(), "ConfigMap", OBJECTS);
+        api.get(name).await.unwrap().metadata.uid
     }
 
     /// Names and values of its ConfigMaps that agents made.

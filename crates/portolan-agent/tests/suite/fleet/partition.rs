@@ -176,3 +176,76 @@ async fn a_watch_that_is_reset_or_hangs_without_a_word_in_mid_rollout_is_noticed
     }
     nothing_was_removed(&fleet);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_that_falls_silent_and_is_heard_again_keeps_its_workload() {
+    let mut fleet = Fleet::new(Server::lasting().await, 2).await;
+    let namespace = fleet.namespace.clone();
+    for member in &fleet.members {
+        // Agents renew their Leases every second, so that silence is noticed after ten.
+        let lease = json!({ "spec": { "leaseDurationSeconds": 2 } });
+        fleet.patch("ManagedCluster", "", &member.name, lease).await;
+    }
+    fleet.start_registering();
+    for member in &fleet.members {
+        let clusters = fleet.api("ManagedCluster", "");
+        eventually("the member has reported", async || {
+            let cluster = clusters.get(&member.name).await.unwrap();
+            let conditions = cluster
+                .data
+                .pointer("/status/conditions")
+                .and_then(Value::as_array);
+            let mut conditions = conditions.into_iter().flatten();
+            let is_available = conditions.any(|condition| {
+                condition["type"] == "ManagedClusterConditionAvailable" && condition["status"] == "True"
+            });
+            is_available && cluster.data.pointer("/spec/taints").is_none()
+        })
+        .await;
+    }
+    let placement = json!({ "spec": { "clusterSets": [namespace] } });
+    super::create(&fleet.hub, "Placement", &namespace, "all", placement).await;
+    let set =
+        json!({ "spec": { "manifestWorkTemplate": template("1"), "placementRefs": [{ "name": "all" }] } });
+    super::create(&fleet.hub, "ManifestWorkReplicaSet", &namespace, "app", set).await;
+    for member in &fleet.members {
+        until(member, &[("app", "1")]).await;
+    }
+    let silent = &fleet.members[1];
+    let uid = silent.uid("app").await;
+    silent.line().cut(true);
+    eventually("the silent member leaves the decision", async || {
+        decided(&fleet).await == [fleet.members[0].name.clone()]
+    })
+    .await;
+    eventually("the replica set says that its work is kept", async || {
+        let set = fleet.api("ManifestWorkReplicaSet", &namespace);
+        let said = set.get("app").await.unwrap().data.to_string();
+        said.contains("kept on clusters that cannot be reached")
+    })
+    .await;
+
+    silent.line().cut(false);
+    eventually("the member is decided again", async || {
+        decided(&fleet).await.len() == 2
+    })
+    .await;
+    // The agent looks at its works again, and finds them as they were.
+    release(&fleet, "2").await;
+    until(silent, &[("app", "2")]).await;
+    assert_eq!(silent.uid("app").await, uid, "it was made anew");
+    nothing_was_removed(&fleet);
+}
+
+/// The clusters that the placement selects.
+async fn decided(fleet: &Fleet) -> Vec<String> {
+    let decisions = fleet.api("PlacementDecision", &fleet.namespace);
+    let listed = decisions.list(&kube::api::ListParams::default()).await.unwrap();
+    let entries = listed
+        .items
+        .iter()
+        .filter_map(|object| object.data.pointer("/status/decisions"));
+    let entries = entries.filter_map(Value::as_array).flatten();
+    let names = entries.filter_map(|entry| entry["clusterName"].as_str());
+    names.map(str::to_owned).collect()
+}
