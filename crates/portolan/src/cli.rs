@@ -1,6 +1,7 @@
 //! The commands and how the program ends: exit codes, errors on standard error.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -10,13 +11,13 @@ use portolan_engine::placement::PlacementKey;
 use crate::input::Problems;
 use crate::world::Inventory;
 use crate::{
-    agent, bench, clock, completions, controller, crds, demo, explain, get, hub, join, live, output, rollout,
-    simulate, up, version, watch,
+    agent, bench, clock, completions, controller, crds, demo, doctor, explain, get, hub, join, leave, lint,
+    live, man, output, rollout, simulate, up, version, watch,
 };
 
 /// Which clusters a workload goes to, why, why not, and what if
 #[derive(Debug, Parser)]
-#[command(name = "portolan", version, after_help = EXAMPLES, max_term_width = 120)]
+#[command(name = "portolan", version, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -35,40 +36,49 @@ Examples:
   portolan simulate -f manifests/ --remove managedcluster/west
 
   # Why these clusters, and why not that one?
-  portolan explain -f manifests/ --placement ml/training
-  portolan explain -f manifests/ --placement ml/training --cluster west
+  portolan explain ml/training -f manifests/
+  portolan explain ml/training -f manifests/ --cluster west
 
   # The same on a live hub, and decisions as they change
-  portolan explain --kubeconfig hub.kubeconfig --placement ml/training
+  portolan explain ml/training --kubeconfig hub.kubeconfig
   portolan watch --kubeconfig hub.kubeconfig
 
   # Which clusters would get a new version next?
   portolan rollout plan -f rollout.yaml
 
-  # Keep the decisions of a hub true
+  # Is something wrong with these manifests, or with the hub?
+  portolan lint -f manifests/
+  portolan doctor --kubeconfig hub.kubeconfig
+
+  # Run the controllers against a hub
   portolan controller --kubeconfig hub.kubeconfig
 
-  # Apply on a member cluster what the hub has for it
+  # Run the agent of a member cluster
   portolan agent --hub hub.kubeconfig --spoke east.kubeconfig --cluster east
 
-Exit codes: 0 fine, 1 a placement is unsatisfied or misconfigured (with --check), 2 bad input.";
+Exit codes: 0 fine, 1 a check failed, 2 bad input,
+3 the hub cannot be reached or refuses.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Up(Box<up::Args>),
     Controller(Box<controller::Args>),
     Join(Box<join::Args>),
+    Leave(leave::Args),
     Demo(demo::Args),
     Agent(Box<agent::Args>),
     Get(get::Args),
     Watch(watch::Args),
     Simulate(Box<simulate::Args>),
     Explain(explain::Args),
+    Lint(Box<lint::Args>),
     Rollout(rollout::Args),
+    Doctor(doctor::Args),
     Hub(hub::Args),
     Bench(bench::Args),
     Crds(crds::Args),
     Completions(completions::Args),
+    Man(man::Args),
     Version(version::Args),
 }
 
@@ -92,6 +102,41 @@ pub(crate) struct InputArgs {
     pub(crate) inventory: Inventory,
 }
 
+/// Which placement: an argument, as in every command that names an object, or `--placement`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlacementArgs {
+    /// The placement: NAMESPACE/NAME
+    #[arg(value_name = "NS/NAME", value_parser = parse_placement, add = completions::names::placements())]
+    argument: Option<PlacementKey>,
+
+    /// The same as the argument NS/NAME
+    #[arg(
+        long = "placement",
+        value_name = "NS/NAME",
+        value_parser = parse_placement,
+        conflicts_with = "argument",
+        add = completions::names::placements()
+    )]
+    flag: Option<PlacementKey>,
+}
+
+impl PlacementArgs {
+    /// The placement that was named. `--file` takes every word that follows it: its last word, when it is no file and
+    /// reads as NS/NAME, is the placement and is taken out of the files.
+    pub(crate) fn take(&self, files: &mut Vec<PathBuf>) -> Option<PlacementKey> {
+        if let Some(named) = self.argument.as_ref().or(self.flag.as_ref()) {
+            return Some(named.clone());
+        }
+        let last = files.last().filter(|last| files.len() > 1 && !last.exists())?;
+        if last.extension().is_some() {
+            return None;
+        }
+        let key = parse_placement(last.to_str()?).ok()?;
+        files.pop();
+        Some(key)
+    }
+}
+
 /// Reads `NS/NAME`.
 pub(crate) fn parse_placement(text: &str) -> Result<PlacementKey, String> {
     match text.split('/').collect::<Vec<_>>().as_slice() {
@@ -102,9 +147,39 @@ pub(crate) fn parse_placement(text: &str) -> Result<PlacementKey, String> {
     }
 }
 
-/// The command's definition, for completions.
+/// The command's definition, for completions and manual pages.
 pub(crate) fn definition() -> clap::Command {
-    <Cli as clap::CommandFactory>::command()
+    let width = help_width(output::terminal::columns());
+    <Cli as clap::CommandFactory>::command().term_width(width)
+}
+
+/// The least width of help. Examples are at most this wide, and some are files that have to stay what they are.
+const LEAST_HELP_WIDTH: usize = 80;
+/// Longer lines are hard to read.
+const LARGEST_HELP_WIDTH: usize = 120;
+/// The width of help that is not shown on a terminal.
+const HELP_WIDTH: usize = 100;
+
+fn help_width(columns: Option<usize>) -> usize {
+    columns.map_or(HELP_WIDTH, |columns| {
+        columns.clamp(LEAST_HELP_WIDTH, LARGEST_HELP_WIDTH)
+    })
+}
+
+/// The name by which the program was called: a plugin of kubectl is called with a blank.
+fn called_as(program: Option<&OsStr>) -> Option<&'static str> {
+    let name = Path::new(program?).file_name()?;
+    (name == "kubectl-portolan").then_some("kubectl portolan")
+}
+
+/// Reads the command line, or ends the program with help or with what is wrong.
+fn parse() -> Cli {
+    let mut definition = definition();
+    if let Some(name) = called_as(std::env::args_os().next().as_deref()) {
+        definition = definition.bin_name(name);
+    }
+    let mut matches = definition.get_matches();
+    <Cli as clap::FromArgMatches>::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.exit())
 }
 
 /// Manifests are walked recursively, and how much stack a process starts with is the shell's choice.
@@ -112,7 +187,10 @@ const STACK_BYTES: usize = 64 << 20;
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    if let Some(code) = completions::answer() {
+        return code;
+    }
+    let cli = parse();
     match std::thread::Builder::new()
         .stack_size(STACK_BYTES)
         .spawn(|| run(cli))
@@ -126,30 +204,118 @@ pub fn main() -> ExitCode {
 
 fn run(cli: Cli) -> ExitCode {
     let result = match cli.command {
-        Command::Simulate(args) => simulate::run(&args),
-        Command::Explain(args) => explain::run(&args),
+        Command::Simulate(args) => simulate::run(*args),
+        Command::Explain(args) => explain::run(args),
+        Command::Lint(args) => lint::run(&args),
         Command::Rollout(args) => rollout::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Get(args) => get::run(&args),
         Command::Watch(args) => watch::run(&args),
         Command::Up(args) => up::run(&args),
         Command::Controller(args) => controller::run(&args),
         Command::Join(args) => join::run(&args),
+        Command::Leave(args) => leave::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Agent(args) => agent::run(&args),
         Command::Hub(args) => hub::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Crds(args) => crds::run(&args),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
         Command::Version(args) => version::run(&args),
     };
     result.unwrap_or_else(|error| report(&error))
 }
 
+/// The exit code of bad input. clap has the same for a wrong command line.
+const BAD_INPUT: u8 = 2;
+/// The exit code of a hub that cannot be reached or refuses: trying again later, or with other credentials, may help.
+const HUB_UNAVAILABLE: u8 = 3;
+
 /// Bad input lists what is wrong with it; everything else is a chain of causes.
 fn report(error: &anyhow::Error) -> ExitCode {
     match error.downcast_ref::<Problems>() {
         Some(problems) => output::remark(&problems.to_string()),
-        None => output::remark(&format!("error: {error:#}\n")),
+        None => output::remark(&format!("error: {}\n", live::describe(error.as_ref()))),
     }
-    ExitCode::from(2)
+    ExitCode::from(match live::is_of_hub(error) {
+        true => HUB_UNAVAILABLE,
+        false => BAD_INPUT,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every command that people see, with its words.
+    fn commands(command: &clap::Command, words: &str) -> Vec<(String, clap::Command)> {
+        let words = format!("{words} {}", command.get_name());
+        let below = command
+            .get_subcommands()
+            .filter(|command| !command.is_hide_set() && command.get_name() != "help")
+            .flat_map(|command| commands(command, &words));
+        std::iter::once((words.clone(), command.clone()))
+            .chain(below)
+            .collect()
+    }
+
+    #[test]
+    fn every_command_has_examples_in_its_help() {
+        for (words, command) in commands(&definition(), "") {
+            let help = command
+                .get_after_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            assert!(help.contains("Examples:\n"), "{words} has no examples");
+        }
+    }
+
+    #[test]
+    fn examples_are_shown_as_they_are_written_at_every_width() {
+        for columns in [Some(20), Some(80), Some(100), Some(120), Some(300), None] {
+            for (words, command) in commands(&definition(), "") {
+                let written = command
+                    .get_after_help()
+                    .map(ToString::to_string)
+                    .unwrap_or_default();
+                let shown = command
+                    .term_width(help_width(columns))
+                    .render_long_help()
+                    .to_string();
+                assert!(
+                    shown.contains(written.trim_end()),
+                    "{words} at {columns:?}:\n{shown}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_file_in_the_help_of_rollout_plan_can_be_planned_at_every_width() {
+        for columns in [Some(40), Some(80), Some(100), None] {
+            let all = commands(&definition(), "");
+            let (_, plan) = all
+                .iter()
+                .find(|(words, _)| words == " portolan rollout plan")
+                .unwrap();
+            let help = plan
+                .clone()
+                .term_width(help_width(columns))
+                .render_long_help()
+                .to_string();
+            let (_, file) = help.split_once("The file:\n").unwrap();
+            let (file, _) = file.split_once("Exit codes").unwrap();
+            let request: serde_json::Value = serde_saphyr::from_str(file).unwrap();
+            let request = portolan_rollout::Request::read(&request).unwrap();
+            assert!(request.plan(request.now.unwrap()).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_plugin_of_kubectl_is_named_as_people_call_it() {
+        let name = |program: &str| called_as(Some(OsStr::new(program)));
+        assert_eq!(name("/usr/local/bin/kubectl-portolan"), Some("kubectl portolan"));
+        assert_eq!(name("portolan"), None);
+    }
 }

@@ -52,6 +52,11 @@ pub(crate) struct Standing {
 pub(crate) type Decided = BTreeMap<String, Standing>;
 
 impl Said {
+    /// The clusters that the object lists.
+    pub(crate) fn clusters(&self) -> impl Iterator<Item = &str> {
+        self.clusters.keys().map(String::as_str)
+    }
+
     /// What an OCM decision object says. Nothing when it names no placement.
     pub(crate) fn by_decision(decision: &PlacementDecision) -> Option<Said> {
         let metadata = &decision.metadata;

@@ -5,15 +5,21 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Subcommand;
+use jiff::SignedDuration;
+use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams};
 use portolan_api::cluster::ManagedCluster;
+use portolan_api::labels::ocm;
 use serde_json::json;
 use tokio::sync::watch;
 
+use crate::clock;
+use crate::completions::names;
 use crate::live::{self, ConnectArgs, Server};
 use crate::logging::LogArgs;
 use crate::output;
@@ -31,6 +37,23 @@ Examples:
   portolan demo partition member-2
   portolan demo recover member-1
 
+  # On a hub of your own: clusters, a placement and a workload to try
+  portolan demo manifests | kubectl apply -f -
+
+  # For an API server without a kubelet that takes the part of a member cluster
+  portolan demo workloads --spoke east.kubeconfig";
+
+/// What `demo manifests` prints. It works without a clone of the sources.
+const MANIFESTS: &str = include_str!("../../../examples/rollout.yaml");
+
+/// Leases that a member has not renewed for so many of its lease durations belong to a member that does not run. Fewer,
+/// and a busy machine would look like one; more, and a member that has just been stopped would look alive.
+const SILENT_LEASES: i64 = 3;
+/// How often, and after which pause, the Lease of a member is read until it counts as one that does not run.
+const STARTING: (usize, Duration) = (15, Duration::from_millis(200));
+
+const WORKLOADS_EXAMPLES: &str = "\
+Examples:
   # For an API server without a kubelet that takes the part of a member cluster
   portolan demo workloads --spoke east.kubeconfig";
 
@@ -45,19 +68,26 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum What {
     /// Its workloads become unavailable, running Jobs fail, and it says that it is ill
+    #[command(after_help = "Examples:\n  portolan demo fail member-1")]
     Fail(Target),
     /// Its agent no longer reaches the hub; what runs there goes on
+    #[command(after_help = "Examples:\n  portolan demo partition member-2")]
     Partition(Target),
     /// Undo both
+    #[command(after_help = "Examples:\n  portolan demo recover member-1")]
     Recover(Target),
+    /// Print manifests to try: three clusters, a placement with a canary group, and a workload that rolls out
+    #[command(after_help = "Examples:\n  portolan demo manifests | kubectl apply -f -")]
+    Manifests,
     /// Play the workload controllers of a member cluster that has none: simulated, no container runs
+    #[command(after_help = WORKLOADS_EXAMPLES)]
     Workloads(Workloads),
 }
 
 #[derive(Debug, clap::Args)]
 struct Target {
     /// Name of the member
-    #[arg(value_name = "CLUSTER")]
+    #[arg(value_name = "CLUSTER", add = names::clusters())]
     cluster: String,
 
     #[command(flatten)]
@@ -79,6 +109,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         What::Fail(target) => live::block_on(write(target, Fate::Failed)),
         What::Partition(target) => live::block_on(write(target, Fate::Partitioned)),
         What::Recover(target) => live::block_on(write(target, Fate::Well)),
+        What::Manifests => output::print(MANIFESTS),
         What::Workloads(args) => {
             let _traces = args.logs.init("info", &TraceArgs::default())?;
             live::block_on(workloads(&args.spoke))
@@ -126,6 +157,21 @@ async fn write(target: &Target, fate: Fate) -> anyhow::Result<()> {
     if !labels.is_some_and(|labels| labels.contains_key(LABEL)) {
         return Err(no_member(&server, name, found.is_some()).await);
     }
+    let annotations = found
+        .as_ref()
+        .and_then(|cluster| cluster.metadata.annotations.as_ref());
+    // A member that is cut off does not renew its Lease, and runs.
+    let runs = Fate::of(annotations) == Fate::Partitioned || runs(&server, name).await?;
+    if !runs && fate != Fate::Well {
+        let enough = name.strip_prefix("member-").unwrap_or("N");
+        anyhow::bail!(
+            "{name} does not run, so it cannot {}; `portolan up --spokes {enough}` starts it",
+            match fate {
+                Fate::Partitioned => "be cut off",
+                _ => "fail",
+            }
+        );
+    }
     let patch = json!({"metadata": {"annotations": {ANNOTATION: fate.annotation()}}});
     api.patch(name, &PatchParams::default(), &Patch::Merge(patch))
         .await
@@ -140,8 +186,34 @@ async fn write(target: &Target, fate: Fate) -> anyhow::Result<()> {
                 "{name} is cut off: what runs there goes on, and in {seconds}s the hub calls it unreachable\n"
             )
         }
+        Fate::Well if !runs => format!("{name} does not run; it is well when it is started again\n"),
         Fate::Well => format!("{name} recovers; if it was cut off, the hub hears of it within 30s\n"),
     })
+}
+
+/// Whether the member runs. One that is just being started may not have renewed its Lease yet.
+async fn runs(server: &Server, name: &str) -> anyhow::Result<bool> {
+    for _ in 0..STARTING.0 {
+        if is_heard_of(server, name).await? {
+            return Ok(true);
+        }
+        tokio::time::sleep(STARTING.1).await;
+    }
+    Ok(false)
+}
+
+/// Whether the member's agent has renewed its Lease lately.
+async fn is_heard_of(server: &Server, name: &str) -> anyhow::Result<bool> {
+    let leases: Api<Lease> = Api::namespaced(server.client.clone(), name);
+    let lease = leases.get_opt(ocm::CLUSTER_LEASE).await;
+    let lease =
+        lease.map_err(|error| live::explain(&error, &format!("read the Lease of {name}"), &server.url))?;
+    let Some(spec) = lease.and_then(|lease| lease.spec) else {
+        return Ok(false);
+    };
+    let duration = spec.lease_duration_seconds.map_or(60, i64::from);
+    let silent_since = clock::now() - SignedDuration::from_secs(SILENT_LEASES * duration);
+    Ok(spec.renew_time.is_some_and(|renewed| renewed.0 > silent_since))
 }
 
 async fn no_member(server: &Server, name: &str, there: bool) -> anyhow::Error {

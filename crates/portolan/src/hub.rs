@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use portolan_hub::{Hub, StartError};
+use portolan_hub::{Hub, OpenError, StartError};
 
-use crate::stop::Stop;
+use crate::listen;
+use crate::shell;
+use crate::stop::{self, Part, Stop};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,27 +30,41 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 
-    /// Address to listen on; port 0 takes a free one
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:6443")]
+    /// Address to listen on; a port alone is one of 127.0.0.1, port 0 takes a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:6443", value_parser = listen::parse)]
     listen: SocketAddr,
 
     /// File to write the administrator's kubeconfig to, readable by you alone
     #[arg(long, value_name = "FILE", default_value = "portolan.kubeconfig")]
     kubeconfig: PathBuf,
+
+    /// How many MiB of objects the hub stores at the most; writes beyond it are answered with 507
+    #[arg(long, value_name = "MIB", default_value_t = 4096)]
+    max_stored_mib: u64,
+
+    /// How many MiB of objects one namespace stores at the most
+    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    max_stored_per_namespace_mib: u64,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    runtime.block_on(serve(args))
+    stop::block_on(serve(args))
 }
 
 async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
     let mut stop = Stop::new()?;
-    let mut builder = Hub::builder().listen(args.listen);
+    let bytes = |mebibytes: u64| mebibytes.saturating_mul(1 << 20);
+    let mut builder = Hub::builder().listen(args.listen).stored_bytes(
+        bytes(args.max_stored_mib),
+        bytes(args.max_stored_per_namespace_mib),
+    );
     if let Some(data) = &args.data {
         builder = builder.data(data);
     }
-    let hub = builder.start().await.map_err(not_started)?;
+    let started = async { builder.start().await.map_err(not_started) };
+    let Some(mut hub) = stop.unless_requested(started).await? else {
+        return Ok(ExitCode::SUCCESS);
+    };
     hub.write_kubeconfig(&args.kubeconfig)
         .with_context(|| format!("cannot write the kubeconfig {}", args.kubeconfig.display()))?;
     let kept = match &args.data {
@@ -58,19 +74,39 @@ async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
     anstream::println!(
         "the hub serves {}; {kept}\nuse it: kubectl --kubeconfig {} api-resources\nstop it: Ctrl-C",
         hub.url().unwrap_or_default(),
-        args.kubeconfig.display()
+        shell::path(&args.kubeconfig)
     );
-    stop.requested().await;
-    hub.stop().await;
-    Ok(ExitCode::SUCCESS)
+    let ended = tokio::select! {
+        () = stop.requested() => Ok(ExitCode::SUCCESS),
+        why = hub.failed() => Err(failed(&why)),
+    };
+    stop.finish(vec![ending(hub)]).await;
+    ended
+}
+
+/// A hub that cannot do its work must not look as if it did: its supervisor starts it again.
+pub(crate) fn failed(why: &str) -> anyhow::Error {
+    anyhow::anyhow!(
+        "the hub stops because it cannot go on: {why}; nothing that was acknowledged is lost; start it again"
+    )
+}
+
+/// The end of a hub. Clients get two seconds for the requests that are under way.
+pub(crate) fn ending(hub: Hub) -> Part<'static> {
+    Part::giving_up("hub", async {
+        match hub.stop().await {
+            0 => None,
+            1 => Some("1 connection of a client".to_owned()),
+            many => Some(format!("{many} connections of clients")),
+        }
+    })
 }
 
 /// Why there is no hub, and what to do about it.
 pub(crate) fn not_started(error: StartError) -> anyhow::Error {
     let advice = match &error {
-        StartError::Open(_) => {
-            "if another portolan uses this folder, stop it; --data DIR takes another folder"
-        }
+        StartError::Open(OpenError::Locked { .. }) => "stop that process, or use another folder: --data DIR",
+        StartError::Open(_) => "--data DIR uses another folder",
         StartError::Listen { .. } => "--listen 127.0.0.1:0 takes a free port",
         _ => "--listen takes another address",
     };

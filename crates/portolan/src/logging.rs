@@ -56,11 +56,7 @@ impl LogArgs {
 
 /// Starts logging, once in a process. What is returned is to be kept until everything is done.
 pub(crate) fn init(format: Format, level: &str, traces: &TraceArgs) -> anyhow::Result<Guard> {
-    let mut targets: Targets = level.parse()?;
-    if !level.contains("kube_client") {
-        // Every error that it logs it also returns, and whoever gets it logs it with what was being done.
-        targets = targets.with_target("kube_client", tracing::metadata::LevelFilter::OFF);
-    }
+    let targets = targets(level)?;
     let layer = fmt::layer().with_writer(std::io::stderr).with_timer(Clock);
     let layer = match format {
         Format::Text => layer.with_ansi(false).boxed(),
@@ -72,6 +68,33 @@ pub(crate) fn init(format: Format, level: &str, traces: &TraceArgs) -> anyhow::R
         .with(layer.with_filter(targets))
         .try_init()?;
     Ok(guard)
+}
+
+/// Libraries that log errors which they also return: Portolan logs the same errors with the operation that failed. Naming
+/// one in the level shows its lines.
+const SILENT: [&str; 6] = [
+    "kube_client",
+    "kube_runtime",
+    "hyper",
+    "hyper_util",
+    "rustls",
+    "tower",
+];
+
+fn targets(level: &str) -> anyhow::Result<Targets> {
+    let targets: Targets = level.parse()?;
+    let is_named = |library: &str| {
+        level
+            .split(',')
+            .filter_map(|part| part.split_once('='))
+            .any(|(target, _)| target.split("::").next() == Some(library))
+    };
+    Ok(SILENT
+        .into_iter()
+        .filter(|library| !is_named(library))
+        .fold(targets, |targets, library| {
+            targets.with_target(library, tracing::metadata::LevelFilter::OFF)
+        }))
 }
 
 fn parse_level(text: &str) -> Result<String, String> {
@@ -99,7 +122,20 @@ impl FormatTime for Clock {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_level;
+    use tracing::Level;
+
+    use super::{parse_level, targets};
+
+    #[test]
+    fn libraries_are_silent_unless_their_name_is_in_the_level() {
+        let quiet = targets("debug").unwrap();
+        assert!(quiet.would_enable("portolan_controllers::watch", &Level::DEBUG));
+        assert!(!quiet.would_enable("kube_runtime::watcher", &Level::ERROR));
+        assert!(!quiet.would_enable("hyper_util::client", &Level::ERROR));
+        let named = targets("info,kube_runtime::watcher=debug").unwrap();
+        assert!(named.would_enable("kube_runtime::watcher", &Level::DEBUG));
+        assert!(!named.would_enable("kube_client::client", &Level::WARN));
+    }
 
     #[test]
     fn levels_are_words_and_parts_have_their_own() {

@@ -2,7 +2,7 @@
 //!
 //! Both `simulate` and `explain` ask it. Nothing is evaluated here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use clap::ValueEnum;
@@ -15,6 +15,7 @@ use portolan_engine::engine::Engine;
 use portolan_engine::fleet;
 use portolan_engine::placement::{PlacementKey, has_key, is_ours, owns_decision, with_stand_ins};
 
+use crate::given;
 use crate::input::{Manifests, Notes, Problem};
 
 /// `--inventory`.
@@ -133,22 +134,13 @@ impl World {
         self.engine.placements().cloned().collect()
     }
 
-    /// The placement with that namespace and name, or an error that names those that are there.
-    pub(crate) fn find(&self, wanted: &PlacementKey) -> Result<PlacementKey, Problem> {
+    /// The placement with that namespace and name, or an error that names the placements `place` has.
+    pub(crate) fn find(&self, wanted: &PlacementKey, place: &str) -> Result<PlacementKey, Problem> {
         if self.engine.placement(wanted).is_some() {
             return Ok(wanted.clone());
         }
-        let mut names: Vec<String> = self.engine.placements().map(ToString::to_string).collect();
-        let more = names.len().saturating_sub(10);
-        names.truncate(10);
-        let there = match (names.is_empty(), more) {
-            (true, _) => "there is no Placement in it".to_owned(),
-            (_, 0) => format!("accepted: {}", names.join(", ")),
-            _ => format!("accepted: {} and {more} more", names.join(", ")),
-        };
-        Err(Problem::of_arguments(format!(
-            "--placement {wanted} is not in the input; {there}"
-        )))
+        let names = self.engine.placements().map(ToString::to_string);
+        Err(given::missing("Placement", &wanted.to_string(), place, names))
     }
 
     /// What a placement has stored, and what of others stands on its names or under its key, in index order.
@@ -172,8 +164,9 @@ impl World {
     }
 }
 
-/// Says what of the input has no part in the answer, and what the answer lacks.
-pub(crate) fn note_gaps(manifests: &Manifests, inventory: Inventory, notes: &mut Notes) {
+/// Says what of the input has no part in the answer. Bindings without a set are in the conditions of the placements that
+/// could use them.
+pub(crate) fn note_gaps(manifests: &Manifests, notes: &mut Notes) {
     for placement in manifests.placements().filter(|placement| !is_ours(placement)) {
         let key = PlacementKey::of(placement);
         let why = match placement.metadata.deletion_timestamp {
@@ -187,20 +180,6 @@ pub(crate) fn note_gaps(manifests: &Manifests, inventory: Inventory, notes: &mut
     }
     if manifests.placements().next().is_none() {
         notes.remark("there is no Placement in the input");
-    }
-    if inventory.resolve(manifests) == fleet::Inventory::ManagedClusters {
-        let sets: BTreeSet<&str> = manifests
-            .cluster_sets()
-            .filter_map(|set| set.metadata.name.as_deref())
-            .collect();
-        let bound = manifests
-            .bindings()
-            .filter_map(|binding| binding.metadata.name.as_deref());
-        for name in bound.filter(|name| !sets.contains(name)) {
-            notes.remark(format!(
-                "ManagedClusterSet {name} is bound but not in the input: the binding has no effect"
-            ));
-        }
     }
 }
 

@@ -195,6 +195,7 @@ fn keys_come_in_the_documented_order() {
         "conditions",
         "placementDecisions",
         "slices",
+        "findings",
     ];
     // Keys of a placement are the only ones at this depth.
     let found: Vec<&str> = json

@@ -147,6 +147,8 @@ scenarios! {
     manifests_are_read_as_kubectl_would: "reading.yaml",
     a_what_if_shows_the_difference: "what-if.yaml",
     explanations_name_the_reason: "explain.yaml",
+    mistakes_are_found_by_lint: "lint.yaml",
     the_command_line_helps: "command-line.yaml",
     a_rollout_is_planned_from_a_file: "rollout.yaml",
+    what_is_hardly_meant_is_a_warning: "warnings.yaml",
 }

@@ -1,5 +1,7 @@
 //! `portolan agent`: the agent of a member cluster.
 
+mod whose;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,31 +10,36 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use kube::Config;
 use portolan_agent::{Agent, Clock, Monitor, Settings};
+use tokio::task::JoinHandle;
 
 use crate::clock;
 use crate::controller::{InstallCrds, Probed, Probes, install_some};
-use crate::live::{self, ConnectArgs, Server};
+use crate::live::{ConnectArgs, Server};
 use crate::logging::LogArgs;
-use crate::stop::Stop;
+use crate::stop::{self, Part, Stop};
 use crate::tracing_export::TraceArgs;
+use whose::Whose;
 
 const EXAMPLES: &str = "\
 Examples:
-  # Apply on this member cluster what the hub has for the cluster east
-  portolan agent --hub hub.kubeconfig --spoke east.kubeconfig --cluster east
+  # Apply on this member cluster what the hub has for it.
+  # `portolan join east` wrote east.kubeconfig
+  portolan agent --hub east.kubeconfig --spoke member.kubeconfig
 
-  # The first time: bring the two definitions in which the agent keeps what it has applied
-  portolan agent --hub hub.kubeconfig --spoke east.kubeconfig --cluster east --install-crds
+  # The first time: install the definitions of the agent's own records
+  portolan agent --hub east.kubeconfig --spoke member.kubeconfig \\
+    --install-crds
 
-  # In a pod of the member cluster: the service account is the spoke, the hub comes from a secret
-  portolan agent --hub /var/run/hub/kubeconfig --cluster east
+  # In a pod of the member cluster: its service account, the hub from a secret
+  portolan agent --hub /var/run/hub/kubeconfig
 
-  # What it says about the works, on the hub, and what it has applied, on the member cluster
+  # The works on the hub, and what is applied on the member cluster
   kubectl --kubeconfig hub.kubeconfig get manifestworks,works -n east
-  kubectl --kubeconfig east.kubeconfig get appliedmanifestworks,appliedworks";
+  kubectl --kubeconfig member.kubeconfig get appliedmanifestworks,appliedworks";
 
-/// Apply on a member cluster what its hub has for it, and report what came of it
+/// Run the member agent: apply the hub's works on this cluster and report their status
 ///
 /// Runs on the member cluster or anywhere that reaches both. Without the hub it keeps what is applied. Runs until it is
 /// stopped with SIGTERM or Ctrl-C; what is applied stays applied.
@@ -47,9 +54,10 @@ pub(crate) struct Args {
     #[arg(long, env = "PORTOLAN_SPOKE", hide_env_values = true, value_name = "FILE")]
     spoke: Option<PathBuf>,
 
-    /// Name of the cluster: of its ManagedCluster, and of its namespace on the hub
+    /// Name of the cluster: of its ManagedCluster, and of its namespace on the hub [default: the cluster that the hub's
+    /// kubeconfig is for]
     #[arg(long, env = "PORTOLAN_CLUSTER", hide_env_values = true, value_name = "NAME", value_parser = parse_cluster)]
-    cluster: String,
+    cluster: Option<String>,
 
     /// Tells this hub from another one that has a cluster of the same name, on a member cluster of both
     #[arg(
@@ -126,9 +134,9 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn settings(&self) -> Settings {
+    fn settings(&self, cluster: &str) -> Settings {
         let pairs = |pairs: &[(String, String)]| pairs.iter().cloned().collect::<BTreeMap<_, _>>();
-        let mut settings = Settings::new(&self.cluster, Clock::new(clock::now));
+        let mut settings = Settings::new(cluster, Clock::new(clock::now));
         settings.hub_id.clone_from(&self.hub_id);
         settings.poll = self.poll;
         settings.longest_backoff = self.longest_backoff;
@@ -141,18 +149,33 @@ impl Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let _traces = args.logs.init("info", &args.traces)?;
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    runtime.block_on(serve(args))?;
+    stop::block_on(serve(args))?;
     Ok(ExitCode::SUCCESS)
 }
 
 async fn serve(args: &Args) -> anyhow::Result<()> {
     let mut stop = Stop::new()?;
-    let hub = connect(Some(&args.hub)).await.context("--hub")?;
-    let spoke = connect(args.spoke.as_ref()).await.context("--spoke")?;
+    let Some((agent, probes)) = stop.unless_requested(start(args)).await? else {
+        return Ok(());
+    };
+    stop.requested().await;
+    tracing::info!("stopping");
+    stop.finish(vec![Part::new("works", agent.stop())]).await;
+    if let Some(probes) = probes {
+        probes.abort();
+    }
+    Ok(())
+}
+
+/// The agent, and its probes if they are wanted.
+async fn start(args: &Args) -> anyhow::Result<(Agent, Option<JoinHandle<()>>)> {
+    let hub = config(Some(&args.hub)).await.context("--hub")?;
+    let cluster = Whose::of(&hub).cluster(args.cluster.as_deref())?;
+    let (hub, hub_client) = Server::with_unlimited(hub).context("--hub")?;
+    let spoke = config(args.spoke.as_ref()).await.context("--spoke")?;
+    let (spoke, spoke_client) = Server::with_unlimited(spoke).context("--spoke")?;
     // The member cluster is where the agent lives; a hub may well be unreachable for a while, also at the start.
-    let version = spoke.client.apiserver_version().await;
-    let version = version.map_err(|error| live::explain(&error, "ask for the version", &spoke.url))?;
+    let version = spoke.version().await.context("--spoke")?;
     tracing::info!(
         url = spoke.url,
         version = version.git_version,
@@ -163,25 +186,16 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
         None => None,
     };
     if let Some(which) = args.install_crds {
-        tokio::select! {
-            installed = install_some(&spoke, which, portolan_agent::definitions()) => drop(installed?),
-            () = stop.requested() => return Ok(()),
-        }
+        install_some(&spoke, which, portolan_agent::definitions()).await?;
     }
-    tracing::info!(hub = hub.url, cluster = args.cluster, "the agent starts");
-    let agent = Agent::start(hub.client, spoke.client, args.settings());
+    tracing::info!(hub = hub.url, cluster, "the agent starts");
+    let agent = Agent::start(hub_client, spoke_client, args.settings(&cluster));
     let answers = Arc::new(Answers(agent.monitor()));
     let probes = probes.map(|probes| {
         tracing::info!(address = %probes.address, "metrics and probes are served");
         tokio::spawn(probes.serve(answers))
     });
-    stop.requested().await;
-    tracing::info!("stopping");
-    stop.unless_again(agent.stop()).await;
-    if let Some(probes) = probes {
-        probes.abort();
-    }
-    Ok(())
+    Ok((agent, probes))
 }
 
 struct Answers(Monitor);
@@ -196,16 +210,16 @@ impl Probed for Answers {
     }
 
     fn notes(&self) -> Vec<String> {
-        Vec::new()
+        self.0.notes()
     }
 }
 
-async fn connect(kubeconfig: Option<&PathBuf>) -> anyhow::Result<Server> {
+async fn config(kubeconfig: Option<&PathBuf>) -> anyhow::Result<Config> {
     let connect = ConnectArgs {
         kubeconfig: kubeconfig.cloned(),
         context: None,
     };
-    connect.connect().await
+    connect.config().await
 }
 
 fn parse_cluster(text: &str) -> Result<String, String> {
@@ -246,8 +260,8 @@ mod tests {
     }
 
     fn parse(words: &[&str]) -> Result<Settings, clap::Error> {
-        let always = ["portolan", "--hub=hub", "--cluster=east"];
-        Line::try_parse_from(always.iter().chain(words)).map(|line| line.args.settings())
+        let always = ["portolan", "--hub=hub"];
+        Line::try_parse_from(always.iter().chain(words)).map(|line| line.args.settings("east"))
     }
 
     #[test]

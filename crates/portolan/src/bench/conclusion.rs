@@ -17,7 +17,7 @@ pub(super) fn conclude<R: Serialize>(
 ) -> anyhow::Result<ExitCode> {
     output::print(&match format {
         Format::Json => output::json(report)?,
-        Format::Table => table(report)?,
+        Format::Table => output::prose::wrapped(&table(report)?, output::terminal::columns()),
     })?;
     for failure in failures {
         output::remark(&format!("floor: {failure}\n"));

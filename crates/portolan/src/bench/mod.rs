@@ -35,15 +35,23 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  portolan bench engine --check                      the committed floors hold on this machine
-  portolan bench engine --clusters 100000 --check    the same for a large fleet
-  portolan bench engine --clusters 2000 -o json      a quick look
-  portolan bench hub --check                         the embedded hub alone
-  portolan bench hub --against real.kubeconfig --pid $(pgrep kube-apiserver) $(pgrep etcd) --check
-  portolan bench live --kubeconfig hub.kubeconfig    the controllers on an API server
-  portolan bench live --embedded                     the same on the embedded hub
-  portolan bench rollout -o json                     1,000 simulated clusters, 10 % at a time
-  portolan bench fleet --check                       200 embedded members, and how fast a change reaches 100 of them";
+  # Do the committed limits hold on this machine?
+  portolan bench engine --check
+
+  # The hub, the controllers on it, a rollout, and embedded members
+  portolan bench hub --check
+  portolan bench live --embedded
+  portolan bench rollout -o json
+  portolan bench fleet --check";
+
+const ENGINE_EXAMPLES: &str = "\
+Examples:
+  # Do the committed limits hold on this machine, and for a large fleet?
+  portolan bench engine --check
+  portolan bench engine --clusters 100000 --check
+
+  # A quick look
+  portolan bench engine --clusters 2000 -o json";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -63,6 +71,7 @@ enum Command {
 /// one label change with everything that follows from it); bytesPerCluster; nsPerPair; changeNs; rssMb;
 /// ocmObjectsRewritten and kepSlicesRewritten (per change); and how each was measured.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = ENGINE_EXAMPLES)]
 struct EngineArgs {
     /// Clusters in the fleet
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(20..=1_000_000))]

@@ -58,12 +58,15 @@ pub(crate) async fn install_some(
         let there = there
             .map_err(|error| live::explain(&error, &format!("read the definition {name}"), &server.url))?;
         match step(there.as_ref(), which, version::NUMBER) {
-            Step::Leave(why) => tracing::info!(definition = name, "left as it is: {why}"),
+            Step::Leave(why) => tracing::info!(
+                definition = name,
+                "the CustomResourceDefinition is left as it is: {why}"
+            ),
             Step::Apply => {
                 apply(&api, definition).await.map_err(|error| {
                     live::explain(&error, &format!("install the definition {name}"), &server.url)
                 })?;
-                tracing::info!(definition = name, "installed");
+                tracing::info!(definition = name, "the CustomResourceDefinition is installed");
                 applied.push(name);
             }
         }
@@ -73,7 +76,7 @@ pub(crate) async fn install_some(
         tokio::time::timeout(ESTABLISH, established)
             .await
             .with_context(|| {
-                format!("the definition {name} is not served after {ESTABLISH:?}; `kubectl describe crd {name}` tells why")
+                format!("the definition {name} is not served after {ESTABLISH:?}; `kubectl describe crd {name}` says why")
             })?
             .with_context(|| format!("cannot wait for the definition {name}"))?;
     }

@@ -8,11 +8,9 @@ mod settings;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
-use anyhow::Context;
-
-use crate::live::{self, ConnectArgs};
+use crate::live::ConnectArgs;
 use crate::logging::LogArgs;
-use crate::stop::Stop;
+use crate::stop::{self, Part, Stop};
 use crate::tracing_export::TraceArgs;
 
 pub(crate) use crds::{InstallCrds, install, install_some};
@@ -22,19 +20,20 @@ pub(crate) use settings::SettingsArgs;
 
 const EXAMPLES: &str = "\
 Examples:
-  # A hub with OCM on it: its definitions are enough, other outputs come on when theirs appear
+  # A hub with OCM on it: its definitions are enough
   portolan controller --kubeconfig hub.kubeconfig
 
-  # A bare API server: bring the definitions, and do what OCM's registration controllers would do
+  # A bare API server: install the definitions, and run the registration, too
   portolan controller --kubeconfig hub.kubeconfig --install-crds --registration
 
   # In a pod: the service account, settings from the environment
-  PORTOLAN_LOG_FORMAT=json PORTOLAN_METRICS_LISTEN=0.0.0.0:8080 portolan controller
+  PORTOLAN_LOG_FORMAT=json PORTOLAN_METRICS_LISTEN=0.0.0.0:8080 \\
+    portolan controller
 
   # Is it ready?
   curl -f http://127.0.0.1:8080/readyz";
 
-/// Keep the decisions of every Placement on a hub true
+/// Run the placement controllers against a hub
 ///
 /// Runs until it is stopped with SIGTERM or Ctrl-C, and then finishes the writes that are under way.
 #[derive(Debug, clap::Args)]
@@ -78,29 +77,30 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let _traces = args.logs.init("info", &args.traces)?;
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    runtime.block_on(control(args))?;
+    stop::block_on(control(args))?;
     Ok(ExitCode::SUCCESS)
 }
 
 async fn control(args: &Args) -> anyhow::Result<()> {
     let mut stop = Stop::new()?;
-    let server = args.connect.connect().await?;
+    let Some(running) = stop.unless_requested(start(args)).await? else {
+        return Ok(());
+    };
+    stop.requested().await;
+    tracing::info!("stopping");
+    stop.finish(vec![Part::new("controllers", running.stop())]).await;
+    Ok(())
+}
+
+async fn start(args: &Args) -> anyhow::Result<Running> {
+    let (server, client) = args.connect.connect_to_run().await?;
     // Once they run, the controllers only ever try again; a hub that was never there is an error.
-    let version = server.client.apiserver_version().await;
-    let version = version.map_err(|error| live::explain(&error, "ask for the version", &server.url))?;
+    let version = server.version().await?;
     tracing::info!(url = server.url, version = version.git_version, "the hub answers");
     let probes = Probes::bind(args.metrics_listen).await?;
     if let Some(which) = args.install_crds {
-        tokio::select! {
-            installed = install(&server, which) => drop(installed?),
-            () = stop.requested() => return Ok(()),
-        }
+        install(&server, which).await?;
     }
     tracing::info!(address = %probes.address, "metrics are served");
-    let running = Running::start(server.client, args.settings.settings(false), probes);
-    stop.requested().await;
-    tracing::info!("stopping");
-    stop.unless_again(running.stop()).await;
-    Ok(())
+    Ok(Running::start(client, args.settings.settings(false), probes))
 }

@@ -67,8 +67,8 @@ pub(crate) struct SettingsArgs {
     )]
     work_syncer: OutputArg,
 
-    /// Look after sets, bindings, heartbeats and availability taints, where OCM's registration controllers do not run
-    /// [default: false; true in `portolan up`]
+    /// Look after sets, bindings, cluster namespaces, heartbeats and availability taints, where OCM's registration
+    /// controllers do not run [default: false; true in `portolan up`]
     #[arg(
         long,
         env = "PORTOLAN_REGISTRATION",

@@ -1,72 +1,74 @@
 //! `portolan explain`: why a cluster is in a decision, or why not, and what would change that.
 
+mod summary;
 mod table;
 
 use std::process::ExitCode;
 
-use clap::ValueEnum;
 use jiff::Timestamp;
-use portolan_api::spelling;
 use portolan_engine::explain::{self, Explanation, Flip};
 use portolan_engine::placement::PlacementKey;
 use serde::Serialize;
 
+use crate::completions::names;
 use crate::given::{self, Given};
 use crate::input::{Notes, Problem, Problems};
 use crate::live::{Event, Extent, Session};
-use crate::output;
+use crate::output::{self, Format};
 use crate::world::{self, World};
 use crate::{cli, clock};
+use summary::Summary;
 
 /// Say why each cluster is in a placement's decision or not
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
+    placement: cli::PlacementArgs,
+
+    #[command(flatten)]
     input: cli::InputArgs,
 
-    /// The placement to explain
-    #[arg(long, value_name = "NS/NAME", value_parser = cli::parse_placement)]
-    placement: PlacementKey,
-
     /// Explain this cluster in full, with the smallest change that would turn its verdict round
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = names::clusters())]
     cluster: Option<String>,
+
+    /// Show every cluster, not only the selected ones and the first twenty of the others
+    #[arg(long, conflicts_with = "cluster")]
+    all: bool,
 
     /// Format of the answer
     #[arg(short, long, value_enum, default_value_t)]
     output: Format,
 }
 
-/// `-o`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// A table or a report for people
-    #[default]
-    Table,
-    /// JSON for programs
-    Json,
-}
-
 const EXAMPLES: &str = "\
 Examples:
+  # The selected clusters, the first of the others, and why others were lost
+  portolan explain ml/training -f examples/gpu-training
+
   # Every cluster and its verdict
-  portolan explain -f examples/gpu-training --placement ml/training
+  portolan explain ml/training -f examples/gpu-training --all
 
   # Why not this one, and what would it take?
-  portolan explain -f examples/gpu-training --placement ml/training --cluster edge-1
+  portolan explain ml/training -f examples/gpu-training --cluster edge-1
 
   # The live hub, with what was said about the placement
-  portolan explain --kubeconfig hub.kubeconfig --placement ml/training
+  portolan explain ml/training --kubeconfig hub.kubeconfig
 
   # For programs
-  portolan explain -f fleet.yaml --placement ml/training --cluster edge-1 -o json";
+  portolan explain ml/training -f fleet.yaml --cluster edge-1 -o json";
+
+/// How many clusters that are not selected are listed without `--all`.
+const LISTED_OTHERS: usize = 20;
 
 /// The answer about all clusters.
 #[derive(Debug, Serialize)]
 struct Explained {
     #[serde(flatten)]
     explanation: Explanation,
+    /// How many clusters were lost to what.
+    summary: Summary,
     /// What controllers said about the placement; only a live hub knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     events: Option<Vec<Event>>,
@@ -82,29 +84,41 @@ struct ClusterExplanation {
     smallest_change: Option<Flip>,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
+    let wanted = args.placement.take(&mut args.input.file);
     let mut notes = Notes::default();
-    let Given { before, applied, hub } = given::read(&args.input, Extent::Placing, &mut notes)?;
+    let given = given::read(&args.input, Extent::Placing, &mut notes)?;
+    let place = given.place();
+    let Given { before, applied, hub } = given;
     let manifests = applied.unwrap_or(before);
-    world::note_gaps(&manifests, args.input.inventory, &mut notes);
+    world::note_gaps(&manifests, &mut notes);
     let now = clock::now_or(args.input.now);
     let mut world = World::new(&manifests, args.input.inventory);
-    let key = world.find(&args.placement).map_err(Problems::from)?;
+    let key = match wanted {
+        Some(wanted) => world.find(&wanted, &place).map_err(Problems::from)?,
+        None => return Err(Problems::from(no_placement_named(&world, &place)).into()),
+    };
     let text = match &args.cluster {
         None => {
             let explanation = explain(&mut world, &key, now)?;
             let events = events(hub.as_ref(), &key, &mut notes);
-            match args.output {
-                Format::Table => table::all(&explanation) + &table::events(events.as_deref(), now),
-                Format::Json => output::json(&Explained { explanation, events })?,
-            }
+            let summary = Summary::new(&explanation, args.input.inventory.resolve(&manifests));
+            let explained = Explained {
+                explanation,
+                summary,
+                events,
+            };
+            let others = if args.all { usize::MAX } else { LISTED_OTHERS };
+            args.output.render(&explained, |width| {
+                table::all(&explained.explanation, &explained.summary, others, width)
+                    + &table::events(explained.events.as_deref(), now, width)
+            })?
         }
         Some(cluster) => {
-            let explained = explain_cluster(&mut world, &key, cluster, now)?;
-            match args.output {
-                Format::Table => table::one(&explained.explanation, explained.smallest_change.as_ref()),
-                Format::Json => output::json(&explained)?,
-            }
+            let explained = explain_cluster(&mut world, &key, cluster, &place, now)?;
+            args.output.render(&explained, |width| {
+                table::one(&explained.explanation, explained.smallest_change.as_ref(), width)
+            })?
         }
     };
     output::remark(&notes.to_string());
@@ -117,7 +131,10 @@ fn events(hub: Option<&Session>, key: &PlacementKey, notes: &mut Notes) -> Optio
     match hub?.events(key) {
         Ok(events) => Some(events),
         Err(error) => {
-            notes.remark(format!("events are left out: {error:#}"));
+            notes.remark(format!(
+                "events are left out: {}",
+                crate::live::describe(error.as_ref())
+            ));
             None
         }
     }
@@ -131,6 +148,7 @@ fn explain_cluster(
     world: &mut World,
     key: &PlacementKey,
     cluster: &str,
+    place: &str,
     now: Timestamp,
 ) -> anyhow::Result<ClusterExplanation> {
     match explain::explain_cluster(&mut world.engine, key, cluster, now) {
@@ -140,26 +158,19 @@ fn explain_cluster(
         }),
         None => {
             let explanation = explain(world, key, now)?;
-            let names: Vec<&str> = explanation
-                .clusters
-                .iter()
-                .map(|verdict| verdict.cluster.as_str())
-                .collect();
-            Err(Problems::from(no_such_cluster(cluster, &names)).into())
+            let names = explanation.clusters.into_iter().map(|verdict| verdict.cluster);
+            Err(Problems::from(given::missing("cluster", cluster, place, names)).into())
         }
     }
 }
 
-fn no_such_cluster(wanted: &str, names: &[&str]) -> Problem {
-    let there = match (spelling::did_you_mean(wanted, names.iter().copied()), names) {
-        (Some(meant), _) => format!("did you mean {meant}?"),
-        (None, []) => "there is no cluster in it".to_owned(),
-        (None, names) if names.len() > 10 => format!(
-            "accepted: {} and {} more",
-            names[..10].join(", "),
-            names.len() - 10
-        ),
-        (None, names) => format!("accepted: {}", names.join(", ")),
+fn no_placement_named(world: &World, place: &str) -> Problem {
+    let mut names = world.placements().into_iter().map(|key| key.to_string());
+    let there = match names.next() {
+        Some(first) => format!("such as {first}; `portolan get placements` lists all"),
+        None => format!("but there is no Placement {place}"),
     };
-    Problem::of_arguments(format!("--cluster {wanted} is not in the input; {there}"))
+    Problem::of_arguments(format!(
+        "no placement is named; accepted: an argument NAMESPACE/NAME, {there}"
+    ))
 }

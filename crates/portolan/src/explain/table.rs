@@ -1,11 +1,14 @@
 //! An explanation for people: all clusters as a table, or one cluster as a report.
 
 use jiff::Timestamp;
+use portolan_api::labels::conditions;
 use portolan_engine::explain::{Explanation, Flip, Stage, Verdict};
+use portolan_engine::status::Code;
 
+use super::summary::Summary;
 use crate::live::Event;
 use crate::output;
-use crate::output::table::{Cell, Table, Tone};
+use crate::output::table::{Cell, Column, Table, Tone};
 
 /// The stages in the order in which a cluster goes through them.
 const STAGES: [Stage; 5] = [
@@ -16,32 +19,62 @@ const STAGES: [Stage; 5] = [
     Stage::NumberOfClusters,
 ];
 
-pub(super) fn all(explanation: &Explanation) -> String {
-    let mut table = Table::new(&["CLUSTER", "VERDICT", "STAGE", "RANK", "TOTAL", "REASON"]);
-    for verdict in &explanation.clusters {
+/// The summary, the selected clusters and the first `others` of the rest.
+pub(super) fn all(
+    explanation: &Explanation,
+    summary: &Summary,
+    others: usize,
+    width: Option<usize>,
+) -> String {
+    let mut table = Table::new([
+        Column::name("CLUSTER"),
+        Column::new("VERDICT"),
+        Column::new("STAGE").drop(1),
+        Column::new("RANK"),
+        Column::new("TOTAL"),
+        Column::text("REASON", 30),
+    ]);
+    // Selected clusters come first.
+    let shown = summary.selected.saturating_add(others);
+    for verdict in explanation.clusters.iter().take(shown) {
         table.row([
             verdict.cluster.as_str().into(),
             word(verdict),
             format!("{:?}", verdict.stage).into(),
             optional(verdict.rank),
             optional(verdict.total),
-            verdict.reason.as_str().into(),
+            reason(explanation, verdict),
         ]);
     }
     let clusters = if table.is_empty() {
         "no clusters\n".to_owned()
     } else {
-        table.render()
+        table.render(width)
     };
-    format!("{}\n{clusters}", heading(explanation))
+    let hidden = match explanation.clusters.len().saturating_sub(shown) {
+        0 => String::new(),
+        more => format!("… and {more} more that are not selected; --all shows them\n"),
+    };
+    format!(
+        "{}{}\n{clusters}{hidden}",
+        heading(explanation, summary),
+        cut_off(explanation)
+    )
 }
 
 /// What controllers and consumers said, newest last.
-pub(super) fn events(events: Option<&[Event]>, now: Timestamp) -> String {
+pub(super) fn events(events: Option<&[Event]>, now: Timestamp, width: Option<usize>) -> String {
     let Some(events) = events else {
         return String::new();
     };
-    let mut table = Table::new(&["LAST SEEN", "TYPE", "REASON", "FROM", "TIMES", "MESSAGE"]);
+    let mut table = Table::new([
+        Column::new("LAST SEEN"),
+        Column::new("TYPE"),
+        Column::text("REASON", 12),
+        Column::name("FROM").drop(2),
+        Column::new("TIMES").drop(1),
+        Column::text("MESSAGE", 30),
+    ]);
     for event in events {
         let tone = match event.kind.as_str() {
             "Warning" => Tone::Doubtful,
@@ -63,46 +96,68 @@ pub(super) fn events(events: Option<&[Event]>, now: Timestamp) -> String {
     }
     match table.is_empty() {
         true => "\nno events\n".to_owned(),
-        false => format!("\n{}", table.render()),
+        false => format!("\n{}", table.render(width)),
     }
 }
 
-fn heading(explanation: &Explanation) -> String {
-    let selected = explanation
-        .clusters
-        .iter()
-        .filter(|verdict| verdict.selected)
-        .count();
-    let wanted = match explanation.number_of_clusters {
-        Some(number) => format!(" of {number} asked for"),
-        None => String::new(),
-    };
+fn heading(explanation: &Explanation, summary: &Summary) -> String {
     let Explanation {
         namespace,
         name,
         status,
         ..
     } = explanation;
-    let mut text = format!("{namespace}/{name}: {status:?}, {selected} clusters selected{wanted}\n");
-    text.push_str(&complaint(explanation));
-    if let Some(cut_off) = &explanation.cut_off {
-        text.push_str(&format!(
-            "cut-off: {} with a total of {}\n",
-            cut_off.cluster, cut_off.total
-        ));
+    let selected = summary.selected;
+    let noun = if selected == 1 { "cluster" } else { "clusters" };
+    let wanted = match explanation.number_of_clusters {
+        Some(number) => format!(" of {number} asked for"),
+        None => String::new(),
+    };
+    let status = match is_short(explanation, selected) {
+        true => "Unsatisfied".to_owned(),
+        false => format!("{status:?}"),
+    };
+    format!(
+        "{namespace}/{name}: {status}, {selected} {noun} selected{wanted}\n{}{}",
+        summary.sentence(),
+        complaint(explanation)
+    )
+}
+
+/// Whether an evaluation that went well gave the placement fewer clusters than it asks for, or none.
+fn is_short(explanation: &Explanation, selected: usize) -> bool {
+    let went_well = matches!(explanation.status, Code::Success | Code::Warning);
+    let wanted = explanation.number_of_clusters.unwrap_or(1);
+    went_well && selected < wanted
+}
+
+fn cut_off(explanation: &Explanation) -> String {
+    match &explanation.cut_off {
+        Some(cut_off) => format!("cut-off: {} with a total of {}\n", cut_off.cluster, cut_off.total),
+        None => String::new(),
+    }
+}
+
+fn complaint(explanation: &Explanation) -> String {
+    let mut text = match (explanation.plugin.as_str(), explanation.message.as_str()) {
+        (_, "") => String::new(),
+        ("", message) => format!("{message}\n"),
+        (plugin, message) => format!("{plugin}: {message}\n"),
+    };
+    for condition in &explanation.conditions {
+        match condition.type_.as_str() {
+            // A placement that is misconfigured has said so.
+            conditions::PLACEMENT_SATISFIED if condition.status == "False" && text.is_empty() => {
+                text.push_str(&format!("unsatisfied: {}\n", condition.message));
+            }
+            conditions::PLACEMENT_WARNING => text.push_str(&format!("warning: {}\n", condition.message)),
+            _ => {}
+        }
     }
     text
 }
 
-fn complaint(explanation: &Explanation) -> String {
-    match (explanation.plugin.as_str(), explanation.message.as_str()) {
-        (_, "") => String::new(),
-        ("", message) => format!("{message}\n"),
-        (plugin, message) => format!("{plugin}: {message}\n"),
-    }
-}
-
-pub(super) fn one(explanation: &Explanation, flip: Option<&Flip>) -> String {
+pub(super) fn one(explanation: &Explanation, flip: Option<&Flip>, width: Option<usize>) -> String {
     let Some(verdict) = explanation.clusters.first() else {
         return String::new();
     };
@@ -120,15 +175,15 @@ pub(super) fn one(explanation: &Explanation, flip: Option<&Flip>) -> String {
         complaint(explanation),
         verdict.reason,
     );
-    text.push_str(&stages(verdict));
-    text.push_str(&checks(verdict));
-    text.push_str(&contributions(verdict));
+    text.push_str(&stages(verdict, width));
+    text.push_str(&checks(verdict, width));
+    text.push_str(&contributions(verdict, width));
     text.push_str(&position(explanation, verdict));
-    text.push_str(&change(flip));
+    text.push_str(&change(verdict, flip));
     text
 }
 
-fn stages(verdict: &Verdict) -> String {
+fn stages(verdict: &Verdict, width: Option<usize>) -> String {
     if verdict.stage == Stage::NotEvaluated {
         return String::new();
     }
@@ -136,7 +191,7 @@ fn stages(verdict: &Verdict) -> String {
         .iter()
         .position(|stage| *stage == verdict.stage)
         .unwrap_or(STAGES.len());
-    let mut table = Table::new(&["STAGE", "RESULT"]).indented(2);
+    let mut table = Table::new([Column::new("STAGE"), Column::new("RESULT")]).indented(2);
     for (position, stage) in STAGES.iter().enumerate() {
         let result = match position.cmp(&stopped) {
             std::cmp::Ordering::Less => Cell::toned("passed", Tone::Good),
@@ -145,11 +200,16 @@ fn stages(verdict: &Verdict) -> String {
         };
         table.row([format!("{stage:?}").into(), result]);
     }
-    format!("\n{}", table.render())
+    format!("\n{}", table.render(width))
 }
 
-fn checks(verdict: &Verdict) -> String {
-    let mut table = Table::new(&["WANTED", "OBSERVED", "FIELD"]).indented(2);
+fn checks(verdict: &Verdict, width: Option<usize>) -> String {
+    let mut table = Table::new([
+        Column::text("WANTED", 20),
+        Column::text("OBSERVED", 20),
+        Column::text("FIELD", 16),
+    ])
+    .indented(2);
     for check in &verdict.checks {
         table.row([
             check.expression.as_str().into(),
@@ -160,15 +220,21 @@ fn checks(verdict: &Verdict) -> String {
     if table.is_empty() {
         String::new()
     } else {
-        format!("\n{}", table.render())
+        format!("\n{}", table.render(width))
     }
 }
 
-fn contributions(verdict: &Verdict) -> String {
+fn contributions(verdict: &Verdict, width: Option<usize>) -> String {
     let Some(total) = verdict.total else {
         return String::new();
     };
-    let mut table = Table::new(&["PRIORITIZER", "SCORE", "WEIGHT", "CONTRIBUTION"]).indented(2);
+    let mut table = Table::new([
+        Column::name("PRIORITIZER"),
+        Column::new("SCORE"),
+        Column::new("WEIGHT"),
+        Column::new("CONTRIBUTION"),
+    ])
+    .indented(2);
     for part in &verdict.prioritizers {
         table.row([
             part.name.as_str().into(),
@@ -178,7 +244,7 @@ fn contributions(verdict: &Verdict) -> String {
         ]);
     }
     table.row(["total".into(), "".into(), "".into(), format!("={total}").into()]);
-    format!("\n{}", table.render())
+    format!("\n{}", table.render(width))
 }
 
 fn position(explanation: &Explanation, verdict: &Verdict) -> String {
@@ -215,17 +281,47 @@ fn position(explanation: &Explanation, verdict: &Verdict) -> String {
     text
 }
 
-fn change(flip: Option<&Flip>) -> String {
+fn change(verdict: &Verdict, flip: Option<&Flip>) -> String {
     let Some(flip) = flip else {
-        return "\nno small change would turn this round\n".to_owned();
+        let outcome = if verdict.selected {
+            "leave this cluster out"
+        } else {
+            "select this cluster"
+        };
+        return format!("\nno single change to labels, claims, taints or numberOfClusters would {outcome}\n");
     };
-    let edits: String = flip.edits.iter().map(|edit| format!("  {edit}\n")).collect();
     let outcome = if flip.selected_after {
-        "to have it selected"
+        "to select this cluster"
     } else {
-        "to have it left out"
+        "to leave this cluster out"
     };
-    format!("\nsmallest change {outcome}:\n{edits}")
+    match flip.edits.as_slice() {
+        [edit] => format!("\n{outcome}:\n  {edit}\n"),
+        edits => {
+            let edits = edits.iter().enumerate();
+            let edits: String = edits
+                .map(|(position, edit)| format!("  {}. {edit}\n", position + 1))
+                .collect();
+            format!("\n{outcome}, do all of these:\n{edits}")
+        }
+    }
+}
+
+/// The reason in full, and in a few words where there is too little room: fields have long paths.
+fn reason(explanation: &Explanation, verdict: &Verdict) -> Cell {
+    let reason = Cell::from(&verdict.reason);
+    match (
+        verdict.checks.first(),
+        verdict.rank,
+        explanation.number_of_clusters,
+    ) {
+        (Some(check), ..) if verdict.stage == Stage::TaintToleration => reason.or(&check.observed),
+        (Some(check), ..) => reason.or(format!("{}; has {}", check.expression, check.observed)),
+        (None, Some(rank), Some(number)) if verdict.stage == Stage::NumberOfClusters => {
+            reason.or(format!("rank {rank}, numberOfClusters is {number}"))
+        }
+        _ => reason,
+    }
 }
 
 fn word(verdict: &Verdict) -> Cell {

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::{Filter, decisions};
 use crate::input::Manifests;
 use crate::output;
-use crate::output::table::{Cell, Table, Tone};
+use crate::output::table::{Cell, Column, Table, Tone};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -145,12 +145,18 @@ fn status_of(conditions: &[Condition], kind: &str) -> Option<String> {
 }
 
 pub(super) fn table(rows: &[Row], now: Timestamp) -> Table {
-    let mut header = vec!["CLUSTER", "SETS", "AVAILABLE", "TAINTS", "DECISIONS", "AGE"];
-    let namespaced = rows.iter().any(|row| row.namespace.is_some());
-    if namespaced {
-        header.insert(0, "NAMESPACE");
+    let mut header = vec![
+        Column::name("CLUSTER"),
+        Column::text("SETS", 10),
+        Column::new("AVAILABLE"),
+        Column::text("TAINTS", 16),
+        Column::new("DECISIONS").drop(2),
+        Column::new("AGE").drop(1),
+    ];
+    if rows.iter().any(|row| row.namespace.is_some()) {
+        header.insert(0, Column::name("NAMESPACE"));
     }
-    let mut table = Table::new(&header);
+    let mut table = Table::new(header);
     for row in rows {
         let namespace = row.namespace.as_deref().map(Cell::from);
         let taints: Vec<String> = row.taints.iter().map(taint).collect();

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Filter;
 use crate::decided::{Group, Said, union};
 use crate::input::Manifests;
-use crate::output::table::{Cell, Table};
+use crate::output::table::{Cell, Column, Table};
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -67,7 +67,14 @@ pub(super) fn said(manifests: &Manifests) -> impl Iterator<Item = (String, Said)
 }
 
 pub(super) fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new(&["NAMESPACE", "PLACEMENT", "GROUP", "CLUSTER", "SCORE", "OBJECTS"]);
+    let mut table = Table::new([
+        Column::name("NAMESPACE"),
+        Column::name("PLACEMENT"),
+        Column::name("GROUP").drop(2),
+        Column::name("CLUSTER"),
+        Column::new("SCORE"),
+        Column::text("OBJECTS", 16).drop(1),
+    ]);
     for row in rows {
         let groups: Vec<String> = row.groups.iter().map(ToString::to_string).collect();
         table.row([

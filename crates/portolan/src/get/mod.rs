@@ -7,15 +7,20 @@ mod placements;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
+use portolan_engine::fleet;
+use serde::Serialize;
 
+use crate::completions::names;
 use crate::given::{self, Given};
-use crate::input::{Manifests, Notes};
+use crate::input::{Manifests, Notes, Problem, Problems};
 use crate::live::Extent;
+use crate::output::Format;
+use crate::output::table::Table;
 use crate::{cli, clock, output};
 
 const EXAMPLES: &str = "\
 Examples:
-  # Every placement of the hub, and every cluster with the number of placements that chose it
+  # Every placement of the hub, and every cluster
   portolan get placements
   portolan get clusters
 
@@ -37,7 +42,7 @@ pub(crate) struct Args {
     what: What,
 
     /// Only this one: NAME, or NAMESPACE/NAME
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = names::listed())]
     name: Option<String>,
 
     #[command(flatten)]
@@ -77,16 +82,6 @@ impl What {
             What::Clusters => Extent::Clusters,
         }
     }
-}
-
-/// `-o`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Aligned columns for people
-    #[default]
-    Table,
-    /// JSON for programs
-    Json,
 }
 
 /// What is left out.
@@ -129,8 +124,12 @@ impl<'a> Filter<'a> {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let filter = Filter::new(args.namespace.as_deref(), args.name.as_deref())?;
     let mut notes = Notes::default();
-    let Given { before, applied, .. } = given::read(&args.input, args.what.extent(), &mut notes)?;
+    let given = given::read(&args.input, args.extent(), &mut notes)?;
+    let place = given.place();
+    let Given { before, applied, .. } = given;
     let manifests = applied.unwrap_or(before);
+    args.check_name(&manifests, &filter, &place)
+        .map_err(Problems::from)?;
     output::remark(&notes.to_string());
     let text = args.render(&manifests, &filter)?;
     match text {
@@ -141,35 +140,81 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 impl Args {
+    /// A placement that is named may exist without decisions, so that both are read.
+    fn extent(&self) -> Extent {
+        match (self.what, &self.name) {
+            (What::Decisions, Some(_)) => Extent::Placements,
+            (what, _) => what.extent(),
+        }
+    }
+
+    /// An object that is asked for by name has to exist.
+    fn check_name(&self, manifests: &Manifests, filter: &Filter<'_>, place: &str) -> Result<(), Problem> {
+        let Some(name) = filter.name else { return Ok(()) };
+        let kind = match (self.what, self.input.inventory.resolve(manifests)) {
+            (What::Placements | What::Decisions, _) => "Placement",
+            (What::Clusters, fleet::Inventory::ManagedClusters) => "ManagedCluster",
+            (What::Clusters, fleet::Inventory::ClusterProfiles) => "ClusterProfile",
+        };
+        let exists = match self.what {
+            What::Placements => !placements::rows(manifests, filter).is_empty(),
+            What::Decisions => {
+                !placements::rows(manifests, filter).is_empty()
+                    || !decisions::rows(manifests, filter).is_empty()
+            }
+            What::Clusters => {
+                let inventory = self.input.inventory.resolve(manifests);
+                !clusters::rows(manifests, inventory, filter).is_empty()
+            }
+        };
+        let list = match self.what {
+            What::Placements | What::Decisions => "placements",
+            What::Clusters => "clusters",
+        };
+        match (exists, filter.namespace) {
+            (true, _) => Ok(()),
+            (false, Some(namespace)) => Err(Problem::of_arguments(format!(
+                "there is no {kind} {namespace}/{name} {place}; `portolan get {list}` lists all"
+            ))),
+            (false, None) => Err(Problem::of_arguments(format!(
+                "there is no {kind} {name} {place}; `portolan get {list}` lists all"
+            ))),
+        }
+    }
+
     /// The answer, or nothing when people would see an empty table.
     fn render(&self, manifests: &Manifests, filter: &Filter<'_>) -> anyhow::Result<Option<String>> {
         let now = clock::now_or(self.input.now);
         let inventory = self.input.inventory.resolve(manifests);
-        let (json, table) = match self.what {
+        let text = match self.what {
             What::Placements => {
                 let rows = placements::rows(manifests, filter);
-                (output::json(&rows)?, placements::table(&rows, now))
+                self.text(&rows, || placements::table(&rows, now))?
             }
             What::Decisions => {
                 let rows = decisions::rows(manifests, filter);
-                (output::json(&rows)?, decisions::table(&rows))
+                self.text(&rows, || decisions::table(&rows))?
             }
             What::Clusters => {
                 let rows = clusters::rows(manifests, inventory, filter);
-                (output::json(&rows)?, clusters::table(&rows, now))
+                self.text(&rows, || clusters::table(&rows, now))?
             }
         };
-        Ok(match self.output {
-            Format::Json => Some(json),
-            Format::Table => (!table.is_empty()).then(|| table.render()),
+        Ok(Some(text).filter(|text| !text.is_empty()))
+    }
+
+    fn text<R: Serialize>(&self, rows: &[R], table: impl FnOnce() -> Table) -> anyhow::Result<String> {
+        self.output.render(&rows, |width| match rows.is_empty() {
+            true => String::new(),
+            false => table().render(width),
         })
     }
 
     fn hint(&self) -> &'static str {
-        match (self.namespace.is_some() || self.name.is_some(), self.what) {
-            (true, _) => "; without name and namespace everything is listed",
-            (false, What::Decisions) => "; decisions are written by `portolan controller` and `portolan up`",
-            (false, _) => "",
+        match (self.namespace.is_some(), self.what) {
+            (true, _) if self.name.is_none() => "; without --namespace all namespaces are listed",
+            (_, What::Decisions) => "; decisions are written by `portolan controller` and `portolan up`",
+            _ => "",
         }
     }
 }

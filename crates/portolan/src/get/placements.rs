@@ -13,7 +13,7 @@ use super::Filter;
 use crate::decided::Said;
 use crate::input::Manifests;
 use crate::output;
-use crate::output::table::{Cell, Table, Tone};
+use crate::output::table::{Cell, Column, Table, Tone};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -95,17 +95,17 @@ fn is_true(condition: &Condition) -> bool {
 }
 
 pub(super) fn table(rows: &[Row], now: Timestamp) -> Table {
-    let mut table = Table::new(&[
-        "NAMESPACE",
-        "PLACEMENT",
-        "SELECTED",
-        "ASKED",
-        "GROUPS",
-        "SATISFIED",
-        "MISCONFIGURED",
-        "DECISIONS",
-        "SLICES",
-        "AGE",
+    let mut table = Table::new([
+        Column::name("NAMESPACE"),
+        Column::name("PLACEMENT"),
+        Column::new("SELECTED"),
+        Column::new("ASKED"),
+        Column::new("GROUPS").drop(4),
+        Column::new("SATISFIED"),
+        Column::new("MISCONFIGURED"),
+        Column::new("DECISIONS").drop(2),
+        Column::new("SLICES").drop(1),
+        Column::new("AGE").drop(3),
     ]);
     for row in rows {
         table.row([

@@ -56,25 +56,30 @@ fn errors(kind: &Kind, value: &Value, place: &Place, subject: &str, notes: &mut 
         .into_iter()
         .partition(|error| !is_verdict_on_operator(error));
     for error in operators {
-        notes.add(
-            place,
-            format!(
-                "{subject}: {} = {}: did you mean {}?",
-                error.path,
-                error.value,
-                meant(&error)
-            ),
+        let message = format!(
+            "{subject}: {} = {}: did you mean {}?",
+            error.path,
+            error.value,
+            meant(&error)
         );
+        notes.add_field(place, subject, &error, message);
     }
     for unknown in kind.schema.unknown_fields(value) {
         if spelling.iter().any(|error| error.path == unknown.path) {
             continue;
         }
         let meant = spelling::did_you_mean(&unknown.name, unknown.siblings.iter().map(String::as_str));
+        let error = FieldError {
+            path: unknown.path.clone(),
+            value: String::new(),
+            problem: "there is no such field; it is ignored".to_owned(),
+            accepted: meant.unwrap_or_default().to_owned(),
+        };
         let meant = meant
             .map(|name| format!(", did you mean {name}?"))
             .unwrap_or_default();
-        notes.add(place, format!("{subject}: ignored: {}{meant}", unknown.path));
+        let message = format!("{subject}: ignored: {}{meant}", unknown.path);
+        notes.add_field(place, subject, &error, message);
     }
     let structural = kind.validate(value).into_iter().filter(|error| {
         !is_left_to_the_engine(value, error)
@@ -143,11 +148,9 @@ fn findings(value: &Value, place: &Place, subject: &str, notes: &mut Notes) -> V
                 value,
                 problem,
                 accepted,
-            } = finding.error;
-            notes.add(
-                place,
-                format!("{subject}: {path} = {value}: {problem}; better: {accepted}"),
-            );
+            } = &finding.error;
+            let message = format!("{subject}: {path} = {value}: {problem}; better: {accepted}");
+            notes.add_field(place, subject, &finding.error, message);
         }
     }
     errors

@@ -142,6 +142,14 @@ impl Manifests {
         value.ok()
     }
 
+    /// Where an object of a kind was read.
+    pub(crate) fn place_of(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Option<&Place> {
+        let found = self.objects.iter().find(|(key, _)| {
+            key.group == group && key.kind == kind && key.namespace == namespace && key.name == name
+        });
+        found.map(|(_, entry)| &entry.place)
+    }
+
     pub(crate) fn contains(&self, key: &Key) -> bool {
         self.objects.contains_key(key)
     }

@@ -13,6 +13,7 @@
 mod apply;
 mod check;
 mod document;
+mod finding;
 mod kind;
 mod manifests;
 mod normal;
@@ -26,6 +27,7 @@ use portolan_api::FieldError;
 
 use crate::progress::Progress;
 
+pub(crate) use finding::{Finding, Severity};
 pub(crate) use kind::{Reference, parse_reference};
 pub(crate) use manifests::Key;
 pub use manifests::Manifests;

@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use portolan_api::FieldError;
 
-/// How many problems are listed one by one.
+use super::finding::{Finding, Severity};
+
+/// How many problems are listed one by one, and how many are kept for programs.
 const LISTED_PROBLEMS: usize = 20;
+const KEPT_PROBLEMS: usize = 1000;
 /// How many notes are listed one by one.
 const LISTED_NOTES: usize = 10;
 /// How much of a message of others is repeated. Ours are short by construction.
@@ -41,6 +44,16 @@ impl Place {
         }
     }
 
+    /// The file, or the server.
+    pub(super) fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Which document of the file it is, from 1.
+    pub(super) fn number(&self) -> Option<usize> {
+        self.document
+    }
+
     pub(super) fn item(&self, position: usize) -> Place {
         Place {
             prefix: format!("{}items[{position}].", self.prefix),
@@ -66,6 +79,8 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     text: String,
+    /// The same for programs. A source that cannot be read has none: nothing was found in it.
+    finding: Option<Box<Finding>>,
 }
 
 impl Problem {
@@ -73,13 +88,16 @@ impl Problem {
     pub(super) fn of_source(source: &str, what: impl fmt::Display) -> Problem {
         Problem {
             text: format!("{source}: {}", bounded(&what.to_string())),
+            finding: None,
         }
     }
 
     /// Something about a document that could not be read at all.
     pub(super) fn of_document(place: &Place, what: impl fmt::Display) -> Problem {
+        let what = bounded(&what.to_string());
         Problem {
-            text: format!("{place}: {}", bounded(&what.to_string())),
+            text: format!("{place}: {what}"),
+            finding: Some(Box::new(Finding::new(Severity::Error, Some(place), "", &what))),
         }
     }
 
@@ -94,6 +112,7 @@ impl Problem {
         if error.path.is_empty() {
             error.path = "the document".to_owned();
         }
+        let finding = Finding::of_field(Severity::Error, place, subject, &error);
         let subject = if subject.is_empty() {
             String::new()
         } else {
@@ -101,6 +120,7 @@ impl Problem {
         };
         Problem {
             text: format!("{document}: {subject}{error}"),
+            finding: Some(Box::new(finding)),
         }
     }
 
@@ -108,6 +128,7 @@ impl Problem {
     pub(crate) fn of_arguments(what: impl fmt::Display) -> Problem {
         Problem {
             text: bounded(&what.to_string()),
+            finding: None,
         }
     }
 }
@@ -127,7 +148,7 @@ pub struct Problems {
 
 impl Problems {
     pub(crate) fn push(&mut self, problem: Problem) {
-        if self.listed.len() < LISTED_PROBLEMS {
+        if self.listed.len() < KEPT_PROBLEMS {
             self.listed.push(problem);
         } else {
             self.more += 1;
@@ -142,6 +163,14 @@ impl Problems {
     pub(super) fn iter(&self) -> impl Iterator<Item = &Problem> {
         self.listed.iter()
     }
+
+    /// The problems for programs. `None` when one of them is about something that could not be read at all.
+    pub(crate) fn findings(&self) -> Option<Vec<Finding>> {
+        self.listed
+            .iter()
+            .map(|problem| problem.finding.as_deref().cloned())
+            .collect()
+    }
 }
 
 impl From<Problem> for Problems {
@@ -155,10 +184,10 @@ impl From<Problem> for Problems {
 
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for problem in &self.listed {
+        for problem in self.listed.iter().take(LISTED_PROBLEMS) {
             writeln!(f, "error: {problem}")?;
         }
-        match self.more {
+        match self.listed.len().saturating_sub(LISTED_PROBLEMS) + self.more {
             0 => Ok(()),
             more => writeln!(f, "error: and {more} more"),
         }
@@ -170,32 +199,64 @@ impl std::error::Error for Problems {}
 /// Remarks for standard error. Equal ones are counted instead of repeated.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
-    /// Message to first place and number of places, in the order of the messages.
-    notes: BTreeMap<String, (String, usize)>,
+    /// By message, in the order of the messages.
+    notes: BTreeMap<String, Note>,
+}
+
+/// A remark at its first place.
+#[derive(Clone, Debug)]
+struct Note {
+    place: String,
+    /// How many places have it.
+    count: usize,
+    finding: Finding,
 }
 
 impl Notes {
     /// Remembers a remark about a place.
     pub(super) fn add(&mut self, place: &Place, message: impl fmt::Display) {
-        self.insert(place.to_string(), message);
+        let message = bounded(&message.to_string());
+        let finding = Finding::new(Severity::Info, Some(place), "", &message);
+        self.insert(place.to_string(), message, finding);
+    }
+
+    /// Remembers a remark about a field that is most likely not what is meant.
+    pub(super) fn add_field(
+        &mut self,
+        place: &Place,
+        subject: &str,
+        error: &FieldError,
+        message: impl fmt::Display,
+    ) {
+        let finding = Finding::of_field(Severity::Warning, place, subject, error);
+        self.insert(place.to_string(), bounded(&message.to_string()), finding);
     }
 
     /// Remembers a remark about the whole input.
     pub(crate) fn remark(&mut self, message: impl fmt::Display) {
-        self.insert(String::new(), message);
+        let message = bounded(&message.to_string());
+        let finding = Finding::new(Severity::Info, None, "", &message);
+        self.insert(String::new(), message, finding);
     }
 
-    fn insert(&mut self, place: String, message: impl fmt::Display) {
-        self.notes
-            .entry(bounded(&message.to_string()))
-            .or_insert((place, 0))
-            .1 += 1;
+    fn insert(&mut self, place: String, message: String, finding: Finding) {
+        let note = self.notes.entry(message).or_insert(Note {
+            place,
+            count: 0,
+            finding,
+        });
+        note.count += 1;
+    }
+
+    /// The remarks for programs.
+    pub(crate) fn findings(&self) -> impl Iterator<Item = Finding> {
+        self.notes.values().map(|note| note.finding.clone())
     }
 }
 
 impl fmt::Display for Notes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (message, (place, count)) in self.notes.iter().take(LISTED_NOTES) {
+        for (message, Note { place, count, .. }) in self.notes.iter().take(LISTED_NOTES) {
             let place = if place.is_empty() {
                 String::new()
             } else {

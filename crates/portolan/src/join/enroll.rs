@@ -2,17 +2,18 @@
 
 use jiff::Timestamp;
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
-use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind, Status};
 use kube::{Api, Client};
 use portolan_api::cluster::ManagedCluster;
-use portolan_api::labels::conditions;
+use portolan_api::labels::portolan::AGENT_NAMESPACE;
+use portolan_api::labels::{conditions, messages, reasons};
 use portolan_api::structural;
 use serde_json::{Value, json};
 
-use super::objects::{ACCOUNT, EMBEDDED_BY, Newcomer};
+use super::objects::{EMBEDDED_BY, FORMER_ACCOUNT, Newcomer};
 
 /// Whose fields these are.
 const MANAGER: &str = "portolan-join";
@@ -32,7 +33,16 @@ pub(crate) async fn enroll(
     newcomer: &Newcomer,
     now: Timestamp,
 ) -> Result<(), (String, kube::Error)> {
-    for object in newcomer.objects() {
+    let name = &newcomer.name;
+    refuse_leaving(client, name)
+        .await
+        .map_err(|error| (format!("let the cluster {name} in"), error))?;
+    let former: Api<ServiceAccount> = Api::namespaced(client.clone(), name);
+    let former = former.get_metadata_opt(FORMER_ACCOUNT).await;
+    let has_former_account = former
+        .map_err(|error| (format!("read the ServiceAccount {name}/{FORMER_ACCOUNT}"), error))?
+        .is_some();
+    for object in newcomer.objects(has_former_account) {
         let what = describe(&object);
         apply(client, &object)
             .await
@@ -43,9 +53,38 @@ pub(crate) async fn enroll(
         .map_err(|error| (format!("accept the cluster {}", newcomer.name), error))
 }
 
+/// Nothing can be made in a namespace that is being deleted, and a ManagedCluster that is being deleted goes in any case.
+async fn refuse_leaving(client: &Client, name: &str) -> kube::Result<()> {
+    let clusters: Api<ManagedCluster> = Api::all(client.clone());
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let cluster = match clusters.get_metadata_opt(name).await {
+        // Whether the kind is served is said when the cluster is written.
+        Err(kube::Error::Api(status)) if status.code == 404 => None,
+        answer => answer?,
+    };
+    let namespace = namespaces.get_metadata_opt(name).await?;
+    let leaving = [
+        ("ManagedCluster", cluster.map(|object| object.metadata)),
+        ("namespace", namespace.map(|object| object.metadata)),
+    ]
+    .into_iter()
+    .find(|(_, metadata)| {
+        metadata
+            .as_ref()
+            .is_some_and(|metadata| metadata.deletion_timestamp.is_some())
+    });
+    let Some((what, _)) = leaving else { return Ok(()) };
+    let why = format!(
+        "the {what} {name} is being deleted; `portolan leave {name}` says what that waits for and finishes it, then \
+         join the cluster again"
+    );
+    let failure = Status::failure(&why, "Conflict").with_code(409);
+    Err(kube::Error::Api(Box::new(failure)))
+}
+
 /// A new token for the agent of a cluster. Earlier ones stay valid until they expire.
 pub(crate) async fn token(client: &Client, cluster: &str, seconds: i64) -> kube::Result<Token> {
-    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), cluster);
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), AGENT_NAMESPACE);
     let request = TokenRequest {
         spec: TokenRequestSpec {
             expiration_seconds: Some(seconds),
@@ -54,7 +93,7 @@ pub(crate) async fn token(client: &Client, cluster: &str, seconds: i64) -> kube:
         ..TokenRequest::default()
     };
     let answer = accounts
-        .create_token_request(ACCOUNT, &PostParams::default(), &request)
+        .create_token_request(cluster, &PostParams::default(), &request)
         .await?;
     let Some(status) = answer.status else {
         let failure = Status::failure("the answer to the TokenRequest has no token", "InternalError");
@@ -154,8 +193,8 @@ fn accepted(cluster: &ManagedCluster, now: Timestamp) -> Option<Vec<Condition>> 
     all.push(Condition {
         type_: conditions::HUB_ACCEPTED.to_owned(),
         status: "True".to_owned(),
-        reason: "HubClusterAdminAccepted".to_owned(),
-        message: "Accepted by hub cluster admin".to_owned(),
+        reason: reasons::HUB_ADMIN_ACCEPTED.to_owned(),
+        message: messages::HUB_ADMIN_ACCEPTED.to_owned(),
         last_transition_time: Time(now),
         observed_generation: None,
     });

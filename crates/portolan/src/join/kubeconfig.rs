@@ -10,6 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use kube::Config;
 use serde_json::{Value, json};
 
+use crate::output;
+
 /// A kubeconfig for the same server as `config`, with a token.
 pub(crate) fn with_token(config: &Config, cluster: &str, token: &str) -> Value {
     let mut server = json!({"server": config.cluster_url.to_string().trim_end_matches('/')});
@@ -95,6 +97,7 @@ pub(crate) fn refuse(path: &Path) -> anyhow::Result<()> {
 
 /// Replaces a file at once, readable by its owner alone.
 pub(crate) fn write(path: &Path, config: &Value) -> anyhow::Result<()> {
+    let text = output::yaml(config)?;
     let draft = path.with_extension("new");
     let written = (|| {
         let mut file = std::fs::OpenOptions::new()
@@ -103,8 +106,7 @@ pub(crate) fn write(path: &Path, config: &Value) -> anyhow::Result<()> {
             .truncate(true)
             .mode(0o600)
             .open(&draft)?;
-        // JSON is YAML.
-        file.write_all(config.to_string().as_bytes())?;
+        file.write_all(text.as_bytes())?;
         std::fs::rename(&draft, path)
     })();
     written.with_context(|| format!("cannot write the kubeconfig {}", path.display()))
@@ -126,6 +128,22 @@ mod tests {
             let refused = refuse(&path).unwrap_err().to_string();
             assert!(refused.contains(why), "{refused}");
         }
+    }
+
+    #[test]
+    fn a_kubeconfig_is_written_as_lines_that_a_person_can_read() {
+        let folder = std::env::temp_dir().join(format!("portolan-kubeconfig-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.kubeconfig");
+        let long = "x".repeat(2_000);
+        let config = json!({"kind": "Config", "users": [{"name": "a", "user": {"token": long}}]});
+        write(&path, &config).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(text.lines().any(|line| line == "kind: Config"), "{text}");
+        assert!(!text.contains('{'), "{text}");
+        let read: Value = serde_saphyr::from_str(&text).unwrap();
+        assert_eq!(read, config);
     }
 
     #[test]

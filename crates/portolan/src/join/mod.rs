@@ -1,9 +1,8 @@
 //! `portolan join`: a cluster becomes part of the fleet, and its agent gets credentials of its own.
 
-mod dismiss;
 mod enroll;
 pub(crate) mod kubeconfig;
-mod objects;
+pub(crate) mod objects;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,11 +10,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use kube::Api;
+use kube::api::ListParams;
+use portolan_api::cluster::ManagedClusterSet;
 
 use crate::live::{self, ConnectArgs, Server};
 use crate::{clock, output};
 
-pub(crate) use dismiss::dismiss;
 pub(crate) use enroll::enroll;
 pub(crate) use objects::{EMBEDDED_BY, Newcomer};
 
@@ -28,7 +29,8 @@ Examples:
   portolan join west-1 --hub hub.kubeconfig -o kubeconfig
 
   # And on the member cluster
-  portolan agent --hub west-1.kubeconfig --spoke member.kubeconfig --cluster west-1 --install-crds";
+  portolan agent --hub west-1.kubeconfig --spoke member.kubeconfig \\
+    --install-crds";
 
 /// Let a cluster into the fleet, and give its agent credentials for its own namespace alone
 ///
@@ -108,6 +110,9 @@ async fn join(args: &Args) -> anyhow::Result<()> {
     enroll(&server.client, &newcomer, clock::now())
         .await
         .map_err(|(doing, error)| explain(&error, &doing, &server.url))?;
+    if let Some(set) = &args.set {
+        output::remark(&warn_of_missing(&server, set).await?);
+    }
     let seconds = i64::try_from(args.valid_for.as_secs()).unwrap_or(i64::MAX);
     let token = enroll::token(&server.client, &args.name, seconds)
         .await
@@ -120,12 +125,41 @@ async fn join(args: &Args) -> anyhow::Result<()> {
     output::print(&format!(
         "{name} is part of the fleet of {url}\n\
          the kubeconfig of its agent is {path}, valid until {expires}; treat it as a secret\n\
-         next: portolan agent --hub {path} --spoke MEMBER-KUBECONFIG --cluster {name} --install-crds\n",
+         next: portolan agent --hub {path} --spoke MEMBER-KUBECONFIG --install-crds\n",
         name = args.name,
         url = server.url,
         path = path.display(),
         expires = token.expires,
     ))
+}
+
+/// What to say about a cluster set that does not exist: the label is right as soon as somebody makes the set, and says
+/// nothing until then.
+async fn warn_of_missing(server: &Server, set: &str) -> anyhow::Result<String> {
+    let api: Api<ManagedClusterSet> = Api::all(server.client.clone());
+    let sets = match api.list_metadata(&ListParams::default()).await {
+        // Nothing is known of sets that may not be read or are not served.
+        Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => return Ok(String::new()),
+        sets => sets.map_err(|error| explain(&error, "list the ManagedClusterSets", &server.url))?,
+    };
+    let names: Vec<String> = sets.into_iter().filter_map(|set| set.metadata.name).collect();
+    Ok(match names.iter().any(|name| name == set) {
+        true => String::new(),
+        false => missing(set, &names, &server.url),
+    })
+}
+
+fn missing(set: &str, there: &[String], url: &str) -> String {
+    let there = match there {
+        [] => "there is none".to_owned(),
+        names => format!("there are {}", names.join(", ")),
+    };
+    format!(
+        "warning: {url} has no ManagedClusterSet {set}; {there}. The cluster has the label of the set, and belongs to it when \
+         the set exists. To make the set:\n  \
+         printf 'apiVersion: cluster.open-cluster-management.io/v1beta2\\nkind: ManagedClusterSet\\nmetadata: {{name: {set}}}\\n' \
+         | kubectl apply -f -\n"
+    )
 }
 
 /// The usual causes, and what to do about them.
@@ -146,6 +180,9 @@ fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Error {
             "cannot {doing}: {}; --valid-for takes another time, of ten minutes or more",
             status.message
         ),
+        kube::Error::Api(status) if status.code == 409 && doing.starts_with("let the cluster") => {
+            anyhow::anyhow!("cannot {doing}: {}", status.message)
+        }
         _ => live::explain(error, doing, url),
     }
 }
@@ -159,7 +196,7 @@ fn parse_valid_for(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn parse_name(text: &str) -> Result<String, String> {
+pub(crate) fn parse_name(text: &str) -> Result<String, String> {
     match objects::refuse_name(text) {
         Some(why) => Err(why),
         None => Ok(text.to_owned()),
@@ -176,6 +213,23 @@ fn parse_label(text: &str) -> Result<(String, String), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_set_that_is_missing_is_named_with_those_that_there_are_and_how_to_make_it() {
+        let said = missing(
+            "prod",
+            &["default".to_owned(), "global".to_owned()],
+            "https://hub",
+        );
+        assert!(
+            said.contains("no ManagedClusterSet prod; there are default, global"),
+            "{said}"
+        );
+        assert!(
+            said.contains(r"kind: ManagedClusterSet\nmetadata: {name: prod}\n' | kubectl apply -f -"),
+            "{said}"
+        );
+    }
 
     #[test]
     fn a_token_that_no_server_gives_is_refused_before_the_cluster_is_let_in() {

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use portolan_api::labels::ocm;
+use portolan_api::labels::portolan::{AGENT_NAMESPACE, AGENT_ROLE, WAIT_FOR_WORKS};
 use serde_json::{Value, json};
 
-/// The account of an agent, in its cluster's namespace, and what it may do there.
-pub(crate) const ACCOUNT: &str = "portolan-agent";
+/// The account of an agent that joined with an earlier version: it was in the namespace of its cluster.
+pub(crate) const FORMER_ACCOUNT: &str = "portolan-agent";
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 const CLUSTER: &str = "cluster.open-cluster-management.io";
@@ -30,39 +31,43 @@ pub(crate) struct Newcomer {
 impl Newcomer {
     /// The account that its agent uses.
     pub(crate) fn user(&self) -> String {
-        format!("system:serviceaccount:{}:{ACCOUNT}", self.name)
+        format!("system:serviceaccount:{AGENT_NAMESPACE}:{}", self.name)
     }
 
     /// The groups of the account.
     pub(crate) fn groups(&self) -> [String; 2] {
         [
             "system:serviceaccounts".to_owned(),
-            format!("system:serviceaccounts:{}", self.name),
+            format!("system:serviceaccounts:{AGENT_NAMESPACE}"),
         ]
     }
 
     /// Everything, in the order in which it is to be applied: the rights before the account that has them, so that an
-    /// agent that finds its account finds its rights.
-    pub(crate) fn objects(&self) -> Vec<Value> {
+    /// agent that finds its account finds its rights. Where the cluster joined with an earlier version, the account that
+    /// it got then keeps its rights.
+    pub(crate) fn objects(&self, has_former_account: bool) -> Vec<Value> {
         let (name, here) = (&self.name, self.name.as_str());
+        let labels = json!({(ocm::CLUSTER_NAME): name});
+        let subjects = self.subjects(has_former_account);
         vec![
             self.cluster(),
-            json!({"apiVersion": "v1", "kind": "Namespace",
-                "metadata": {"name": name, "labels": {(ocm::CLUSTER_NAME): name}}}),
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}),
             json!({"apiVersion": format!("{RBAC}/v1"), "kind": "Role",
-                "metadata": {"name": ACCOUNT, "namespace": here}, "rules": in_namespace()}),
+                "metadata": {"name": AGENT_ROLE, "namespace": here, "finalizers": [WAIT_FOR_WORKS]},
+                "rules": in_namespace()}),
             json!({"apiVersion": format!("{RBAC}/v1"), "kind": "RoleBinding",
-                "metadata": {"name": ACCOUNT, "namespace": here},
-                "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": ACCOUNT}, "subjects": [self.subject()]}),
+                "metadata": {"name": AGENT_ROLE, "namespace": here, "finalizers": [WAIT_FOR_WORKS]},
+                "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": AGENT_ROLE}, "subjects": subjects}),
             json!({"apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRole",
-                "metadata": {"name": self.role(), "labels": {(ocm::CLUSTER_NAME): name}},
+                "metadata": {"name": cluster_role(name), "labels": labels},
                 "rules": of_cluster(name)}),
             json!({"apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRoleBinding",
-                "metadata": {"name": self.role(), "labels": {(ocm::CLUSTER_NAME): name}},
-                "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": self.role()},
-                "subjects": [self.subject()]}),
+                "metadata": {"name": cluster_role(name), "labels": labels},
+                "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": cluster_role(name)},
+                "subjects": subjects}),
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": AGENT_NAMESPACE}}),
             json!({"apiVersion": "v1", "kind": "ServiceAccount",
-                "metadata": {"name": ACCOUNT, "namespace": here}}),
+                "metadata": {"name": name, "namespace": AGENT_NAMESPACE, "labels": labels}}),
         ]
     }
 
@@ -85,13 +90,19 @@ impl Newcomer {
         cluster
     }
 
-    pub(super) fn role(&self) -> String {
-        format!("portolan-agent:{}", self.name)
+    fn subjects(&self, has_former_account: bool) -> Value {
+        let mut subjects =
+            vec![json!({"kind": "ServiceAccount", "name": self.name, "namespace": AGENT_NAMESPACE})];
+        if has_former_account {
+            subjects.push(json!({"kind": "ServiceAccount", "name": FORMER_ACCOUNT, "namespace": self.name}));
+        }
+        json!(subjects)
     }
+}
 
-    fn subject(&self) -> Value {
-        json!({"kind": "ServiceAccount", "name": ACCOUNT, "namespace": self.name})
-    }
+/// The ClusterRole and ClusterRoleBinding of an agent.
+pub(crate) fn cluster_role(cluster: &str) -> String {
+    format!("portolan-agent:{cluster}")
 }
 
 /// What an agent may do in its cluster's namespace.
@@ -150,7 +161,8 @@ pub(crate) fn refuse_name(name: &str) -> Option<String> {
                 .to_owned(),
         );
     }
-    let system = name == "default" || name == "open-cluster-management" || name.starts_with("kube-");
+    let system =
+        ["default", "open-cluster-management", AGENT_NAMESPACE].contains(&name) || name.starts_with("kube-");
     system.then(|| {
         format!(
             "the namespace {name} has another purpose, and the agent could read it; accepted: any other name"
@@ -173,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_cluster_is_accepted_with_its_labels_and_set() {
-        let objects = west().objects();
+        let objects = west().objects(false);
         assert_eq!(objects[0]["spec"], json!({"hubAcceptsClient": true}));
         assert_eq!(
             objects[0]["metadata"]["labels"],
@@ -183,7 +195,7 @@ mod tests {
 
     #[test]
     fn rights_beyond_the_namespace_are_on_the_own_cluster_by_name() {
-        for object in west().objects() {
+        for object in west().objects(false) {
             if object["kind"] == "ClusterRole" {
                 for rule in object["rules"].as_array().unwrap() {
                     assert_eq!(rule["resourceNames"], json!(["west"]), "{rule}");
@@ -200,6 +212,27 @@ mod tests {
     }
 
     #[test]
+    fn an_account_of_an_earlier_version_keeps_its_rights() {
+        let bindings = |has_former_account| {
+            let objects = west().objects(has_former_account).into_iter();
+            objects.filter(|object| {
+                object["kind"]
+                    .as_str()
+                    .is_some_and(|kind| kind.ends_with("Binding"))
+            })
+        };
+        for (before, after) in bindings(false).zip(bindings(true)) {
+            let (before, after) = (before["subjects"].clone(), after["subjects"].clone());
+            assert_eq!(before[0], after[0]);
+            assert_eq!(before.as_array().unwrap().len(), 1);
+            assert_eq!(
+                after[1],
+                json!({"kind": "ServiceAccount", "name": "portolan-agent", "namespace": "west"})
+            );
+        }
+    }
+
+    #[test]
     fn a_name_is_one_that_a_namespace_can_have_and_no_other_has() {
         for name in ["west", "eu-central-1", "a", "0"] {
             assert_eq!(refuse_name(name), None, "{name}");
@@ -208,7 +241,12 @@ mod tests {
         for name in ["", "-a", "a-", "A", "a.b", "a/b", long.as_str()] {
             assert!(refuse_name(name).unwrap().contains("63"), "{name}");
         }
-        for name in ["default", "kube-system", "open-cluster-management"] {
+        for name in [
+            "default",
+            "kube-system",
+            "open-cluster-management",
+            "portolan-agents",
+        ] {
             assert!(refuse_name(name).unwrap().contains("another purpose"), "{name}");
         }
     }

@@ -1,8 +1,18 @@
 //! From a kubeconfig, or the service account of a pod, to a client.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use k8s_openapi::apimachinery::pkg::version::Info;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use portolan_controllers::watch::with_timeout;
+
+use crate::clock;
+
+/// How long a server may take for an answer to a command.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// The environment variable that sets another limit.
+const REQUEST_TIMEOUT_VARIABLE: &str = "PORTOLAN_REQUEST_TIMEOUT";
 
 /// Which hub: the same flags for every command that talks to one.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -24,14 +34,47 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// A client for what a kubeconfig says. Nothing is sent yet.
+    /// A client for what a kubeconfig says, whose requests have a time limit. Nothing is sent yet.
     pub(crate) fn new(config: Config) -> anyhow::Result<Server> {
+        Ok(Server::with_unlimited(config)?.0)
+    }
+
+    /// The server, and a client for it without our time limit: controllers and agents have limits of their own.
+    pub(crate) fn with_unlimited(mut config: Config) -> anyhow::Result<(Server, kube::Client)> {
+        // kube would repeat a request for minutes when the server is overloaded (429, 503), without a word. Controllers
+        // and agents repeat requests themselves and log why; a command says so and ends.
+        config.default_retry = false;
         let url = config.cluster_url.to_string();
         let url = url.trim_end_matches('/').to_owned();
-        let client = kube::Client::try_from(config).map_err(|error| {
+        let unlimited = kube::Client::try_from(config).map_err(|error| {
             anyhow::anyhow!("cannot use the kubeconfig for {url}: {}", super::describe(&error))
         })?;
-        Ok(Server { client, url })
+        let client = with_timeout(unlimited.clone(), request_timeout()?);
+        Ok((Server { client, url }, unlimited))
+    }
+
+    /// The version of the server: the first question of a process that runs until it is stopped.
+    pub(crate) async fn version(&self) -> anyhow::Result<Info> {
+        let version = self.client.apiserver_version().await;
+        let version =
+            version.map_err(|error| super::explain(&error, "read the version of the server", &self.url))?;
+        match version.git_version.is_empty() {
+            true => Err(super::error::no_api_server(&self.url)),
+            false => Ok(version),
+        }
+    }
+}
+
+fn request_timeout() -> anyhow::Result<Duration> {
+    let Some(text) = std::env::var_os(REQUEST_TIMEOUT_VARIABLE) else {
+        return Ok(REQUEST_TIMEOUT);
+    };
+    match clock::parse_duration(&text.to_string_lossy()) {
+        Ok(Duration::ZERO) => {
+            anyhow::bail!("{REQUEST_TIMEOUT_VARIABLE} is 0; accepted: more than 0, such as 30s")
+        }
+        Ok(limit) => Ok(limit),
+        Err(why) => anyhow::bail!("{REQUEST_TIMEOUT_VARIABLE}: {why}"),
     }
 }
 
@@ -44,6 +87,11 @@ impl ConnectArgs {
     /// A client for the hub. Nothing is sent yet.
     pub(crate) async fn connect(&self) -> anyhow::Result<Server> {
         Server::new(self.config().await?)
+    }
+
+    /// The same, and a client without a time limit of ours for what runs until it is stopped.
+    pub(crate) async fn connect_to_run(&self) -> anyhow::Result<(Server, kube::Client)> {
+        Server::with_unlimited(self.config().await?)
     }
 
     /// How the hub is reached.

@@ -3,29 +3,81 @@
 use std::error::Error;
 use std::io;
 
+pub(crate) use portolan_controllers::failure::error_chain as describe;
+use portolan_controllers::failure::shortened;
+
+/// Characters shown of what a server answered. With an operation and a URL around it, a line stays below 500.
+const ANSWER: usize = 280;
+
+/// The hub cannot be reached or refuses the request: the program ends with exit code 3.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct HubUnavailable(String);
+
 /// The error of a request, with the next step for the usual causes. `doing` completes "cannot …".
 pub(crate) fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Error {
-    let next = match error {
-        kube::Error::Api(status) => match status.code {
-            401 => format!(
-                "{url} does not accept these credentials; get a new kubeconfig or token, or choose another --context"
-            ),
-            403 => format!(
-                "{url} does not allow it: {}; `kubectl auth can-i --list` shows what is allowed",
-                status.message
-            ),
-            _ => format!("{url} answered {}: {}", status.code, status.message),
-        },
+    let text = match error {
+        kube::Error::Api(status) => {
+            let answer = format!("{url} answered {}", shortened(&describe(error), ANSWER));
+            match status.code {
+                401 => format!(
+                    "{answer}; {url} does not accept these credentials; get a new kubeconfig or token, or choose another \
+                     --context"
+                ),
+                403 => format!("{answer}; `kubectl auth can-i --list` shows what is allowed"),
+                429 => format!("{answer}; the hub is overloaded, try again later"),
+                _ => answer,
+            }
+        }
         error if is_refused(error) => format!(
             "{url} refuses connections; is the hub running (`portolan up` starts one), and is it the right one \
              (--kubeconfig, --context)?"
         ),
+        error if is_answer(error) => format!(
+            "{url} sent an answer that cannot be used: {}; is it a Kubernetes API server (--kubeconfig, --context)?",
+            shortened(&describe(error), ANSWER)
+        ),
         error => format!(
             "{url} cannot be reached: {}; is it the right hub (--kubeconfig, --context)?",
-            describe(error)
+            shortened(&describe(error), ANSWER)
         ),
     };
-    anyhow::anyhow!("cannot {doing}: {next}")
+    let text = format!("cannot {doing}: {text}");
+    match is_unavailable(error) {
+        true => HubUnavailable(text).into(),
+        false => anyhow::Error::msg(text),
+    }
+}
+
+/// The error of a server that answers, but not as an API server does.
+pub(crate) fn no_api_server(url: &str) -> anyhow::Error {
+    let text = format!(
+        "cannot read the version of the server: {url} sent an answer without gitVersion; is it a Kubernetes API server \
+         (--kubeconfig, --context)?"
+    );
+    HubUnavailable(text).into()
+}
+
+/// Whether an error of a command is one of the hub rather than of the input: exit code 3 instead of 2.
+pub(crate) fn is_of_hub(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.is::<HubUnavailable>() || cause.downcast_ref::<kube::Error>().is_some_and(is_unavailable)
+    })
+}
+
+/// Whether the hub cannot be reached, refuses, or is broken. An object that does not exist, or content that the server
+/// does not accept, is bad input.
+fn is_unavailable(error: &kube::Error) -> bool {
+    match error {
+        kube::Error::Api(status) => !matches!(status.code, 400 | 404 | 405 | 406 | 409 | 413 | 415 | 422),
+        kube::Error::BuildRequest(_) | kube::Error::InferConfig(_) | kube::Error::InferKubeconfig(_) => false,
+        _ => true,
+    }
+}
+
+/// Whether the server answered, though not as it should.
+fn is_answer(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::SerdeError(_) | kube::Error::FromUtf8(_))
 }
 
 fn is_refused(error: &kube::Error) -> bool {
@@ -36,31 +88,20 @@ fn is_refused(error: &kube::Error) -> bool {
     })
 }
 
-/// An error with its causes, each said once: many of kube's errors repeat their cause in their own text.
-pub(crate) fn describe(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    for cause in causes(error).skip(1) {
-        let cause = cause.to_string();
-        if !text.contains(&cause) {
-            text.push_str(": ");
-            text.push_str(&cause);
-        }
-    }
-    text
-}
-
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error| (*error).source())
 }
 
 #[cfg(test)]
 mod tests {
+    use anyhow::Context;
+
     use super::*;
 
-    #[test]
-    fn a_cause_that_is_part_of_the_text_is_not_repeated() {
-        let error = kube::Error::ReadEvents(io::Error::other("cut off"));
-        assert_eq!(describe(&error), "Error reading events stream: cut off");
+    fn answered(code: u16, reason: &str, message: &str) -> kube::Error {
+        kube::Error::Api(Box::new(
+            kube::core::Status::failure(message, reason).with_code(code),
+        ))
     }
 
     #[test]
@@ -80,16 +121,39 @@ mod tests {
 
     #[test]
     fn a_forbidden_list_says_who_is_not_allowed_what() {
-        let status = kube::core::Status::failure("user x cannot list placements", "Forbidden").with_code(403);
-        let text = explain(
-            &kube::Error::Api(Box::new(status)),
-            "list placements",
-            "https://hub",
-        )
-        .to_string();
+        let forbidden = answered(403, "Forbidden", "user x cannot list placements");
+        let text = explain(&forbidden, "list placements", "https://hub").to_string();
         assert!(
-            text.contains("user x cannot list placements") && text.contains("auth can-i"),
+            text.contains("403 Forbidden: user x cannot list placements") && text.contains("auth can-i"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_long_answer_is_cut() {
+        let text = explain(&answered(500, "", &"x".repeat(5000)), "list", "https://hub").to_string();
+        assert!(text.chars().count() < 500, "{text}");
+    }
+
+    #[test]
+    fn a_hub_that_refuses_or_is_away_is_no_bad_input() {
+        let unread = serde_json::from_str::<u8>("{").unwrap_err();
+        for (error, of_hub) in [
+            (answered(401, "Unauthorized", ""), true),
+            (answered(403, "Forbidden", ""), true),
+            (answered(429, "TooManyRequests", ""), true),
+            (answered(500, "", ""), true),
+            (answered(0, "", ""), true),
+            (kube::Error::Service("timed out".into()), true),
+            (kube::Error::SerdeError(unread), true),
+            (answered(404, "NotFound", ""), false),
+            (answered(409, "Conflict", ""), false),
+            (answered(422, "Invalid", ""), false),
+        ] {
+            let explained = explain(&error, "list placements", "https://hub");
+            assert_eq!(is_of_hub(&explained.context("--hub")), of_hub, "{error}");
+            let raw = Err::<(), _>(error).context("cannot wait").unwrap_err();
+            assert_eq!(is_of_hub(&raw), of_hub, "{raw:#}");
+        }
     }
 }

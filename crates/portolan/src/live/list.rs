@@ -66,8 +66,13 @@ const PAGE: u32 = 500;
 struct Page {
     #[serde(default)]
     metadata: PageMetadata,
-    #[serde(default)]
+    #[serde(deserialize_with = "items")]
     items: Vec<Value>,
+}
+
+/// The items of a list: required, since an answer without them is no list; servers written in Go may send null for none.
+fn items<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Value>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -77,7 +82,7 @@ struct PageMetadata {
 }
 
 /// The objects of the hub. Kinds that it does not serve are noted.
-pub(super) async fn read(
+pub(crate) async fn read(
     server: &Server,
     extent: Extent,
     inventory: Inventory,

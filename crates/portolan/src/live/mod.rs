@@ -17,9 +17,9 @@ use crate::input::{Manifests, Notes};
 use crate::world::Inventory;
 
 pub(crate) use connect::{ConnectArgs, Server};
-pub(crate) use error::{describe, explain};
+pub(crate) use error::{describe, explain, is_of_hub};
 pub(crate) use events::Event;
-pub(crate) use list::Extent;
+pub(crate) use list::{Extent, read};
 
 /// Runs what has to wait for a server, on this thread alone.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
@@ -37,6 +37,11 @@ impl Session {
         let runtime = runtime()?;
         let server = runtime.block_on(args.connect())?;
         Ok(Session { runtime, server })
+    }
+
+    /// What the hub is called in messages.
+    pub(crate) fn url(&self) -> &str {
+        &self.server.url
     }
 
     /// The objects of the hub, as far as they are asked for.

@@ -1,25 +1,52 @@
 //! How answers leave the program: tables, JSON, YAML, colour, and a pipe that may be closed at any time.
 
 mod age;
+pub(crate) mod prose;
 pub(crate) mod table;
+pub(crate) mod terminal;
 
 use std::io::{self, ErrorKind, Write};
 
 use clap::ValueEnum;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use serde::Serialize;
+use tokio::sync::oneshot;
 
 pub(crate) use age::age;
 
 /// `-o`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Aligned columns for people
+    /// Aligned columns for people; on a terminal they fit it
     #[default]
     Table,
+    /// The same with every column in full, however wide
+    Wide,
     /// JSON for programs
     Json,
     /// The same as YAML
     Yaml,
+}
+
+impl Format {
+    /// The answer in this format. `people` renders it for a width: that of the terminal, or none when everything is to
+    /// be shown.
+    pub(crate) fn render(
+        self,
+        value: &impl Serialize,
+        people: impl FnOnce(Option<usize>) -> String,
+    ) -> anyhow::Result<String> {
+        match self {
+            Format::Table => {
+                let width = terminal::columns();
+                Ok(prose::wrapped(&people(width), width))
+            }
+            Format::Wide => Ok(people(None)),
+            Format::Json => json(value),
+            Format::Yaml => yaml(value),
+        }
+    }
 }
 
 /// Writes a complete answer to standard output. A reader that has seen enough is no error.
@@ -34,6 +61,26 @@ pub(crate) fn print_line(line: &str) -> anyhow::Result<bool> {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(unwritable(error)),
+    }
+}
+
+/// Returns when no process reads standard output any more, so that an answer without an end ends although there is
+/// nothing to write. A file or a device has no reader that could go: then this never returns.
+pub(crate) async fn closed() {
+    let (gone, told) = oneshot::channel();
+    // A thread of its own, which ends with the process: the runtime would need `unsafe` for a descriptor that it does not
+    // own, and waits for its own threads when it stops.
+    let waiting = std::thread::Builder::new().name("stdout".into()).spawn(move || {
+        let stdout = io::stdout();
+        // Asked for nothing, the system reports nothing but that the other end is gone.
+        let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
+        while let Err(Errno::INTR) = poll(&mut watched, None) {}
+        if watched[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) {
+            let _ = gone.send(());
+        }
+    });
+    if waiting.is_err() || told.await.is_err() {
+        std::future::pending().await
     }
 }
 

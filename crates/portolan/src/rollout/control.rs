@@ -30,9 +30,9 @@ pub(super) struct ResumeArgs {
     target: Target,
 }
 
-/// Leave this template at the clusters that have it
+/// Stop this rollout for good; clusters that have the new version keep it
 ///
-/// No other cluster gets it, and nothing is taken back. The next change of the template is a new rollout. Sets the
+/// No other cluster gets the new version, and nothing is taken back. The next change of the template is a new rollout. Sets the
 /// annotation portolan.dev/rollout-aborted to the generation that is aborted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  portolan rollout abort shop/web")]

@@ -3,17 +3,19 @@
 use kube::Api;
 use kube::api::ListParams;
 use kube::core::{ClusterResourceScope, NamespaceResourceScope};
+use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
 use portolan_api::labels::ocm;
-use portolan_api::work::ManifestWorkReplicaSet;
+use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_controllers::overview::Objects;
 
+use crate::completions::names;
 use crate::live::{self, Server};
 
 /// Which replica set, on which hub: the same for every command that names one.
 #[derive(Debug, clap::Args)]
 pub(super) struct Target {
     /// The ManifestWorkReplicaSet: NAMESPACE/NAME, or NAME with --namespace
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = names::replica_sets())]
     name: String,
 
     /// Namespace of the ManifestWorkReplicaSet [default: default]
@@ -58,7 +60,7 @@ pub(super) async fn get(
         .map_err(|error| live::explain(&error, "read the ManifestWorkReplicaSet", &server.url))?
         .ok_or_else(|| {
             anyhow::anyhow!(
-                "there is no ManifestWorkReplicaSet {namespace}/{name} on {}",
+                "there is no ManifestWorkReplicaSet {namespace}/{name} on {}; `portolan rollout list` lists all",
                 server.url
             )
         })
@@ -67,7 +69,7 @@ pub(super) async fn get(
 /// Reads a replica set with its works, placements, decisions and clusters.
 pub(super) async fn read(server: &Server, namespace: &str, name: &str) -> anyhow::Result<Objects> {
     let set = get(server, namespace, name).await?;
-    let owned = format!("{}={namespace}.{name}", ocm::REPLICA_SET);
+    let owned = format!("{}={}", ocm::REPLICA_SET, owner_label(namespace, name));
     Ok(Objects {
         works: list(server, Api::all(server.client.clone()), &owned).await?,
         placements: in_namespace(server, namespace).await?,
@@ -75,6 +77,52 @@ pub(super) async fn read(server: &Server, namespace: &str, name: &str) -> anyhow
         clusters: everywhere(server).await?,
         set,
     })
+}
+
+/// Every replica set of a hub, or of a namespace, and everything that their rollouts depend on.
+pub(super) struct All {
+    pub(super) sets: Vec<ManifestWorkReplicaSet>,
+    pub(super) works: Vec<ManifestWork>,
+    pub(super) placements: Vec<Placement>,
+    pub(super) decisions: Vec<PlacementDecision>,
+    pub(super) clusters: Vec<ManagedCluster>,
+}
+
+/// Reads replica sets with everything that their rollouts depend on.
+pub(super) async fn read_all(server: &Server, namespace: Option<&str>) -> anyhow::Result<All> {
+    Ok(All {
+        sets: within(server, namespace).await?,
+        works: list(server, Api::all(server.client.clone()), ocm::REPLICA_SET).await?,
+        placements: within(server, namespace).await?,
+        decisions: within(server, namespace).await?,
+        clusters: everywhere(server).await?,
+    })
+}
+
+/// What the label of a work says about its owner.
+pub(super) fn owner_label(namespace: &str, name: &str) -> String {
+    format!("{namespace}.{name}")
+}
+
+/// Whether a work belongs to the replica set with that label.
+pub(super) fn is_owned(work: &ManifestWork, owner: &str) -> bool {
+    let labels = work.metadata.labels.as_ref();
+    labels
+        .and_then(|labels| labels.get(ocm::REPLICA_SET))
+        .is_some_and(|label| label == owner)
+}
+
+async fn within<K>(server: &Server, namespace: Option<&str>) -> anyhow::Result<Vec<K>>
+where
+    K: kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + serde::de::DeserializeOwned
+        + std::fmt::Debug,
+{
+    match namespace {
+        Some(namespace) => in_namespace(server, namespace).await,
+        None => list(server, Api::all(server.client.clone()), "").await,
+    }
 }
 
 async fn in_namespace<K>(server: &Server, namespace: &str) -> anyhow::Result<Vec<K>>

@@ -2,6 +2,7 @@
 
 mod control;
 mod hub;
+mod list;
 mod plan;
 mod status;
 mod status_table;
@@ -13,6 +14,9 @@ use clap::Subcommand;
 
 const EXAMPLES: &str = "\
 Examples:
+  # Which rollouts are there?
+  portolan rollout list
+
   # How far is it, what failed, and how long will it take?
   portolan rollout status shop/web
   portolan rollout watch shop/web
@@ -36,6 +40,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    List(list::Args),
     Plan(plan::Args),
     Status(status::StatusArgs),
     Watch(status::WatchArgs),
@@ -46,6 +51,7 @@ enum Command {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.command {
+        Command::List(args) => list::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Status(args) => status::run(args),
         Command::Watch(args) => status::watch(args),

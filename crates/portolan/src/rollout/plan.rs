@@ -17,34 +17,43 @@ Examples:
   portolan rollout plan -f examples/rollout-plan.yaml
 
   # The same an hour later, for programs
-  portolan rollout plan -f examples/rollout-plan.yaml --now 2026-01-01T13:00:00Z -o json
+  portolan rollout plan -f examples/rollout-plan.yaml -o json \\
+    --now 2026-01-01T13:00:00Z
 
   # From another program
   make-state | portolan rollout plan -f - -o json
 
 The file:
-  strategy:                                  # as in a ManifestWorkReplicaSet's placementRefs
-    type: Progressive                        # All, Progressive or ProgressivePerGroup
+  # As in the placementRefs of a ManifestWorkReplicaSet.
+  strategy:
+    type: Progressive       # All, Progressive or ProgressivePerGroup
     progressive:
-      maxConcurrency: 25%                    # a number or a percentage
-      maxFailures: 1                         # a number or a percentage
-      minSuccessTime: 5m                     # success counts after this time
-      progressDeadline: 1h                   # or None
+      maxConcurrency: 25%   # a number or a percentage
+      maxFailures: 1        # a number or a percentage
+      minSuccessTime: 5m    # success counts after this time
+      progressDeadline: 1h  # or None
       mandatoryDecisionGroups: [{groupName: canary}]
-  groups:                                    # of the decision, as they are now
+  # The groups of the decision, as they are now.
+  groups:
   - {groupName: canary, groupIndex: 0, clusters: [berlin]}
   - {groupName: \"\", groupIndex: 1, clusters: [oslo, paris]}
-  existing:                                  # clusters that have the workload
+  # The clusters that have the workload. Each has one of the states ToApply,
+  # Progressing, Succeeded, Failed, TimeOut, Skip and Unknown.
+  existing:
   - clusterName: berlin
     groupKey: {groupName: canary, groupIndex: 0}
-    status: Succeeded                        # ToApply, Progressing, Succeeded, Failed, TimeOut, Skip, Unknown
+    status: Succeeded
     lastTransitionTime: \"2026-01-01T11:00:00Z\"
-  unreachable: [paris]                       # optional
-  now: \"2026-01-01T12:00:00Z\"                # optional
+  # Optional: clusters that cannot be reached, and the time to decide at.
+  unreachable: [paris]
+  now: \"2026-01-01T12:00:00Z\"
 
 Exit codes: 0 fine, 2 bad input.";
 
-/// Say which clusters of a rollout are next; nothing is written
+/// Say which clusters are next, from a file that describes a rollout
+///
+/// It reads the file alone and no hub. For a rollout on a hub, `portolan rollout status NS/NAME` says which clusters are
+/// next.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -79,11 +88,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .plan(now)
         .map_err(|errors| input::refuse_document(&place, &errors))?;
     output::remark(&notes.to_string());
-    let text = match args.output {
-        Format::Table => table::plan(&plan, now),
-        Format::Json => output::json(&plan)?,
-        Format::Yaml => output::yaml(&plan)?,
-    };
+    let text = args
+        .output
+        .render(&plan, |width| table::plan(&plan, now, width))?;
     output::print(&text)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -4,11 +4,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use portolan_controllers::overview::{Overview, overview};
+use portolan_controllers::overview::{Overview, OverviewState, overview};
 
 use super::hub::{self, Target};
 use super::status_table;
 use crate::live::{self, Server};
+use crate::output::{prose, terminal};
 use crate::stop::Stop;
 use crate::{clock, output};
 
@@ -20,7 +21,11 @@ Examples:
   # In a pipeline: fail while it is not complete
   portolan rollout status shop/web --check
 
-Exit codes: 0 fine, 1 not complete (with --check), 2 bad input.";
+A rollout without clusters is not complete: --check exits with 1, unless
+--allow-no-clusters says that this is meant.
+
+Exit codes: 0 fine, 1 not complete (with --check), 2 bad input,
+3 the hub cannot be reached or refuses.";
 
 /// Show how far the rollouts of a ManifestWorkReplicaSet are
 #[derive(Debug, clap::Args)]
@@ -31,24 +36,32 @@ pub(super) struct StatusArgs {
 
     /// Format of the answer
     #[arg(short, long, value_enum, default_value_t)]
-    output: Format,
+    output: output::Format,
 
-    /// Exit with 1 when not every cluster is done
+    /// Exit with 1 when not every cluster is done, or when there is none
     #[arg(long)]
     check: bool,
+
+    /// Count a rollout without clusters as complete
+    #[arg(long, requires = "check")]
+    allow_no_clusters: bool,
 }
 
 const WATCH_EXAMPLES: &str = "\
 Examples:
-  # A line for each change, until every cluster is done
+  # A line for each change, until every cluster is done or the rollout stops
   portolan rollout watch shop/web
 
   # In a script: ten minutes at most, then 1 if it is not complete
   portolan rollout watch shop/web --for 10m
 
-Exit codes: 0 complete, 1 ended before that, 2 bad input.";
+Exit codes: 0 complete, 1 ended before that, 2 bad input,
+3 the hub cannot be reached or refuses.";
 
-/// Follow a rollout until every cluster is done
+/// Follow a rollout until every cluster is done, or until it stops
+///
+/// It stops when more clusters failed than maxFailures allows, or when it is aborted. A pause and a placement without
+/// clusters do not end it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = WATCH_EXAMPLES)]
 pub(super) struct WatchArgs {
@@ -68,13 +81,14 @@ pub(super) struct WatchArgs {
     output: Format,
 }
 
-/// `-o`.
+/// `-o` of an answer that has no end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people
+    /// A line for people
     #[default]
-    Table,
-    /// JSON for programs
+    #[value(alias = "table")]
+    Text,
+    /// One JSON object a line for programs
     Json,
 }
 
@@ -83,12 +97,16 @@ pub(super) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
         let server = args.target.connect.connect().await?;
         look(&server, &args.target).await
     })?;
-    let text = match args.output {
-        Format::Table => status_table::render(&overview, clock::now()),
-        Format::Json => output::json(&overview)?,
-    };
+    let text = args.output.render(&overview, |width| {
+        status_table::render(&overview, clock::now(), width)
+    })?;
     output::print(&text)?;
-    Ok(if args.check && !overview.is_complete() {
+    let is_fine = match overview.state {
+        OverviewState::Complete => true,
+        OverviewState::NoClusters => args.allow_no_clusters,
+        _ => false,
+    };
+    Ok(if args.check && !is_fine {
         ExitCode::from(1)
     } else {
         ExitCode::SUCCESS
@@ -118,18 +136,21 @@ pub(super) fn watch(args: &WatchArgs) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Prints what changed until all is done. Whether it is.
+/// Prints what changed until all is done or nothing goes on. Whether all is done.
 async fn follow(server: &Server, args: &WatchArgs) -> anyhow::Result<bool> {
     let mut last = None;
     loop {
         let now = look(server, &args.target).await?;
         let line = match args.output {
-            Format::Table => status_table::line(&now),
+            Format::Text => status_table::line(&now),
             Format::Json => serde_json::to_string(&now)?,
         };
         if last.as_ref() != Some(&line) {
             let shown = match args.output {
-                Format::Table => format!("{} {line}", clock::of_day(clock::now())),
+                Format::Text => {
+                    let line = format!("{} {line}", clock::of_day(clock::now()));
+                    prose::wrapped(&line, terminal::columns())
+                }
                 Format::Json => line.clone(),
             };
             if !output::print_line(&shown)? {
@@ -137,8 +158,10 @@ async fn follow(server: &Server, args: &WatchArgs) -> anyhow::Result<bool> {
             }
             last = Some(line);
         }
-        if now.is_complete() {
-            return Ok(true);
+        match now.state {
+            OverviewState::Complete => return Ok(true),
+            OverviewState::MaxFailuresExceeded | OverviewState::Aborted => return Ok(false),
+            _ => {}
         }
         // Never without a pause, whatever was asked for.
         tokio::time::sleep(args.every.max(Duration::from_millis(100))).await;

@@ -1,17 +1,19 @@
 //! How far a rollout is, for people.
 
 use jiff::Timestamp;
-use portolan_controllers::overview::{ClusterOverview, GroupOverview, Overview, PlacementOverview};
+use portolan_controllers::overview::{
+    ClusterOverview, GroupOverview, Overview, OverviewState, PlacementOverview,
+};
 use portolan_rollout::Status;
 
 use crate::output::age;
-use crate::output::table::{Cell, Table, Tone};
+use crate::output::table::{Cell, Column, Table, Tone};
 
 /// Clusters of a kind that are named one by one.
 const LISTED: usize = 10;
 
 /// The whole state.
-pub(super) fn render(overview: &Overview, now: Timestamp) -> String {
+pub(super) fn render(overview: &Overview, now: Timestamp, width: Option<usize>) -> String {
     let mut text = format!("{}/{}: {}\n", overview.namespace, overview.name, gist(overview));
     for mistake in &overview.mistakes {
         text.push_str(&format!("{}\n", Tone::Bad.paint(mistake)));
@@ -20,15 +22,16 @@ pub(super) fn render(overview: &Overview, now: Timestamp) -> String {
         text.push_str(&format!("\n{} ({})\n", placement.name, placement.strategy));
         match &placement.problem {
             Some(problem) => text.push_str(&format!("  {}\n", Tone::Doubtful.paint(problem))),
-            None => text.push_str(&groups(placement).render()),
+            None => text.push_str(&groups(placement).render(width)),
+        }
+        for warning in &placement.warnings {
+            text.push_str(&format!("  {}\n", Tone::Doubtful.paint(&plain(warning))));
         }
         text.push_str(&listed("next", placement.starting.iter().cloned()));
         text.push_str(&listed("soaking", placement.soaking.iter().map(soaking)));
-        text.push_str(&listed(
-            "failed",
-            placement.failures.iter().map(|cluster| failed(cluster, now)),
-        ));
         text.push_str(&listed("offline", placement.offline.iter().cloned()));
+        text.push_str(&listed("kept, cannot be reached", placement.kept.iter().cloned()));
+        text.push_str(&troubles(placement, now, width));
     }
     text
 }
@@ -51,6 +54,9 @@ pub(super) fn line(overview: &Overview) -> String {
 }
 
 fn gist(overview: &Overview) -> String {
+    if overview.state == OverviewState::NoClusters {
+        return "no clusters: the placement selects none".to_owned();
+    }
     let mut text = format!("{} of {} clusters done", overview.done, overview.clusters);
     if overview.is_complete() {
         text.push_str(", complete");
@@ -78,17 +84,17 @@ fn gist(overview: &Overview) -> String {
 }
 
 fn groups(placement: &PlacementOverview) -> Table {
-    let header = [
-        "GROUP",
-        "CLUSTERS",
-        "DONE",
-        "SOAKING",
-        "IN PROGRESS",
-        "FAILED",
-        "OFFLINE",
-        "WAITING",
-    ];
-    let mut table = Table::new(&header).indented(2);
+    let mut table = Table::new([
+        Column::text("GROUP", 16),
+        Column::new("CLUSTERS"),
+        Column::new("DONE"),
+        Column::new("SOAKING").drop(1),
+        Column::new("IN PROGRESS"),
+        Column::new("FAILED"),
+        Column::new("OFFLINE"),
+        Column::new("WAITING"),
+    ])
+    .indented(2);
     for group in &placement.groups {
         let count = |count: usize, tone: Tone| match count {
             0 => Cell::toned("-", Tone::Faint),
@@ -139,15 +145,61 @@ fn soaking(cluster: &ClusterOverview) -> String {
     }
 }
 
-fn failed(cluster: &ClusterOverview, now: Timestamp) -> String {
-    let what = match cluster.status {
-        Status::TimeOut => "out of time",
-        _ => "in bad health",
-    };
-    match cluster.since {
-        Some(since) => format!("{} ({what}, since {})", cluster.cluster, age(since, now)),
-        None => format!("{} ({what})", cluster.cluster),
+/// The clusters that failed, and those in progress that say why they are not done.
+fn troubles(placement: &PlacementOverview, now: Timestamp, width: Option<usize>) -> String {
+    let in_progress = placement
+        .in_progress
+        .iter()
+        .filter(|cluster| cluster.reason.is_some());
+    let all: Vec<(&ClusterOverview, Cell)> = placement
+        .failures
+        .iter()
+        .map(|cluster| (cluster, Cell::toned(what_failed(cluster), Tone::Bad)))
+        .chain(in_progress.map(|cluster| (cluster, "in progress".into())))
+        .collect();
+    if all.is_empty() {
+        return String::new();
     }
+    let mut table = Table::new([
+        Column::name("CLUSTER"),
+        Column::new("STATE"),
+        Column::new("SINCE").drop(1),
+        Column::text("REASON", 30),
+    ])
+    .indented(2);
+    let more = all.len().saturating_sub(LISTED);
+    for (cluster, state) in all.into_iter().take(LISTED) {
+        table.row([
+            cluster.cluster.as_str().into(),
+            state,
+            cluster.since.map_or("-".into(), |since| age(since, now).into()),
+            why(cluster).into(),
+        ]);
+    }
+    let more = match more {
+        0 => String::new(),
+        more => format!("  … and {more} more; -o json lists all\n"),
+    };
+    format!("\n{}{more}", table.render(width))
+}
+
+fn what_failed(cluster: &ClusterOverview) -> &'static str {
+    match cluster.status {
+        Status::TimeOut => "out of time",
+        _ => "failed",
+    }
+}
+
+/// What the work of the cluster says.
+fn why(cluster: &ClusterOverview) -> String {
+    let parts = [cluster.reason.as_deref(), cluster.message.as_deref()];
+    let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(": ")
+}
+
+/// Messages of others may hold anything.
+fn plain(text: &str) -> String {
+    text.replace(char::is_control, " ")
 }
 
 fn listed(what: &str, items: impl Iterator<Item = String>) -> String {

@@ -4,11 +4,17 @@ use jiff::Timestamp;
 use portolan_rollout::{Cluster, GroupKey, Plan, Status};
 
 use crate::output::age;
-use crate::output::table::{Cell, Table, Tone};
+use crate::output::table::{Cell, Column, Table, Tone};
 
 /// A sentence on what happens, then every cluster that something happens to.
-pub(super) fn plan(plan: &Plan, now: Timestamp) -> String {
-    let mut table = Table::new(&["CLUSTER", "GROUP", "STEP", "SINCE", "UNTIL"]);
+pub(super) fn plan(plan: &Plan, now: Timestamp, width: Option<usize>) -> String {
+    let mut table = Table::new([
+        Column::name("CLUSTER"),
+        Column::name("GROUP"),
+        Column::new("STEP"),
+        Column::new("SINCE"),
+        Column::new("UNTIL").drop(1),
+    ]);
     for cluster in &plan.clusters_to_rollout {
         let (step, tone) = step(cluster);
         row(&mut table, cluster, step, tone, now);
@@ -26,7 +32,7 @@ pub(super) fn plan(plan: &Plan, now: Timestamp) -> String {
     let rows = if table.is_empty() {
         String::new()
     } else {
-        format!("\n{}", table.render())
+        format!("\n{}", table.render(width))
     };
     format!("{}{rows}", summary(plan))
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::given;
 use crate::input::{self, Key, Manifests, Notes, Problem, Problems, Reference};
 
 /// The manifests after the change, or nothing when no change is asked for.
@@ -9,6 +10,7 @@ pub(super) fn apply(
     manifests: &Manifests,
     what_if: &[PathBuf],
     remove: &[Reference],
+    place: &str,
     notes: &mut Notes,
 ) -> Result<Option<Manifests>, Problems> {
     if what_if.is_empty() && remove.is_empty() {
@@ -22,7 +24,7 @@ pub(super) fn apply(
     let mut changed = manifests.clone();
     let mut problems = Problems::default();
     for reference in remove {
-        match find(manifests, reference) {
+        match find(manifests, reference, place) {
             Ok(key) if added.contains(&key) => {
                 problems.push(Problem::of_arguments(format!(
                     "--remove {reference}: --what-if adds it; accepted: one of both"
@@ -40,7 +42,7 @@ pub(super) fn apply(
 }
 
 /// The one object that a reference means.
-fn find(manifests: &Manifests, reference: &Reference) -> Result<Key, Problem> {
+fn find(manifests: &Manifests, reference: &Reference, place: &str) -> Result<Key, Problem> {
     let of_kind = || {
         reference
             .kinds
@@ -56,17 +58,8 @@ fn find(manifests: &Manifests, reference: &Reference) -> Result<Key, Problem> {
             [one, other].map(grouped).join(" or ")
         ))),
         _ => {
-            let mut names: Vec<String> = of_kind().take(11).map(short).collect();
-            let more = if names.len() > 10 { " and more" } else { "" };
-            names.truncate(10);
-            let there = if names.is_empty() {
-                "nothing of this kind is".to_owned()
-            } else {
-                names.join(", ") + more
-            };
-            Err(Problem::of_arguments(format!(
-                "--remove {reference} is not in the input; there: {there}"
-            )))
+            let name = reference.to_string();
+            Err(given::missing("object", &name, place, of_kind().map(short)))
         }
     }
 }

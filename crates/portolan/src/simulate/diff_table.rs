@@ -4,12 +4,12 @@ use portolan_engine::status::Code;
 
 use super::diff::{Change, Difference, Group, PlacementDifference, Summary};
 use super::table::status;
-use crate::output::table::{Cell, Table, Tone};
+use crate::output::table::{Cell, Column, Table, Tone};
 
 /// How many lines of one sort a placement gets.
 const LISTED: usize = 20;
 
-pub(super) fn render(difference: &Difference) -> String {
+pub(super) fn render(difference: &Difference, width: Option<usize>) -> String {
     let unchanged = match difference.unchanged {
         0 if !difference.placements.is_empty() => String::new(),
         1 => "1 placement stays as it is\n".to_owned(),
@@ -18,7 +18,7 @@ pub(super) fn render(difference: &Difference) -> String {
     if difference.placements.is_empty() {
         return format!("nothing changes: {unchanged}");
     }
-    let mut text = summary(&difference.placements);
+    let mut text = summary(&difference.placements, width);
     text.push_str(&unchanged);
     difference
         .placements
@@ -27,19 +27,18 @@ pub(super) fn render(difference: &Difference) -> String {
     text
 }
 
-fn summary(placements: &[PlacementDifference]) -> String {
-    let header = [
-        "NAMESPACE",
-        "PLACEMENT",
-        "STATUS",
-        "SATISFIED",
-        "CLUSTERS",
-        "ADDED",
-        "REMOVED",
-        "MOVED",
-        "OBJECTS",
-    ];
-    let mut table = Table::new(&header);
+fn summary(placements: &[PlacementDifference], width: Option<usize>) -> String {
+    let mut table = Table::new([
+        Column::name("NAMESPACE"),
+        Column::name("PLACEMENT"),
+        Column::new("STATUS"),
+        Column::new("SATISFIED").drop(3),
+        Column::new("CLUSTERS"),
+        Column::new("ADDED"),
+        Column::new("REMOVED"),
+        Column::new("MOVED").drop(2),
+        Column::new("OBJECTS").drop(1),
+    ]);
     for placement in placements {
         let (before, after) = (placement.before.as_ref(), placement.after.as_ref());
         table.row([
@@ -57,7 +56,7 @@ fn summary(placements: &[PlacementDifference]) -> String {
             placement.objects.len().into(),
         ]);
     }
-    table.render()
+    table.render(width)
 }
 
 /// `a`, or `a → b` where the sides differ.

@@ -2,11 +2,14 @@
 
 use jiff::Timestamp;
 use portolan_engine::decide::{self, Decision, Stored};
+use portolan_engine::engine::Engine;
 use portolan_engine::fleet::{ClusterId, Clusters, Fleet};
 use portolan_engine::layout::PublishScores;
+use portolan_engine::outcome::Outcome;
 use portolan_engine::placement::{PlacementKey, owns_decision, owns_slice};
 
-use super::report::{Filter, PlacementReport, Prioritizer};
+use super::report::{Filter, Found, PlacementReport, Prioritizer};
+use crate::input::Severity;
 use crate::world::World;
 
 /// Decides a placement against the state that was read, and nothing but that.
@@ -18,7 +21,24 @@ pub(super) fn placement(
 ) -> Option<PlacementReport> {
     let stored = world.stored(key);
     let decision = decide::decide(&mut world.engine, key, &stored, publish, now)?;
-    Some(report(world.engine.fleet(), key, decision, stored))
+    let findings = findings(&world.engine, key, &decision.outcome);
+    Some(PlacementReport {
+        findings,
+        ..report(world.engine.fleet(), key, decision, stored)
+    })
+}
+
+/// What is wrong with a placement, field by field: what its conditions say in words.
+fn findings(engine: &Engine, key: &PlacementKey, outcome: &Outcome) -> Vec<Found> {
+    let mistake = engine.mistake(key);
+    let mistakes = mistake
+        .into_iter()
+        .map(|error| Found::new(Severity::Error, format!("Placement {key}"), error));
+    let warnings = engine.describe_warnings(key, outcome);
+    let warnings = warnings
+        .into_iter()
+        .map(|warning| Found::new(Severity::Warning, warning.object, warning.error));
+    mistakes.chain(warnings).collect()
 }
 
 fn report(fleet: &Fleet, key: &PlacementKey, decision: Decision, stored: Stored) -> PlacementReport {
@@ -72,6 +92,7 @@ fn report(fleet: &Fleet, key: &PlacementKey, decision: Decision, stored: Stored)
         placement_decisions: decisions,
         slices,
         scores: scored.into_iter().collect(),
+        findings: Vec::new(),
     }
 }
 

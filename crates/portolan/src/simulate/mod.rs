@@ -4,7 +4,7 @@ mod change;
 mod diff;
 mod diff_table;
 mod evaluate;
-mod report;
+pub(crate) mod report;
 mod table;
 
 use std::path::PathBuf;
@@ -29,11 +29,10 @@ use report::Report;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    input: cli::InputArgs,
+    placement: cli::PlacementArgs,
 
-    /// Answer for this placement only
-    #[arg(long, value_name = "NS/NAME", value_parser = cli::parse_placement)]
-    placement: Option<PlacementKey>,
+    #[command(flatten)]
+    input: cli::InputArgs,
 
     /// Format of the answer
     #[arg(short, long, value_enum, default_value_t)]
@@ -51,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KIND[/NS]/NAME", value_parser = input::parse_reference)]
     remove: Vec<Reference>,
 
-    /// Exit with 1 when a placement is unsatisfied or misconfigured
+    /// Exit with 1 when a placement is unsatisfied or misconfigured; a PlacementWarning alone does not fail it
     #[arg(long)]
     check: bool,
 }
@@ -62,7 +61,7 @@ Examples:
   portolan simulate -f examples/gpu-training
 
   # The live fleet, one placement, as JSON
-  portolan simulate --kubeconfig hub.kubeconfig --placement ml/training -o json
+  portolan simulate ml/training --kubeconfig hub.kubeconfig -o json
 
   # What would these manifests change if they were applied to it?
   portolan simulate --kubeconfig hub.kubeconfig -f manifests/
@@ -74,7 +73,8 @@ Examples:
   # In a pipeline: fail when something cannot be placed
   portolan simulate -f manifests/ --check
 
-Exit codes: 0 fine, 1 a placement is unsatisfied or misconfigured (with --check), 2 bad input.";
+Exit codes: 0 fine, 1 a placement is unsatisfied or misconfigured (with
+--check), 2 bad input, 3 the hub cannot be reached or refuses.";
 
 /// `--publish-scores`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -88,6 +88,20 @@ enum PublishScores {
     Never,
 }
 
+/// Evaluates every placement, for `portolan lint`.
+pub(crate) fn check(
+    manifests: &Manifests,
+    inventory: world::Inventory,
+    now: Timestamp,
+) -> Vec<report::PlacementReport> {
+    let mut world = World::new(manifests, inventory);
+    let keys = world.placements();
+    let publish = layout::PublishScores::Always;
+    keys.iter()
+        .filter_map(|key| evaluate::placement(&mut world, key, publish, now))
+        .collect()
+}
+
 impl From<PublishScores> for layout::PublishScores {
     fn from(publish: PublishScores) -> layout::PublishScores {
         match publish {
@@ -98,26 +112,26 @@ impl From<PublishScores> for layout::PublishScores {
     }
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
+    let wanted = args.placement.take(&mut args.input.file);
     let mut notes = Notes::default();
-    let Given { before, applied, .. } = given::read(&args.input, Extent::Placing, &mut notes)?;
+    let given = given::read(&args.input, Extent::Placing, &mut notes)?;
+    let place = given.place();
+    let wanted = wanted.as_ref().map(|key| Wanted { key, place: &place });
+    let Given { before, applied, .. } = given;
     let there = applied.as_ref().unwrap_or(&before);
-    let changed = change::apply(there, &args.what_if, &args.remove, &mut notes)?;
+    let changed = change::apply(there, &args.what_if, &args.remove, &place, &mut notes)?;
     let (manifests, changed) = (before, changed.or(applied));
-    world::note_gaps(
-        changed.as_ref().unwrap_or(&manifests),
-        args.input.inventory,
-        &mut notes,
-    );
+    world::note_gaps(changed.as_ref().unwrap_or(&manifests), &mut notes);
     output::remark(&notes.to_string());
     let now = clock::now_or(args.input.now);
     let (text, after) = match changed {
         None => {
-            let report = args.evaluate(&manifests, now)?;
+            let report = args.evaluate(&manifests, wanted, now)?;
             (args.render(&report)?, report)
         }
         Some(changed) => {
-            let (before, after) = args.evaluate_both(&manifests, &changed, now)?;
+            let (before, after) = args.evaluate_both(&manifests, &changed, wanted, now)?;
             let difference = diff::difference(&before, &after);
             (args.render_difference(&difference)?, after)
         }
@@ -130,11 +144,23 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
+/// The one placement that is asked for, and where it is to be found.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    key: &'a PlacementKey,
+    place: &'a str,
+}
+
 impl Args {
-    fn evaluate(&self, manifests: &Manifests, now: Timestamp) -> Result<Report, Problems> {
+    fn evaluate(
+        &self,
+        manifests: &Manifests,
+        wanted: Option<Wanted<'_>>,
+        now: Timestamp,
+    ) -> Result<Report, Problems> {
         let mut world = World::new(manifests, self.input.inventory);
-        let keys = match &self.placement {
-            Some(placement) => vec![world.find(placement)?],
+        let keys = match wanted {
+            Some(wanted) => vec![world.find(wanted.key, wanted.place)?],
             None => world.placements(),
         };
         Ok(self.evaluate_keys(&mut world, &keys, now))
@@ -145,18 +171,19 @@ impl Args {
         &self,
         before: &Manifests,
         after: &Manifests,
+        wanted: Option<Wanted<'_>>,
         now: Timestamp,
     ) -> Result<(Report, Report), Problems> {
         let mut sides = [before, after].map(|manifests| World::new(manifests, self.input.inventory));
-        if let Some(placement) = &self.placement {
+        if let Some(Wanted { key, place }) = wanted {
             let [before, after] = &sides;
             before
-                .find(placement)
-                .or_else(|problem| after.find(placement).map_err(|_| problem))?;
+                .find(key, place)
+                .or_else(|problem| after.find(key, place).map_err(|_| problem))?;
         }
         let mut evaluate = |side: usize| {
             let mut keys = sides[side].placements();
-            keys.retain(|key| self.placement.as_ref().is_none_or(|wanted| wanted == key));
+            keys.retain(|key| wanted.is_none_or(|wanted| wanted.key == key));
             self.evaluate_keys(&mut sides[side], &keys, now)
         };
         Ok((evaluate(0), evaluate(1)))
@@ -173,18 +200,11 @@ impl Args {
     }
 
     fn render(&self, report: &Report) -> anyhow::Result<String> {
-        match self.output {
-            Format::Table => Ok(table::render(report)),
-            Format::Json => output::json(report),
-            Format::Yaml => output::yaml(report),
-        }
+        self.output.render(report, |width| table::render(report, width))
     }
 
     fn render_difference(&self, difference: &diff::Difference) -> anyhow::Result<String> {
-        match self.output {
-            Format::Table => Ok(diff_table::render(difference)),
-            Format::Json => output::json(difference),
-            Format::Yaml => output::yaml(difference),
-        }
+        self.output
+            .render(difference, |width| diff_table::render(difference, width))
     }
 }

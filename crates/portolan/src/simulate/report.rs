@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use portolan_api::cluster::{DecisionGroupStatus, PlacementDecision};
 use portolan_api::labels::conditions::{DECISION_KEY_CONFLICT, PLACEMENT_MISCONFIGURED, PLACEMENT_SATISFIED};
-use portolan_api::multicluster;
+use portolan_api::{FieldError, multicluster};
 use portolan_engine::conditions::{Condition, TOO_MANY_SLICES};
 use portolan_engine::status::Code;
 use serde::Serialize;
+
+use crate::input::Severity;
 
 /// Every placement, by namespace and name.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -46,6 +48,34 @@ pub(crate) struct PlacementReport {
     pub(crate) placement_decisions: Vec<PlacementDecision>,
     /// In index order.
     pub(crate) slices: Vec<multicluster::PlacementDecision>,
+    /// Mistakes and warnings, field by field. The conditions say the same in words.
+    pub(crate) findings: Vec<Found>,
+}
+
+/// One thing that is wrong, or hardly meant. What is not known is empty.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Found {
+    pub(crate) severity: Severity,
+    /// Kind, namespace and name of the object that has the field.
+    pub(crate) object: String,
+    pub(crate) field: String,
+    pub(crate) value: String,
+    pub(crate) problem: String,
+    /// What to use instead.
+    pub(crate) accepted: String,
+}
+
+impl Found {
+    pub(crate) fn new(severity: Severity, object: String, error: FieldError) -> Found {
+        Found {
+            severity,
+            object,
+            field: error.path,
+            value: error.value,
+            problem: error.problem,
+            accepted: error.accepted,
+        }
+    }
 }
 
 /// The clusters that passed a filter, by name.

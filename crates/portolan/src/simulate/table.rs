@@ -6,42 +6,41 @@ use portolan_api::labels::ocm;
 use portolan_engine::status::Code;
 
 use super::report::{PlacementReport, Report};
-use crate::output::table::{Cell, Table, Tone};
+use crate::output::table::{Cell, Column, Table, Tone};
 
 /// With more placements than this their clusters are not listed.
 const DETAILED_PLACEMENTS: usize = 10;
 /// How many clusters of a placement are listed.
 const LISTED_CLUSTERS: usize = 20;
 
-pub(super) fn render(report: &Report) -> String {
+pub(super) fn render(report: &Report, width: Option<usize>) -> String {
     if report.placements.is_empty() {
         return "no placements\n".to_owned();
     }
-    let mut text = summary(&report.placements);
+    let mut text = summary(&report.placements, width);
     for placement in &report.placements {
         text.push_str(&complaint(placement));
     }
     if report.placements.len() <= DETAILED_PLACEMENTS {
         for placement in &report.placements {
-            text.push_str(&clusters(placement));
+            text.push_str(&clusters(placement, width));
         }
     }
     text
 }
 
-fn summary(placements: &[PlacementReport]) -> String {
-    let header = [
-        "NAMESPACE",
-        "PLACEMENT",
-        "STATUS",
-        "SATISFIED",
-        "CANDIDATES",
-        "MATCHED",
-        "TOLERATED",
-        "SELECTED",
-        "GROUPS",
-    ];
-    let mut table = Table::new(&header);
+fn summary(placements: &[PlacementReport], width: Option<usize>) -> String {
+    let mut table = Table::new([
+        Column::name("NAMESPACE"),
+        Column::name("PLACEMENT"),
+        Column::new("STATUS"),
+        Column::new("SATISFIED"),
+        Column::new("CANDIDATES").drop(2),
+        Column::new("MATCHED").drop(3),
+        Column::new("TOLERATED").drop(4),
+        Column::new("SELECTED"),
+        Column::new("GROUPS").drop(1),
+    ]);
     for placement in placements {
         let satisfied = placement.satisfied().map_or("-", |condition| &condition.status);
         let selected = match placement.unscheduled {
@@ -71,7 +70,7 @@ fn summary(placements: &[PlacementReport]) -> String {
             placement.decision_groups.len().into(),
         ]);
     }
-    table.render()
+    table.render(width)
 }
 
 pub(super) fn status(code: Code) -> Cell {
@@ -108,12 +107,19 @@ fn complaint(placement: &PlacementReport) -> String {
 }
 
 /// The selected clusters in rank order, each with its group and score.
-fn clusters(placement: &PlacementReport) -> String {
+fn clusters(placement: &PlacementReport, width: Option<usize>) -> String {
     if placement.selected.is_empty() {
         return String::new();
     }
     let groups = groups(placement);
-    let mut table = Table::new(&["RANK", "CLUSTER", "GROUP", "SCORE", "PRIORITIZERS"]).indented(2);
+    let mut table = Table::new([
+        Column::new("RANK"),
+        Column::name("CLUSTER"),
+        Column::name("GROUP"),
+        Column::new("SCORE"),
+        Column::text("PRIORITIZERS", 20).drop(1),
+    ])
+    .indented(2);
     for (position, cluster) in placement.selected.iter().enumerate().take(LISTED_CLUSTERS) {
         let parts = placement.prioritizers.iter().map(|prioritizer| {
             let score = prioritizer.scores.get(cluster).copied().unwrap_or(0);
@@ -138,7 +144,7 @@ fn clusters(placement: &PlacementReport) -> String {
         "\n{}/{}\n{}{more}",
         placement.namespace,
         placement.name,
-        table.render()
+        table.render(width)
     )
 }
 

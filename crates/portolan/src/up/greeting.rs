@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::load::Fleet;
 use super::spokes::{Former, Spokes};
-use crate::version;
+use crate::{shell, version};
 
 /// Where everything is and what to try.
 pub(super) struct Greeting<'a> {
@@ -56,11 +56,11 @@ impl std::fmt::Display for Greeting<'_> {
                 former.enough()
             )?;
         }
-        let portolan = program();
+        let portolan = shell::program();
         writeln!(f, "\nIn another terminal:")?;
-        writeln!(f, "  export KUBECONFIG={}", quoted(&config.to_string()))?;
+        writeln!(f, "  export KUBECONFIG={}", shell::path(self.kubeconfig))?;
         if let Some(spokes) = self.spokes {
-            let members = quoted(&spokes.kubeconfig().display().to_string());
+            let members = shell::path(spokes.kubeconfig());
             writeln!(f, "  kubectl get managedclusters")?;
             writeln!(
                 f,
@@ -79,37 +79,11 @@ impl std::fmt::Display for Greeting<'_> {
             }
             None if self.spokes.is_some() => {}
             None => {
-                writeln!(f, "  kubectl create namespace shop")?;
-                writeln!(f, "  kubectl apply -f CLUSTERS-AND-PLACEMENTS.yaml")?;
+                writeln!(f, "  {portolan} demo manifests | kubectl apply -f -")?;
                 writeln!(f, "  {portolan} get placements")?;
+                writeln!(f, "  {portolan} rollout status shop/web")?;
             }
         }
         writeln!(f, "Ctrl-C stops it. Decisions as they change:\n")
-    }
-}
-
-/// How this program was called: `cargo run` calls it by a path that is not on anybody's PATH.
-fn program() -> String {
-    let called = std::env::args().next().filter(|called| called.contains('/'));
-    quoted(&called.unwrap_or_else(|| "portolan".to_owned()))
-}
-
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "/._-+@:".contains(c);
-    match word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn a_path_with_spaces_is_one_word_for_a_shell() {
-        assert_eq!(quoted("/home/a/kubeconfig"), "/home/a/kubeconfig");
-        assert_eq!(quoted("/my data/it's"), r"'/my data/it'\''s'");
     }
 }

@@ -8,6 +8,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::labels::conditions;
+use portolan_controllers::logging::FailureLog;
 use tokio::time::MissedTickBehavior;
 
 use super::demo::{Change, Demo, Health, NAMESPACES, State, between};
@@ -26,6 +27,7 @@ const TICK: Duration = Duration::from_secs(1);
 pub(super) struct Fleet {
     demo: Demo,
     writer: Writer,
+    log: FailureLog,
     /// The time that the hub shows, or will when the plan is done.
     at: Timestamp,
     plan: Plan,
@@ -72,6 +74,7 @@ impl Fleet {
         let fleet = Fleet {
             demo,
             writer,
+            log: FailureLog::new("the hub"),
             at,
             plan,
         };
@@ -97,14 +100,16 @@ impl Fleet {
             .delete
             .iter()
             .map(|name| self.writer.delete_cluster(name));
-        log(all(writes).await);
-        log(all(self
-            .plan
-            .changes
-            .iter()
-            .map(|change| self.writer.write(change, self.at)))
-        .await);
-        log(all(self.plan.create.iter().map(|index| self.join(*index))).await);
+        self.log(all(writes).await);
+        self.log(
+            all(self
+                .plan
+                .changes
+                .iter()
+                .map(|change| self.writer.write(change, self.at)))
+            .await,
+        );
+        self.log(all(self.plan.create.iter().map(|index| self.join(*index))).await);
         let mut shown = self.at.as_second();
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -116,7 +121,7 @@ impl Fleet {
             let writes = changes.iter().map(|change| self.writer.write(change, now));
             stream::iter(writes)
                 .buffer_unordered(PARALLEL)
-                .for_each(|answer| async { log(answer) })
+                .for_each(|answer| async { self.log(answer) })
                 .await;
             shown = second;
         }
@@ -136,16 +141,18 @@ impl Fleet {
             }
         }
     }
-}
 
-fn log(answer: kube::Result<()>) {
-    if let Err(error) = answer {
-        tracing::warn!(
-            error = live::describe(&error),
-            "the simulated fleet could not write"
-        );
+    /// Says what the simulated fleet could not write.
+    fn log(&self, answer: kube::Result<()>) {
+        match answer {
+            Ok(()) => self.log.request_succeeded("write", SIMULATED, &""),
+            Err(error) => self.log.request_failed("write", SIMULATED, &"", &error),
+        }
     }
 }
+
+/// The simulated fleet in log lines.
+const SIMULATED: &str = "simulated clusters";
 
 /// What brings a hub up to date.
 struct Plan {

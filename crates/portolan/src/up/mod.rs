@@ -11,7 +11,6 @@ use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::Context;
 use kube::Client;
@@ -19,11 +18,12 @@ use portolan_controllers::{Output, Settings};
 use portolan_hub::{Hub, StartError};
 
 use crate::controller::{InstallCrds, Probes, Running, SettingsArgs, install};
-use crate::hub::not_started;
+use crate::hub::{self, not_started};
+use crate::listen;
 use crate::live::Server;
 use crate::logging::LogArgs;
 use crate::output;
-use crate::stop::Stop;
+use crate::stop::{self, Part, Stop};
 use crate::tracing_export::TraceArgs;
 use crate::watch::{self, Ends};
 use greeting::Greeting;
@@ -32,17 +32,18 @@ use spokes::{Former, Spokes};
 
 const EXAMPLES: &str = "\
 Examples:
-  # 250 clusters that fail and recover, a placement for each user story, decisions as they change
+  # 250 clusters that fail and recover, and decisions as they change
   portolan up --demo
 
-  # Six member clusters in the same process, joined, with agents and simulated workloads
+  # Six member clusters in the same process, with agents and simulated workloads
   portolan up --spokes 6
 
   # A hub of your own, kept between runs; bring your own clusters and placements
   portolan up --data ~/fleet
 
   # For a script: free ports, nothing kept
-  portolan up --in-memory --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --kubeconfig hub.yaml";
+  portolan up --in-memory --listen 127.0.0.1:0 \\
+    --metrics-listen 127.0.0.1:0 --kubeconfig hub.yaml";
 
 /// The ports that are taken when nobody asks for others, and left to others when they are in use.
 const API_PORT: u16 = 6443;
@@ -85,8 +86,9 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "data")]
     in_memory: bool,
 
-    /// Address of the Kubernetes API [default: 127.0.0.1:6443, or a free port when that is in use]
-    #[arg(long, value_name = "ADDR")]
+    /// Address of the Kubernetes API; a port alone is one of 127.0.0.1 [default: 127.0.0.1:6443, or a free port when that is
+    /// in use]
+    #[arg(long, value_name = "ADDR", value_parser = listen::parse)]
     listen: Option<SocketAddr>,
 
     /// Address for /metrics, /healthz and /readyz [default: 127.0.0.1:8080, or a free port when that is in use]
@@ -94,7 +96,8 @@ pub(crate) struct Args {
         long,
         value_name = "ADDR",
         env = "PORTOLAN_METRICS_LISTEN",
-        hide_env_values = true
+        hide_env_values = true,
+        value_parser = listen::parse
     )]
     metrics_listen: Option<SocketAddr>,
 
@@ -119,16 +122,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         true => None,
         false => Some(data::folder(args.data.as_deref(), args.demo)?),
     };
-    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    runtime.block_on(serve(args, data.as_deref()))?;
-    // What is left is nothing but connections of clients; they are not waited for.
-    runtime.shutdown_timeout(Duration::from_secs(1));
+    stop::block_on(serve(args, data.as_deref()))?;
     Ok(ExitCode::SUCCESS)
 }
 
 async fn serve(args: &Args, data: Option<&Path>) -> anyhow::Result<()> {
     let mut stop = Stop::new()?;
-    let hub = args.start_hub(data).await?;
+    let mut hub = args.start_hub(data).await?;
     let started = tokio::select! {
         started = args.work(&hub, data) => started.map(Some),
         // Told to stop while starting: there is nothing yet whose end must be waited for.
@@ -139,6 +139,7 @@ async fn serve(args: &Args, data: Option<&Path>) -> anyhow::Result<()> {
             let ended = tokio::select! {
                 ended = up.live() => ended,
                 () = stop.requested() => Ok(()),
+                why = hub.failed() => Err(hub::failed(&why)),
             };
             (Some(up), ended)
         }
@@ -146,16 +147,16 @@ async fn serve(args: &Args, data: Option<&Path>) -> anyhow::Result<()> {
         Err(error) => (None, Err(error)),
     };
     progress("stopping");
-    let rest = async {
-        if let Some(up) = up {
-            if let Some(spokes) = up.spokes {
-                spokes.stop().await;
-            }
-            up.running.stop().await;
-        }
-        hub.stop().await;
-    };
-    stop.unless_again(rest).await;
+    let mut parts = Vec::new();
+    if let Some(up) = up {
+        parts.extend(
+            up.spokes
+                .map(|spokes| Part::new("member clusters", spokes.stop())),
+        );
+        parts.push(Part::new("controllers", up.running.stop()));
+    }
+    parts.push(hub::ending(hub));
+    stop.finish(parts).await;
     ended
 }
 
@@ -179,6 +180,7 @@ impl Up {
         };
         tokio::select! {
             ended = watch::follow(&self.client, None, Ends::default(), show) => ended?,
+            () = output::closed() => {}
             () = fleet => {}
         }
         Ok(())

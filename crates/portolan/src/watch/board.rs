@@ -46,6 +46,8 @@ pub(crate) struct Board {
     said: BTreeMap<PlacementKey, BTreeMap<Object, Said>>,
     owners: BTreeMap<Object, PlacementKey>,
     shown: BTreeMap<PlacementKey, BTreeMap<String, Shown>>,
+    /// The placements whose slices are shown. Of the others it is the OCM decisions.
+    by_slices: BTreeSet<PlacementKey>,
     due: BTreeSet<PlacementKey>,
 }
 
@@ -95,9 +97,35 @@ impl Board {
             .collect()
     }
 
+    /// What one of the two kinds says. They are written one after the other, so that for a moment a cluster that comes is in
+    /// one of them and a cluster that goes in the other: taken together they would be more than was ever decided. The kind
+    /// that is shown stays the same until it lists nothing while the other one does.
+    fn decided(&mut self, placement: &PlacementKey) -> Decided {
+        let objects = self.said.get(placement);
+        let of = |slices: bool| {
+            let listed = objects.into_iter().flatten();
+            union(
+                listed
+                    .filter(|(object, _)| matches!(object, Object::Slice(..)) == slices)
+                    .map(|(_, said)| ("", said)),
+            )
+        };
+        let (decisions, slices) = (of(false), of(true));
+        let by_slices = match self.by_slices.contains(placement) {
+            true => !slices.is_empty() || decisions.is_empty(),
+            false => !slices.is_empty() && decisions.is_empty(),
+        };
+        if by_slices {
+            self.by_slices.insert(placement.clone());
+            slices
+        } else {
+            self.by_slices.remove(placement);
+            decisions
+        }
+    }
+
     fn turn(&mut self, placement: PlacementKey) -> Option<Turn> {
-        let objects = self.said.get(&placement).into_iter().flatten();
-        let decided = union(objects.map(|(_, said)| ("", said)));
+        let decided = self.decided(&placement);
         let first = !self.shown.contains_key(&placement);
         if self.said.get(&placement).is_some_and(BTreeMap::is_empty) {
             self.said.remove(&placement);
@@ -107,6 +135,7 @@ impl Board {
         let clusters = shown.len();
         if !self.said.contains_key(&placement) {
             self.shown.remove(&placement);
+            self.by_slices.remove(&placement);
         }
         let worth_telling = first || !changes.is_empty();
         worth_telling.then_some(Turn {
@@ -248,6 +277,57 @@ mod tests {
         changes(&mut board);
         board.apply(object("d1"), said(0, &[("a", 1)]));
         assert_eq!(board.settle(false), []);
+    }
+
+    /// The same clusters in a slice.
+    fn slice(clusters: &[&str]) -> Option<Said> {
+        let listed: Vec<_> = clusters
+            .iter()
+            .map(|name| json!({ "clusterProfileRef": { "name": name, "namespace": "ns" } }))
+            .collect();
+        let slice = json!({
+            "metadata": { "namespace": "ns", "labels": { "multicluster.x-k8s.io/decision-key": "p" } },
+            "schedulerName": "portolan", "decisions": listed,
+        });
+        Said::by_slice(&serde_json::from_value(slice).unwrap())
+    }
+
+    fn slice_object() -> Object {
+        Object::Slice("ns".to_owned(), "p-decision-0".to_owned())
+    }
+
+    #[test]
+    fn two_kinds_that_are_written_one_after_the_other_are_never_added_up() {
+        for slices_first in [true, false] {
+            let mut board = Board::default();
+            board.apply(object("d1"), said(0, &[("a", 0), ("b", 0)]));
+            board.apply(slice_object(), slice(&["a", "b"]));
+            assert_eq!(board.settle(true)[0].clusters, 2);
+            let mut numbers = Vec::new();
+            for of_slices in [slices_first, !slices_first] {
+                match of_slices {
+                    true => board.apply(slice_object(), slice(&["a", "c"])),
+                    false => board.apply(object("d1"), said(0, &[("a", 0), ("c", 0)])),
+                }
+                numbers.extend(board.settle(false).iter().map(|turn| turn.clusters));
+            }
+            assert_eq!(numbers, [2], "{slices_first}");
+        }
+    }
+
+    #[test]
+    fn an_empty_decision_that_is_just_being_made_does_not_hide_the_slices() {
+        let mut board = Board::default();
+        board.apply(slice_object(), slice(&["a", "b"]));
+        assert_eq!(changes(&mut board), ["+a", "+b"]);
+        for listed in [&[][..], &[("a", 0)], &[("a", 0), ("b", 0)]] {
+            board.apply(object("d1"), said(0, listed));
+            assert_eq!(board.settle(false), []);
+        }
+        board.remove(&slice_object());
+        assert_eq!(board.settle(false), []);
+        board.remove(&object("d1"));
+        assert_eq!(changes(&mut board), ["-a", "-b"]);
     }
 
     #[test]

@@ -10,24 +10,46 @@ use crate::output::table::Tone;
 
 /// Clusters named in one line. The rest is counted.
 const NAMED: usize = 4;
-/// Columns that placement names usually fit into.
-const PLACEMENT_WIDTH: usize = 20;
+/// Columns that the name of a placement and its number of clusters have.
+type Widths = (usize, usize);
+/// What they usually fit into.
+const ALIGNED: Widths = (20, 12);
+/// No more than they need.
+const NARROW: Widths = (0, 0);
 
-/// One line: time, placement, how many clusters there are now, what changed. `at_start` names what is there already.
-pub(crate) fn text(turn: &Turn, time: Timestamp, at_start: bool) -> String {
+/// One line: time, placement, how many clusters there are now, what changed. `at_start` names what is there already. With
+/// a number of columns the line fits into them: it names fewer clusters and counts the rest. Names are never cut; only a
+/// placement whose own name is too long for a line takes more than one.
+pub(crate) fn text(turn: &Turn, time: Timestamp, at_start: bool, columns: Option<usize>) -> String {
+    let fits = |line: &String| {
+        let width = anstream::adapter::strip_str(line).to_string().chars().count();
+        columns.is_none_or(|columns| width <= columns)
+    };
+    // One name is worth more than aligned columns, and these are worth more than a second name.
+    let aligned = (1..=NAMED).rev().map(|named| (named, ALIGNED));
+    let mut lines = aligned
+        .chain([(1, NARROW), (0, ALIGNED), (0, NARROW)])
+        .map(|(named, widths)| line(turn, time, at_start, named, widths));
+    let fitting = lines.find(fits);
+    fitting.unwrap_or_else(|| line(turn, time, at_start, 0, NARROW))
+}
+
+/// The line with at most so many clusters by name.
+fn line(turn: &Turn, time: Timestamp, at_start: bool, named: usize, widths: Widths) -> String {
+    let (placement, number) = widths;
     let word = |change: &(String, Change)| word(change, at_start);
     let (scored, others): (Vec<_>, Vec<_>) = turn
         .changes
         .iter()
         .partition(|(_, change)| matches!(change, Change::Scored { .. }));
-    let mut words: Vec<String> = others.iter().take(NAMED).map(|change| word(change)).collect();
-    let room = NAMED - words.len();
+    let mut words: Vec<String> = others.iter().take(named).map(|change| word(change)).collect();
+    let room = named - words.len();
     if scored.len() <= room {
         words.extend(scored.iter().map(|change| word(change)));
     }
-    let left_out = others.len().saturating_sub(NAMED);
+    let left_out = others.len().saturating_sub(named);
     if left_out > 0 {
-        words.push(format!("and {left_out} more"));
+        words.push(format!("+{left_out} more"));
     }
     if scored.len() > room {
         let word = if scored.len() == 1 { "score" } else { "scores" };
@@ -38,7 +60,7 @@ pub(crate) fn text(turn: &Turn, time: Timestamp, at_start: bool) -> String {
         many => format!("{many} clusters"),
     };
     let line = format!(
-        "{}  {:<PLACEMENT_WIDTH$}  {:<12}  {}",
+        "{}  {:<placement$}  {:<number$}  {}",
         Tone::Faint.paint(&clock::of_day(time)),
         turn.placement.to_string(),
         clusters,
@@ -138,7 +160,7 @@ mod tests {
     }
 
     fn plain(turn: &Turn, at_start: bool) -> String {
-        let line = text(turn, Timestamp::UNIX_EPOCH, at_start);
+        let line = text(turn, Timestamp::UNIX_EPOCH, at_start, None);
         let line = anstream::adapter::strip_str(&line).to_string();
         line.split_once("  ").unwrap().1.to_owned()
     }
@@ -186,7 +208,42 @@ mod tests {
             },
         ));
         let line = plain(&turn(changes), false);
-        assert!(line.ends_with("+c3  and 246 more  1 new score"), "{line}");
+        assert!(line.ends_with("+c3  +246 more  1 new score"), "{line}");
+    }
+
+    #[test]
+    fn a_line_fits_the_terminal_and_every_name_in_it_is_whole() {
+        let name = |number: usize| format!("prod-eu-central-1-{number:04}");
+        let added = |number: usize| (name(number), Change::Added(shown(0, 100)));
+        let turn = turn((0..9).map(added).collect());
+        let at = |columns: usize| {
+            let line = text(&turn, Timestamp::UNIX_EPOCH, false, Some(columns));
+            anstream::adapter::strip_str(&line).to_string()
+        };
+        assert_eq!(
+            at(80),
+            "00:00:00  ml/training  9 clusters  +prod-eu-central-1-0000 (100)  +8 more"
+        );
+        assert!(
+            at(140).ends_with("  +prod-eu-central-1-0001 (100)  +7 more"),
+            "{}",
+            at(140)
+        );
+        for columns in 42..200 {
+            let line = at(columns);
+            assert!(line.chars().count() <= columns, "{columns}: {line}");
+            for word in line.split("  ").filter(|word| word.starts_with("+prod")) {
+                assert!(word.ends_with(" (100)"), "{columns}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_placement_with_a_long_name_is_named_whole() {
+        let mut turn = turn(vec![("a".to_owned(), Change::Removed)]);
+        turn.placement = PlacementKey::new("a-long-namespace", &"n".repeat(60));
+        let line = text(&turn, Timestamp::UNIX_EPOCH, false, Some(40));
+        assert!(line.contains(&"n".repeat(60)), "{line}");
     }
 
     #[test]

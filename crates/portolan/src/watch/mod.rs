@@ -1,4 +1,4 @@
-//! `portolan watch`: decisions as they change, both kinds taken together.
+//! `portolan watch`: decisions as they change, one kind at a time.
 
 mod board;
 mod follow;
@@ -9,8 +9,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use kube::Api;
+use portolan_api::cluster::Placement;
 use portolan_engine::placement::PlacementKey;
 
+use crate::completions::names;
+use crate::live::Server;
 use crate::stop::Stop;
 use crate::tracing_export::TraceArgs;
 use crate::{cli, clock, live, logging, output};
@@ -26,18 +30,18 @@ Examples:
   # One placement, one JSON object for each change
   portolan watch ml/training -o json
 
-  # In a script: wait until nothing has changed for ten seconds, five minutes at most
+  # In a script: until nothing has changed for ten seconds, five minutes at most
   portolan watch --until-quiet 10s --for 5m
 
-A line names the placement, how many clusters it has now, and what became of which: +added, -removed,
-`group 0→1` moved, `80→82` has a new score.";
+A line names the placement, how many clusters it has now, and what became of
+which: +added, -removed, `group 0→1` moved, `80→82` has a new score.";
 
 /// Show decisions changing
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Only this placement
-    #[arg(value_name = "NS/PLACEMENT", value_parser = cli::parse_placement)]
+    #[arg(value_name = "NS/PLACEMENT", value_parser = cli::parse_placement, add = names::placements())]
     placement: Option<PlacementKey>,
 
     #[command(flatten)]
@@ -89,8 +93,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             quiet: args.until_quiet,
         };
         let show = |turns: Vec<Turn>, at_start: bool| args.show(turns, at_start);
+        let watched = async {
+            args.say_what_is_missing(&server).await;
+            follow(&server.client, namespace, ends, show).await
+        };
         tokio::select! {
-            ended = follow(&server.client, namespace, ends, show) => ended,
+            ended = watched => ended,
+            () = output::closed() => Ok(()),
             () = stop.requested() => Ok(()),
         }
     })?;
@@ -98,6 +107,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 impl Args {
+    /// A placement that is not there may come; until then somebody who mistyped its name would wait in silence.
+    async fn say_what_is_missing(&self, server: &Server) {
+        let Some(key) = &self.placement else { return };
+        let api: Api<Placement> = Api::namespaced(server.client.clone(), &key.namespace);
+        // Without the right to read Placements their decisions can still be watched.
+        if let Ok(None) = api.get_opt(&key.name).await {
+            output::remark(&format!(
+                "there is no Placement {key} on {} yet; waiting for its decision. `portolan get placements` lists all\n",
+                server.url
+            ));
+        }
+    }
+
     fn show(&self, mut turns: Vec<Turn>, at_start: bool) -> anyhow::Result<ControlFlow<()>> {
         turns.retain(|turn| {
             self.placement
@@ -114,9 +136,11 @@ impl Args {
 /// Prints turns as they come. A reader that has seen enough ends it.
 pub(crate) fn show(turns: &[Turn], at_start: bool, format: Format) -> anyhow::Result<ControlFlow<()>> {
     let now = clock::now();
+    // Asked each time: a window changes its size.
+    let columns = output::terminal::columns();
     for turn in turns {
         let lines = match format {
-            Format::Text => vec![line::text(turn, now, at_start)],
+            Format::Text => vec![line::text(turn, now, at_start, columns)],
             Format::Json => line::records(turn, now, at_start)
                 .map(|record| serde_json::to_string(&record))
                 .collect::<Result<_, _>>()?,

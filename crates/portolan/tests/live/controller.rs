@@ -127,3 +127,40 @@ fn without_a_hub_it_says_how_to_name_one() {
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("--kubeconfig FILE"), "{}", run.stderr);
 }
+
+/// A server that accepts connections and never answers.
+#[test]
+fn a_server_that_does_not_answer_does_not_keep_a_start_from_being_stopped() {
+    for command in [
+        &[
+            "controller",
+            "--kubeconfig",
+            "silent",
+            "--metrics-listen",
+            "127.0.0.1:0",
+        ][..],
+        &[
+            "agent",
+            "--hub",
+            "silent",
+            "--spoke",
+            "silent",
+            "--cluster",
+            "east",
+        ],
+    ] {
+        let scratch = Scratch::new();
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", silent.local_addr().unwrap());
+        let config = serde_json::json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "c",
+            "clusters": [{"name": "c", "cluster": {"server": url}}], "users": [{"name": "c", "user": {"token": "t"}}],
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}],
+        });
+        scratch.write("silent", config.to_string());
+        let process = Process::start(scratch.path(), command, &BTreeMap::new());
+        let _connection = silent.accept().unwrap();
+        let (code, rest) = process.stop();
+        assert_eq!(code, Some(0), "{command:?}: {rest}");
+    }
+}

@@ -58,11 +58,16 @@ impl Live {
 
     /// A kubeconfig for a user who may do nothing.
     pub(crate) fn kubeconfig_of_nobody(&self, folder: &Path) -> PathBuf {
-        self.hub.add_token("nobody", "nobody", &[]);
+        self.kubeconfig_of(folder, "nobody")
+    }
+
+    /// A kubeconfig for a user of this name, who may do what roles allow.
+    pub(crate) fn kubeconfig_of(&self, folder: &Path, user: &str) -> PathBuf {
+        self.hub.add_token(user, user, &[]);
         let config = std::fs::read_to_string(&self.kubeconfig).expect("the kubeconfig can be read");
         let mut config: Value = serde_saphyr::from_str(&config).expect("the kubeconfig is YAML");
-        config["users"][0]["user"] = json!({ "token": "nobody" });
-        let path = folder.join("nobody.kubeconfig");
+        config["users"][0]["user"] = json!({ "token": user });
+        let path = folder.join(format!("{user}.kubeconfig"));
         std::fs::write(&path, config.to_string()).expect("a kubeconfig can be written");
         path
     }

@@ -36,7 +36,7 @@ impl Drop for Child {
 }
 
 /// An OCM decision of `ml/training`.
-fn decision(clusters: &[(&str, i64)]) -> Value {
+pub(crate) fn decision(clusters: &[(&str, i64)]) -> Value {
     let listed: Vec<Value> = clusters
         .iter()
         .map(|(name, score)| json!({ "clusterName": name, "reason": "", "score": score }))
@@ -52,7 +52,7 @@ fn decision(clusters: &[(&str, i64)]) -> Value {
 }
 
 /// The same decision as a slice.
-fn slice(clusters: &[&str]) -> Value {
+pub(crate) fn slice(clusters: &[&str]) -> Value {
     let listed: Vec<Value> = clusters
         .iter()
         .map(|name| json!({ "clusterProfileRef": { "name": name, "namespace": "ml" } }))
@@ -274,13 +274,13 @@ fn watch_shows_what_is_there_and_then_what_changes() {
         |change: &str, cluster: &str| assert_eq!(next(), (change.to_owned(), cluster.to_owned()));
     expect("present", "a");
     expect("present", "b");
-    // The slice says nothing new, and keeps `a` when the decision loses it.
+    // The slice says the same a little later, and goes on saying it.
     live.apply(slice(&["a", "b"]));
     live.apply(decision(&[("b", 7), ("c", 1)]));
+    expect("removed", "a");
     expect("scored", "b");
     expect("added", "c");
     live.apply(slice(&["b", "c"]));
-    expect("removed", "a");
     live.delete(&decision(&[]));
     live.delete(&slice(&[]));
     expect("removed", "b");
@@ -291,6 +291,91 @@ fn watch_shows_what_is_there_and_then_what_changes() {
         .unwrap();
     assert!(stopped.success());
     assert_eq!(watch.0.wait().unwrap().code(), Some(0));
+    live.stop();
+}
+
+/// The hub is quiet: nothing is left to write, and the end of the reader must be noticed all the same.
+#[test]
+fn watch_ends_when_its_reader_does_although_nothing_changes() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    live.apply(decision(&[("a", 1)]));
+    let watch = Command::new(env!("CARGO_BIN_EXE_portolan"))
+        .args(["watch", "--kubeconfig", live.argument()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut watch = Child(watch);
+    let mut lines = BufReader::new(watch.0.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("ml/training"));
+    assert!(
+        watch.0.try_wait().unwrap().is_none(),
+        "it goes on while it is read"
+    );
+    drop(lines);
+    assert_eq!(watch.0.wait().unwrap().code(), Some(0));
+    live.stop();
+}
+
+#[test]
+fn watch_fits_the_terminal_and_prints_everything_elsewhere() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    let names: Vec<String> = (0..9).map(|n| format!("prod-eu-central-1-{n:04}")).collect();
+    let clusters: Vec<(&str, i64)> = names.iter().map(|name| (name.as_str(), 100)).collect();
+    live.apply(decision(&clusters));
+    let args = ["watch", "--kubeconfig", live.argument(), "--until-quiet", "200ms"];
+    for (columns, named) in [(80, 1), (140, 2)] {
+        let lines = super::terminal::lines(scratch.path(), &args, columns);
+        let [line] = lines.as_slice() else {
+            panic!("one line was expected: {lines:?}");
+        };
+        assert!(line.chars().count() <= usize::from(columns), "{columns}: {line}");
+        let whole = names
+            .iter()
+            .filter(|name| line.contains(&format!("{name} (100)")))
+            .count();
+        assert_eq!((whole, line.matches("prod-").count()), (named, named), "{line}");
+        assert!(line.ends_with(&format!("+{} more", 9 - named)), "{line}");
+    }
+    let whole = fine(&scratch, &args);
+    assert_eq!(whole.lines().count(), 1);
+    assert!(
+        whole.ends_with("prod-eu-central-1-0003 (100)  +5 more\n"),
+        "{whole}"
+    );
+    live.stop();
+}
+
+#[test]
+fn watch_says_of_a_placement_that_it_is_not_there_and_waits_for_it() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    let run = |placement: &str| {
+        let args = [
+            "watch",
+            placement,
+            "--kubeconfig",
+            live.argument(),
+            "--for",
+            "200ms",
+        ];
+        portolan(scratch.path(), &args, "")
+    };
+    let missing = run("nosuch/x");
+    assert_eq!((missing.code, missing.stdout.as_str()), (0, ""));
+    assert!(
+        missing
+            .stderr
+            .starts_with("there is no Placement nosuch/x on https://127.0.0.1:"),
+        "{}",
+        missing.stderr
+    );
+    live.apply(json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+        "metadata": { "namespace": "ml", "name": "training" }, "spec": {},
+    }));
+    assert_eq!(run("ml/training").stderr, "");
     live.stop();
 }
 
@@ -318,6 +403,56 @@ fn watch_ends_by_itself_when_it_is_told_to() {
         ];
         assert_eq!(fine(&scratch, &only), "");
     }
+    live.stop();
+}
+
+#[test]
+fn a_name_that_the_hub_does_not_have_is_an_error_that_names_the_hub() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    live.apply_files(&example("gpu-training"));
+    for (args, message) in [
+        (
+            &["get", "placements", "ml/nosuch"][..],
+            "there is no Placement ml/nosuch on https://",
+        ),
+        (
+            &["get", "decisions", "ml/nosuch"],
+            "there is no Placement ml/nosuch on https://",
+        ),
+        (
+            &["get", "clusters", "nosuch"],
+            "there is no ManagedCluster nosuch on https://",
+        ),
+        (&["explain", "ml/nosuch"], "; there are: ml/training"),
+        (
+            &["simulate", "ml/nosuch"],
+            "there is no Placement ml/nosuch on https://",
+        ),
+        (
+            &["explain", "ml/training", "--cluster", "nosuch"],
+            "there is no cluster nosuch on https://",
+        ),
+    ] {
+        let run = run(&scratch, &[args, &["--kubeconfig", live.argument()]].concat());
+        assert_eq!(run.code, 2, "{args:?}");
+        assert!(run.stderr.contains(message), "{args:?}: {}", run.stderr);
+    }
+    let quiet = [
+        "watch",
+        "ml/nosuch",
+        "--for",
+        "1s",
+        "--kubeconfig",
+        live.argument(),
+    ];
+    let run = run(&scratch, &quiet);
+    assert_eq!(run.code, 0);
+    assert!(
+        run.stderr.contains("there is no Placement ml/nosuch on https://"),
+        "{}",
+        run.stderr
+    );
     live.stop();
 }
 
@@ -368,7 +503,7 @@ fn whoever_may_not_look_is_told_what_is_missing() {
             &scratch,
             &[args, &["--kubeconfig", nobody.to_str().unwrap()]].concat(),
         );
-        assert_eq!(run.code, 2);
+        assert_eq!(run.code, 3);
         assert!(run.stderr.contains("\"nobody\" cannot list"), "{}", run.stderr);
         assert!(run.stderr.contains("kubectl auth can-i --list"), "{}", run.stderr);
     }
@@ -388,7 +523,7 @@ fn a_hub_that_has_gone_is_named_with_what_to_do() {
         &["controller"],
     ] {
         let run = run(&scratch, &[args, &["--kubeconfig", &kubeconfig]].concat());
-        assert_eq!(run.code, 2);
+        assert_eq!(run.code, 3);
         assert!(
             run.stderr.contains("refuses connections; is the hub running"),
             "{}",

@@ -20,12 +20,12 @@ fn decision(index: i32, group: &str, clusters: &[&str]) -> Value {
     })
 }
 
-fn template() -> Value {
+pub(crate) fn template() -> Value {
     let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "app", "namespace": "default" } });
     json!({ "workload": { "manifests": [map] } })
 }
 
-fn work(cluster: &str, conditions: &[(&str, &str, &str)]) -> Value {
+pub(crate) fn work(cluster: &str, conditions: &[(&str, &str, &str)]) -> Value {
     let conditions: Vec<Value> = conditions
         .iter()
         .map(|(kind, status, minute)| {
@@ -52,7 +52,7 @@ fn work(cluster: &str, conditions: &[(&str, &str, &str)]) -> Value {
 }
 
 /// Two canaries done, one of the rest done, one failed, one offline, one not begun.
-fn scene(live: &Live) {
+pub(crate) fn scene(live: &Live) {
     live.apply(json!({
         "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
         "metadata": { "name": "all", "namespace": "shop", "annotations": {
@@ -102,12 +102,8 @@ fn status_shows_groups_failures_offline_clusters_and_an_estimate() {
         "",
     );
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
-    // How long ago something failed moves on.
-    let lines: Vec<&str> = run
-        .stdout
-        .lines()
-        .map(|line| line.split(", since").next().unwrap())
-        .collect();
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    let (troubles, lines) = lines.split_last().unwrap();
     assert_eq!(
         lines,
         [
@@ -118,10 +114,18 @@ fn status_shows_groups_failures_offline_clusters_and_an_estimate() {
             "  0 canary (mandatory)   2          2      -         -             -        -         -",
             "  1                      4          1      -         -             1        1         1",
             "  next: c6",
-            "  failed: c4 (in bad health",
             "  offline: c5",
+            "",
+            lines.last().unwrap(),
         ]
     );
+    assert!(
+        lines.last().unwrap().starts_with("  CLUSTER   STATE    SINCE"),
+        "{lines:?}"
+    );
+    // How long ago something failed moves on.
+    let words: Vec<&str> = troubles.split_whitespace().collect();
+    assert_eq!((words[0], words[1], words[3]), ("c4", "failed", "Reported"));
     let json = [
         "rollout",
         "status",
@@ -196,6 +200,79 @@ fn watch_ends_when_every_cluster_is_done_and_says_when_it_ended_before() {
         "{}",
         run.stdout
     );
+    live.stop();
+}
+
+#[test]
+fn watch_ends_when_more_clusters_failed_than_may() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    scene(&live);
+    let strategy = json!({ "type": "Progressive", "progressive": {
+        "maxConcurrency": 2, "maxFailures": 0, "mandatoryDecisionGroups": [{ "groupName": "canary" }] } });
+    live.apply(json!({
+        "apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
+        "metadata": { "name": "web", "namespace": "shop" },
+        "spec": {
+            "manifestWorkTemplate": template(),
+            "placementRefs": [{ "name": "all", "rolloutStrategy": strategy }],
+        },
+    }));
+    let watch = ["rollout", "watch", "shop/web", "--kubeconfig", live.argument()];
+    let run = portolan(scratch.path(), &watch, "");
+    assert_eq!((run.code, run.stderr.as_str()), (1, ""));
+    assert!(
+        run.stdout
+            .contains("stopped: more failed than maxFailures allows"),
+        "{}",
+        run.stdout
+    );
+    live.stop();
+}
+
+#[test]
+fn a_rollout_without_clusters_is_not_complete_unless_that_is_meant() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    scene(&live);
+    live.apply(decision(0, "canary", &[]));
+    live.apply(decision(1, "", &[]));
+    let status = [
+        "rollout",
+        "status",
+        "shop/web",
+        "--kubeconfig",
+        live.argument(),
+        "--check",
+    ];
+    let run = portolan(scratch.path(), &status, "");
+    assert_eq!((run.code, run.stderr.as_str()), (1, ""));
+    assert!(run.stdout.starts_with("shop/web: no clusters"), "{}", run.stdout);
+    let meant = [&status[..], &["--allow-no-clusters"]].concat();
+    assert_eq!(portolan(scratch.path(), &meant, "").code, 0);
+    live.stop();
+}
+
+#[test]
+fn every_rollout_is_listed_with_its_state() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    let list = |more: &[&str]| {
+        let args = [&["rollout", "list", "--kubeconfig", live.argument()], more].concat();
+        let run = portolan(scratch.path(), &args, "");
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        (run.stdout, run.stderr)
+    };
+    assert_eq!(list(&[]).1, "there is no ManifestWorkReplicaSet\n");
+    scene(&live);
+    let rows: Value = serde_json::from_str(&list(&["-o", "json"]).0).unwrap();
+    let row = &rows[0];
+    assert_eq!((&row["namespace"], &row["name"]), (&json!("shop"), &json!("web")));
+    assert_eq!((&row["done"], &row["clusters"]), (&json!(3), &json!(6)));
+    assert_eq!((&row["failed"], &row["offline"]), (&json!(1), &json!(1)));
+    assert_eq!(row["state"], "Progressing");
+    assert!(list(&["-n", "shop"]).0.starts_with("NAMESPACE   NAME   STATE "));
+    assert_eq!(list(&["-n", "elsewhere", "-o", "json"]).0, "[]\n");
     live.stop();
 }
 

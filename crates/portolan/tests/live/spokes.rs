@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kube::api::{DeleteParams, DynamicObject, PostParams};
+use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client, Config};
@@ -21,13 +21,13 @@ use super::support::{Scratch, portolan};
 use super::up::Up;
 
 /// The workloads of a member, seen through its kubeconfig.
-struct Member {
+pub(crate) struct Member {
     runtime: tokio::runtime::Runtime,
     client: Client,
 }
 
 impl Member {
-    fn new(kubeconfig: &str, name: &str) -> Member {
+    pub(crate) fn new(kubeconfig: &str, name: &str) -> Member {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let options = KubeConfigOptions {
             context: Some(name.to_owned()),
@@ -48,8 +48,9 @@ impl Member {
         Api::default_namespaced_with(self.client.clone(), &resource)
     }
 
-    fn create(&self, group: &str, kind: &str, name: &str, spec: Value) {
-        let object = json!({"apiVersion": format!("{group}/v1"), "kind": kind, "metadata": {"name": name}, "spec": spec});
+    pub(crate) fn create(&self, group: &str, kind: &str, name: &str, spec: Value) {
+        let version = format!("{group}/v1");
+        let object = json!({"apiVersion": version.trim_start_matches('/'), "kind": kind, "metadata": {"name": name}, "spec": spec});
         let object = serde_json::from_value(object).unwrap();
         let api = self.api(group, kind);
         let created = self.runtime.block_on(api.create(&PostParams::default(), &object));
@@ -101,8 +102,60 @@ impl Member {
         });
     }
 
+    /// Creates an object of any kind.
+    pub(crate) fn apply(&self, object: Value) {
+        let object: DynamicObject = serde_json::from_value(object).unwrap();
+        let kind = GroupVersionKind::try_from(object.types.as_ref().unwrap()).unwrap();
+        let plural = format!("{}s", kind.kind.to_lowercase());
+        let resource = ApiResource::from_gvk_with_plural(&kind, &plural);
+        let api: Api<DynamicObject> = Api::default_namespaced_with(self.client.clone(), &resource);
+        let created = self.runtime.block_on(api.create(&PostParams::default(), &object));
+        created.unwrap();
+    }
+
+    /// Waits for an object that is owned by one of this name, for two minutes.
+    pub(crate) fn first_owned_by(&self, group: &str, kind: &str, owner: &str) -> String {
+        let api = self.api(group, kind);
+        self.runtime.block_on(async {
+            for _ in 0..1_200 {
+                let listed = api.list(&ListParams::default()).await.unwrap();
+                let mut owned = listed.items.into_iter().filter(|object| {
+                    let owners = object.metadata.owner_references.iter().flatten();
+                    owners.into_iter().any(|reference| reference.name == owner)
+                });
+                if let Some(name) = owned.next().and_then(|object| object.metadata.name) {
+                    return name;
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            panic!("{owner} never made a {kind}");
+        })
+    }
+
+    /// On the hub: waits until a work of a cluster reports a value of this name.
+    pub(crate) fn until_reported(&self, cluster: &str, name: &str) {
+        let works: Api<ManifestWork> = Api::namespaced(self.client.clone(), cluster);
+        self.runtime.block_on(async {
+            for _ in 0..600 {
+                let listed = works.list(&ListParams::default()).await.unwrap();
+                let manifests = listed
+                    .items
+                    .into_iter()
+                    .filter_map(|work| work.status?.resource_status)
+                    .flat_map(|status| status.manifests);
+                let feedback = manifests.filter_map(|manifest| manifest.status_feedback);
+                let mut values = feedback.flat_map(|feedback| feedback.values);
+                if values.any(|value| value.name == name && value.field_value.string.is_some()) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            panic!("{name} is never reported");
+        });
+    }
+
     /// Waits until a field of the status has a value.
-    fn wait(&self, group: &str, kind: &str, name: &str, pointer: &str, value: Value) {
+    pub(crate) fn wait(&self, group: &str, kind: &str, name: &str, pointer: &str, value: Value) {
         let api = self.api(group, kind);
         self.runtime.block_on(async {
             for _ in 0..600 {

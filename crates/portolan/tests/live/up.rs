@@ -1,6 +1,7 @@
 //! `portolan up` as a process: what it prints, what other commands see, what is kept, how it ends.
 
 use std::collections::BTreeMap;
+use std::process::Command;
 
 use super::process::{Process, get, wait_until_ready};
 use super::support::{Scratch, portolan};
@@ -67,6 +68,15 @@ impl Up {
         let (code, rest) = self.process.stop();
         assert_eq!(code, Some(0), "{rest}");
         assert!(!rest.contains("panicked"), "{rest}");
+    }
+}
+
+impl Up {
+    /// Ends it; what it said on standard error since it was started.
+    pub(crate) fn stop_and_read(self) -> String {
+        let (code, log) = self.process.stop();
+        assert_eq!(code, Some(0), "{log}");
+        log
     }
 }
 
@@ -165,11 +175,58 @@ fn two_at_once_on_the_same_data_are_refused() {
     );
     assert_eq!(run.code, 2);
     assert!(
-        run.stderr.contains("--data DIR takes another folder"),
+        run.stderr.contains(
+            "another process has the folder data open; stop that process, or use another folder: --data DIR"
+        ),
         "{}",
         run.stderr
     );
     up.stop();
+}
+
+#[test]
+fn a_default_port_that_is_in_use_is_left_to_its_holder() {
+    // Where the port is taken already, whoever has it is the holder.
+    let _holder = std::net::TcpListener::bind("127.0.0.1:6443");
+    let scratch = Scratch::new();
+    let start = |data: &str| {
+        let args = ["up", "--data", data, "--metrics-listen", "127.0.0.1:0"];
+        let mut process = Process::start(scratch.path(), &args, &BTreeMap::new());
+        process.line_with(&["API", "https://127.0.0.1:"]);
+        process
+    };
+    // Two at once, each on data of its own.
+    let both = [start("one"), start("two")];
+    for process in both {
+        let (code, rest) = process.stop();
+        assert_eq!(code, Some(0), "{rest}");
+    }
+}
+
+#[test]
+fn a_hub_ends_although_a_client_holds_a_connection() {
+    let scratch = Scratch::new();
+    let args = ["hub", "--listen", "127.0.0.1:0", "--kubeconfig", "kubeconfig"];
+    let mut process = Process::start(scratch.path(), &args, &BTreeMap::new());
+    let line = process.line_with(&["the hub serves"]);
+    let address = line
+        .split(['/', ';'])
+        .find(|part| part.starts_with("127.0.0.1:"))
+        .expect("an address");
+    let _client = std::net::TcpStream::connect(address).unwrap();
+    // Connections are accepted one after the other: when this one is answered, the first one has been accepted.
+    let run = portolan(
+        scratch.path(),
+        &["get", "placements", "--kubeconfig", "kubeconfig"],
+        "",
+    );
+    assert_ne!(run.code, 0, "a bare hub serves no placements");
+    let (code, rest) = process.stop();
+    assert_eq!(code, Some(0), "{rest}");
+    assert!(
+        rest.contains("stopped without waiting for: 1 connection of a client"),
+        "{rest}"
+    );
 }
 
 #[test]
@@ -203,4 +260,56 @@ fn an_output_that_is_off_is_in_the_greeting() {
     let mut up = Up::start(&scratch, &["--in-memory", "--slices=off"]);
     up.process.line_with(&["off ", "--slices"]);
     up.stop();
+}
+
+/// Whether there is a kubectl to try.
+pub(crate) fn has_kubectl() -> bool {
+    let found = Command::new("kubectl").args(["version", "--client"]).output();
+    if found.is_err() {
+        eprintln!("skipped: there is no kubectl");
+    }
+    found.is_ok()
+}
+
+/// A shell in another folder runs them as they are.
+#[test]
+fn what_up_prints_to_be_pasted_works_from_any_folder() {
+    if !has_kubectl() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let elsewhere = Scratch::new();
+    let args = [
+        "up",
+        "--in-memory",
+        "--listen",
+        "0",
+        "--metrics-listen",
+        "0",
+        "--kubeconfig",
+        "hub.kubeconfig",
+    ];
+    let mut process = Process::start(scratch.path(), &args, &BTreeMap::new());
+    process.line_with(&["In another terminal:"]);
+    let mut script = String::from("set -e\n");
+    loop {
+        let line = process.line();
+        if line.starts_with("Ctrl-C") {
+            break;
+        }
+        script.push_str(&line);
+        script.push('\n');
+    }
+    assert!(script.lines().count() > 3, "{script}");
+    let output = Command::new("sh")
+        .args(["-c", &script])
+        .env("HOME", elsewhere.path())
+        .current_dir(elsewhere.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{script}{said}");
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(shown.contains("everywhere"), "{shown}");
+    assert_eq!(process.stop().0, Some(0));
 }

@@ -20,6 +20,11 @@ use crate::clock;
 use process::Fleet;
 use reach::{Scene, Times};
 
+const EXAMPLES: &str = "\
+Examples:
+  # 200 embedded members, and how fast a change reaches 100 of them
+  portolan bench fleet --check";
+
 /// Start a hub with embedded member clusters and measure it
 ///
 /// The JSON has: members; startSeconds (until the hub serves and every member is joined); rssMb and rssPeakMb of the
@@ -28,6 +33,7 @@ use reach::{Scene, Times};
 /// that selects the members until the report of the last of them is there that its work is applied; a withdrawal from a
 /// placement that selects none until the last has removed it and let its work go.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Embedded member clusters
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u16).range(1..=1_000))]

@@ -19,6 +19,15 @@ use anyhow::Context;
 use super::Format;
 use super::conclusion::conclude;
 
+const EXAMPLES: &str = "\
+Examples:
+  # The embedded hub alone
+  portolan bench hub --check
+
+  # Against a real API server
+  portolan bench hub --against real.kubeconfig \\
+    --pid $(pgrep kube-apiserver) $(pgrep etcd) --check";
+
 /// Measure the embedded hub, alone or against a real Kubernetes API server
 ///
 /// The hub runs in a process of its own, with TLS and its data on disk; one client writes to both servers in turn, over
@@ -32,6 +41,7 @@ use super::conclusion::conclude;
 /// data; median), restartMs (the same with all objects on disk); and ratios.{creates,statusPatches,labelPatches,
 /// cpuPerWrite,fanOut,memory}: how many times better the hub is, the median over the rounds.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Kubeconfig of a real API server to measure in the same run
     #[arg(long, value_name = "KUBECONFIG", requires = "pid")]

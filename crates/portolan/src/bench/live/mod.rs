@@ -36,12 +36,21 @@ use server::Server;
 
 pub(super) use worker::{Args as WorkerArgs, run as work};
 
+const EXAMPLES: &str = "\
+Examples:
+  # The controllers on an API server that has no Placements
+  portolan bench live --kubeconfig hub.kubeconfig
+
+  # The same on the embedded hub
+  portolan bench live --embedded";
+
 /// Put a generated fleet on an API server and measure the controllers on it
 ///
 /// The server must have no Placements; everything that is created has names and labels of its own and is removed at the
 /// end, on Ctrl-C and on errors too. CustomResourceDefinitions that were missing stay installed. What the JSON's keys
 /// mean is in docs/bench.md.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// The API server to measure on, as an administrator
     #[arg(long, value_name = "FILE", required_unless_present = "embedded")]
@@ -143,7 +152,8 @@ async fn on_server(args: &Args) -> anyhow::Result<Report> {
         (Ok(_), Err(error)) => Err(error.context("cannot remove the bench's objects")),
         (Err(error), Ok(())) => Err(error),
         (Err(error), Err(cleaning)) => {
-            output::remark(&format!("cannot remove the bench's objects: {cleaning:#}\n"));
+            let why = crate::live::describe(cleaning.as_ref());
+            output::remark(&format!("cannot remove the bench's objects: {why}\n"));
             Err(error)
         }
     }

@@ -29,6 +29,11 @@ use scene::Scene;
 /// How long one rollout may take before it counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(600);
 
+const EXAMPLES: &str = "\
+Examples:
+  # 1,000 simulated clusters, 10 % at a time
+  portolan bench rollout -o json";
+
 /// Roll a workload out to simulated clusters, 10 % at a time, and measure it
 ///
 /// The JSON has: clusters, maxConcurrency; seconds (from the creation of the ManifestWorkReplicaSet to its Complete
@@ -36,6 +41,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// stepMs.{p50,p99,max} (from the status that freed a slot, as acknowledged, to the work that takes it, as a watcher sees
 /// it); and the same for half as many clusters under half, with growth, the writes of both divided by each other: 2 is linear.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Simulated clusters
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(20..=10_000))]

@@ -35,6 +35,7 @@ fn placement(name: &str, groups: &[&[&str]]) -> PlacementReport {
         conditions: Vec::new(),
         placement_decisions: groups.iter().enumerate().map(object).collect(),
         slices: Vec::new(),
+        findings: Vec::new(),
     }
 }
 

@@ -11,7 +11,7 @@ use kube::api::ListParams;
 use portolan_api::cluster::ManagedCluster;
 
 use super::member;
-use crate::join::dismiss;
+use crate::leave;
 use crate::live::{self, Server};
 
 /// Members that do not run, by their numbers.
@@ -60,7 +60,7 @@ impl Former {
     /// nothing of theirs runs anywhere.
     pub(in crate::up) async fn remove(self, server: &Server) -> anyhow::Result<()> {
         for name in &self.names {
-            dismiss(&server.client, name)
+            leave::forget(&server.client, name)
                 .await
                 .map_err(|(doing, error)| live::explain(&error, &doing, &server.url))
                 .with_context(|| format!("--forget-members: cannot remove {name}"))?;

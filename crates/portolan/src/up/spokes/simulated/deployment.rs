@@ -16,13 +16,8 @@ enum Phase {
 }
 
 pub(super) fn step(workload: &Workload<'_>) -> Step {
-    let status = &workload.object["status"];
     let (phase, again) = phase(workload);
-    let wanted = describe(workload, phase);
-    Step {
-        status: (*status != wanted).then_some(wanted),
-        again,
-    }
+    workload.status(describe(workload, phase), again)
 }
 
 fn phase(workload: &Workload<'_>) -> (Phase, Option<jiff::Timestamp>) {
@@ -31,7 +26,7 @@ fn phase(workload: &Workload<'_>) -> (Phase, Option<jiff::Timestamp>) {
         return (Phase::Failed, None);
     }
     let observed = workload.number("/status/observedGeneration");
-    if observed != Some(generation(workload)) {
+    if observed != Some(workload.generation()) {
         return (Phase::Rolling, Some(workload.now + workload.takes()));
     }
     let progressing = find(status, "Progressing").filter(|condition| condition["reason"] == ROLLING);
@@ -43,10 +38,6 @@ fn phase(workload: &Workload<'_>) -> (Phase, Option<jiff::Timestamp>) {
         Some(ready) => (Phase::Rolling, Some(ready)),
         None => (Phase::Available, None),
     }
-}
-
-fn generation(workload: &Workload<'_>) -> i64 {
-    workload.number("/metadata/generation").unwrap_or(1)
 }
 
 fn describe(workload: &Workload<'_>, phase: Phase) -> Value {
@@ -98,7 +89,7 @@ fn describe(workload: &Workload<'_>, phase: Phase) -> Value {
     };
     let conditions =
         [&availability, &progress].map(|said| condition(status, said, "lastUpdateTime", workload.now));
-    let mut wanted = json!({"observedGeneration": generation(workload), "conditions": conditions});
+    let mut wanted = json!({"observedGeneration": workload.generation(), "conditions": conditions});
     // Kubernetes leaves zeros out.
     for (field, number) in [
         ("replicas", replicas),
@@ -116,28 +107,9 @@ fn describe(workload: &Workload<'_>, phase: Phase) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
-
     use super::super::Fate;
+    use super::super::tests::{at, look};
     use super::*;
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(1_800_000_000 + second).unwrap()
-    }
-
-    /// Looks at it and takes over what comes of that.
-    fn look(object: &mut Value, fate: Fate, second: i64) -> Step {
-        let workload = Workload {
-            object,
-            fate,
-            now: at(second),
-        };
-        let step = step(&workload);
-        if let Some(status) = step.status.clone() {
-            object["status"] = status;
-        }
-        step
-    }
 
     fn web() -> Value {
         json!({"kind": "Deployment", "metadata": {"generation": 1}, "spec": {"replicas": 3}})
@@ -160,8 +132,8 @@ mod tests {
         assert_eq!(
             look(&mut object, Fate::Well, 1),
             Step {
-                status: None,
-                again: Some(at(2))
+                again: Some(at(2)),
+                ..Step::default()
             }
         );
         look(&mut object, Fate::Well, 2);

@@ -26,19 +26,16 @@ pub(super) fn step(workload: &Workload<'_>) -> Step {
         };
         let failed = workload.number("/spec/backoffLimit").unwrap_or(6) + 1;
         let wanted = json!({"startTime": start, "failed": failed, "conditions": [condition(&said)]});
-        return Step {
-            status: Some(wanted),
-            again: None,
-        };
+        return workload.status(wanted, None);
     }
     match ready {
-        None => Step {
-            status: Some(json!({"startTime": start, "active": parallel.min(completions).max(1)})),
-            again: Some(workload.now + workload.takes()),
-        },
+        None => workload.status(
+            json!({"startTime": start, "active": parallel.min(completions).max(1)}),
+            Some(workload.now + workload.takes()),
+        ),
         Some(ready) if ready > workload.now => Step {
-            status: None,
             again: Some(ready),
+            ..Step::default()
         },
         Some(_) => {
             let said = Said {
@@ -51,15 +48,13 @@ pub(super) fn step(workload: &Workload<'_>) -> Step {
                 "startTime": start, "completionTime": text(workload.now), "succeeded": completions,
                 "conditions": [condition(&said)],
             });
-            Step {
-                status: Some(wanted),
-                again: None,
-            }
+            workload.status(wanted, None)
         }
     }
 }
 
-fn is_over(status: &Value) -> bool {
+/// Whether a Job with this status has ended.
+pub(super) fn is_over(status: &Value) -> bool {
     ["Complete", "Failed"]
         .iter()
         .any(|kind| find(status, kind).is_some_and(|condition| condition["status"] == "True"))
@@ -67,23 +62,9 @@ fn is_over(status: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
-
     use super::super::Fate;
+    use super::super::tests::look;
     use super::*;
-
-    fn look(object: &mut Value, fate: Fate, second: i64) -> Step {
-        let workload = Workload {
-            object,
-            fate,
-            now: Timestamp::from_second(1_800_000_000 + second).unwrap(),
-        };
-        let step = step(&workload);
-        if let Some(status) = step.status.clone() {
-            object["status"] = status;
-        }
-        step
-    }
 
     fn train() -> Value {
         json!({"kind": "Job", "metadata": {}, "spec": {"completions": 4, "parallelism": 2}})

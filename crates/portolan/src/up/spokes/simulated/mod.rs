@@ -1,14 +1,18 @@
-//! A **simulated** workload controller: no container runs. Deployments and Jobs on a member get the status that a cluster
-//! would give them, after a moment, or that of a failure where one was asked for.
+//! **Simulated** workload controllers: no container runs. The workloads of a member get the status that a cluster would
+//! give them, after a moment, or that of a failure where one was asked for; a CronJob makes Jobs.
 //!
-//! What a workload is to look like is a pure function of the object, the member's fate and the time ([`deployment`],
-//! [`job`]); [`run`] follows the objects and writes. A workload can be told how to go by annotations of its own:
+//! What is to become of a workload is a pure function of the object, the member's fate and the time, one module a kind;
+//! [`run`] follows the objects and writes. A workload can be told how to go by annotations of its own:
 //! `portolan.dev/simulate: fail`, and `portolan.dev/simulate-seconds: "30"` for how long it takes.
 
 mod conditions;
+mod cron_job;
 mod deployment;
+mod ingress;
 mod job;
+mod pod;
 mod run;
+mod sets;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -22,11 +26,26 @@ const SECONDS: &str = "portolan.dev/simulate-seconds";
 /// How long a workload takes that does not say.
 const TAKES: i64 = 2;
 
+/// The kinds that are simulated: group and kind. All of them are `v1`.
+const KINDS: [(&str, &str); 7] = [
+    ("apps", "Deployment"),
+    ("apps", "StatefulSet"),
+    ("apps", "DaemonSet"),
+    ("batch", "Job"),
+    ("batch", "CronJob"),
+    ("", "Pod"),
+    ("networking.k8s.io", "Ingress"),
+];
+
 /// What comes of looking at a workload.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Step {
     /// The status it is to have, when that is another than it has.
     status: Option<Value>,
+    /// A Job to make before the status says so.
+    create: Option<Value>,
+    /// The names of Jobs to delete.
+    delete: Vec<String>,
     /// When it is to be looked at again.
     again: Option<Timestamp>,
 }
@@ -35,7 +54,11 @@ struct Step {
 #[derive(Clone, Copy, Debug)]
 struct Workload<'a> {
     object: &'a Value,
+    /// The Jobs that it owns.
+    jobs: &'a [&'a Value],
     fate: Fate,
+    /// When this generation of it was first seen.
+    since: Timestamp,
     now: Timestamp,
 }
 
@@ -43,7 +66,12 @@ impl Workload<'_> {
     fn step(&self) -> Step {
         match self.object["kind"].as_str() {
             Some("Deployment") => deployment::step(self),
+            Some("StatefulSet") => sets::stateful(self),
+            Some("DaemonSet") => sets::daemon(self),
             Some("Job") => job::step(self),
+            Some("CronJob") => cron_job::step(self),
+            Some("Pod") => pod::step(self),
+            Some("Ingress") => ingress::step(self),
             _ => Step::default(),
         }
     }
@@ -59,6 +87,19 @@ impl Workload<'_> {
             .and_then(|text| text.parse::<u32>().ok())
             .map_or(TAKES, i64::from);
         SignedDuration::from_secs(seconds)
+    }
+
+    /// The status, unless it is the one that it has.
+    fn status(&self, wanted: Value, again: Option<Timestamp>) -> Step {
+        Step {
+            status: (self.object["status"] != wanted).then_some(wanted),
+            again,
+            ..Step::default()
+        }
+    }
+
+    fn generation(&self) -> i64 {
+        self.number("/metadata/generation").unwrap_or(1)
     }
 
     fn annotation(&self, key: &str) -> Option<&str> {
@@ -77,4 +118,30 @@ impl Workload<'_> {
 /// As Kubernetes writes times.
 fn text(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A time of a test.
+    pub(super) fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + second).unwrap()
+    }
+
+    /// Looks at a workload that was first seen at second 0, and takes over what comes of that.
+    pub(super) fn look(object: &mut Value, fate: Fate, second: i64) -> Step {
+        let workload = Workload {
+            object,
+            jobs: &[],
+            fate,
+            since: at(0),
+            now: at(second),
+        };
+        let step = workload.step();
+        if let Some(status) = step.status.clone() {
+            object["status"] = status;
+        }
+        step
+    }
 }

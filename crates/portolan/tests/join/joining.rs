@@ -1,81 +1,26 @@
 //! `portolan join` on an API server, the hub or a real one: what the credentials open, and what they do not.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[expect(dead_code, reason = "nothing is written into the scratch directory here")]
-mod support;
-
-use std::time::Duration;
-
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::rbac::v1::Role;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ListParams, Patch, PatchParams, PostParams, WatchParams};
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client, Config, ResourceExt};
-use portolan_api::cluster::ManagedCluster;
+use kube::{Api, ResourceExt};
+use portolan_api::cluster::{ManagedCluster, ManagedClusterSet};
 use portolan_api::work::ManifestWork;
 use portolan_testserver::TestServer;
 use serde_json::{Value, json};
-use support::{Run, Scratch, portolan};
 
-async fn server() -> TestServer {
-    let server = TestServer::start().await;
-    let api = Api::<CustomResourceDefinition>::all(server.client());
-    for definition in portolan_api::crds() {
-        match api.create(&PostParams::default(), &definition).await {
-            Err(kube::Error::Api(status)) if status.is_already_exists() => {}
-            made => drop(made.unwrap()),
-        }
+use super::support::{Scratch, portolan};
+use super::{eventually, join, joined, server};
+
+async fn make_set(server: &TestServer, name: &str) {
+    let api: Api<ManagedClusterSet> = Api::all(server.client());
+    let set = serde_json::from_value(json!({"metadata": {"name": name}, "spec": {}})).unwrap();
+    match api.create(&PostParams::default(), &set).await {
+        // A real server is shared.
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {}
+        made => drop(made.unwrap()),
     }
-    let clusters: Api<ManagedCluster> = Api::all(server.client());
-    let works: Api<ManifestWork> = Api::all(server.client());
-    eventually("the kinds are served", async || {
-        clusters.list(&ListParams::default()).await.is_ok()
-            && works.list(&ListParams::default()).await.is_ok()
-    })
-    .await;
-    server
-}
-
-async fn eventually(what: &str, is_so: impl AsyncFn() -> bool) {
-    for _ in 0..600 {
-        if is_so().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("it never happened: {what}");
-}
-
-/// Runs the binary beside the server, which may be in this process.
-async fn join(server: &TestServer, args: &[&str]) -> Run {
-    let args: Vec<String> = ["join", "--hub", server.kubeconfig().to_str().unwrap()]
-        .iter()
-        .chain(args)
-        .map(ToString::to_string)
-        .collect();
-    let run = move || {
-        let scratch = Scratch::new();
-        portolan(
-            scratch.path(),
-            &args.iter().map(String::as_str).collect::<Vec<_>>(),
-            "",
-        )
-    };
-    tokio::task::spawn_blocking(run).await.unwrap()
-}
-
-/// Joins, and is the agent from then on.
-async fn joined(server: &TestServer, name: &str, args: &[&str]) -> Client {
-    let run = join(server, &[&[name, "-o", "kubeconfig"], args].concat()).await;
-    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
-    let kubeconfig = Kubeconfig::from_yaml(&run.stdout).unwrap();
-    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
-        .await
-        .unwrap();
-    Client::try_from(config).unwrap()
 }
 
 fn code<T: std::fmt::Debug>(answer: kube::Result<T>) -> u16 {
@@ -88,6 +33,7 @@ fn code<T: std::fmt::Debug>(answer: kube::Result<T>) -> u16 {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_credentials_open_the_own_namespace_and_the_own_cluster_and_nothing_else() {
     let server = server().await;
+    make_set(&server, "prod").await;
     let agent = joined(&server, "join-west", &["--label", "tier=gold", "--set", "prod"]).await;
     joined(&server, "join-east", &[]).await;
     let (every, patch) = (ListParams::default(), PatchParams::default());
@@ -159,6 +105,7 @@ async fn the_credentials_open_the_own_namespace_and_the_own_cluster_and_nothing_
 #[tokio::test(flavor = "multi_thread")]
 async fn the_cluster_is_accepted_and_joining_again_changes_nothing() {
     let server = server().await;
+    make_set(&server, "prod").await;
     let args = ["--label", "tier=gold", "--label", "region=eu", "--set", "prod"];
     joined(&server, "join-twice", &args).await;
     let clusters: Api<ManagedCluster> = Api::all(server.client());
@@ -199,6 +146,48 @@ async fn the_kubeconfig_is_written_for_its_owner_alone_and_the_next_step_is_said
     );
     let written: Value = serde_saphyr::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(written["contexts"][0]["context"]["namespace"], "join-file");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_set_that_does_not_exist_is_a_warning_that_says_how_to_make_it() {
+    let server = server().await;
+    let run = join(&server, &["join-set", "--set", "no-such-set", "-o", "kubeconfig"]).await;
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("has no ManagedClusterSet no-such-set"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stderr.contains("kubectl apply"), "{}", run.stderr);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_takes_its_cluster_from_its_credentials_and_refuses_another() {
+    let server = server().await;
+    let scratch = Scratch::new();
+    let path = scratch.path().join("west.kubeconfig");
+    let joined = join(&server, &["agent-west", "--write", path.to_str().unwrap()]).await;
+    assert_eq!(joined.code, 0, "{}", joined.stderr);
+    let args = ["--spoke", "none", "--cluster", "agent-east"].map(str::to_owned);
+    let hub = path.to_str().unwrap().to_owned();
+    let refused = tokio::task::spawn_blocking(move || {
+        let args = ["agent".to_owned(), "--hub".to_owned(), hub]
+            .into_iter()
+            .chain(args);
+        let args: Vec<String> = args.collect();
+        portolan(
+            scratch.path(),
+            &args.iter().map(String::as_str).collect::<Vec<_>>(),
+            "",
+        )
+    });
+    let refused = refused.await.unwrap();
+    assert_eq!(refused.code, 2);
+    let expected = "these credentials are for cluster agent-west (namespace agent-west on the hub); --cluster says agent-east";
+    assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+    assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
     server.stop().await;
 }
 

@@ -1,0 +1,227 @@
+//! Clusters, sets and bindings.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use portolan_api::cluster::ManagedCluster;
+use portolan_api::labels::conditions;
+use portolan_engine::fleet::Inventory;
+
+use super::read::Observed;
+use super::{Check, count, names};
+use crate::input::Manifests;
+
+/// Lease durations without a heartbeat after which a cluster counts as silent, as in OCM's registration.
+const SILENT_AFTER: i64 = 5;
+/// Seconds of a lease where the cluster does not say.
+const LEASE_SECONDS: i32 = 60;
+
+pub(super) fn judge(observed: &Observed, manifests: &Manifests, now: Timestamp) -> Vec<Check> {
+    match observed.inventory.resolve(manifests) {
+        Inventory::ManagedClusters => {
+            let clusters: Vec<&ManagedCluster> = manifests.clusters().collect();
+            if clusters.is_empty() {
+                return vec![Check::problem(
+                    "clusters",
+                    "there is no ManagedCluster",
+                    "`portolan join NAME --hub FILE` lets a cluster in; `portolan up --spokes 3` has members of its own",
+                )];
+            }
+            vec![
+                accepted(&clusters),
+                available(&clusters),
+                heartbeats(observed, &clusters, now),
+                sets(manifests),
+                bindings(manifests),
+            ]
+        }
+        Inventory::ClusterProfiles => vec![profiles(manifests)],
+    }
+}
+
+fn accepted(clusters: &[&ManagedCluster]) -> Check {
+    let waiting: Vec<&str> = clusters
+        .iter()
+        .filter(|cluster| !cluster.spec.hub_accepts_client)
+        .map(|cluster| name(cluster))
+        .collect();
+    match waiting.first() {
+        None => Check::ok("accepted", format!("the hub accepts {}", all(clusters.len()))),
+        Some(first) => Check::problem(
+            "accepted",
+            format!(
+                "spec.hubAcceptsClient is not true: {}",
+                names(waiting.iter().copied())
+            ),
+            format!(
+                "kubectl patch managedcluster {first} --type=merge -p '{{\"spec\":{{\"hubAcceptsClient\":true}}}}'"
+            ),
+        ),
+    }
+}
+
+fn available(clusters: &[&ManagedCluster]) -> Check {
+    let gone: Vec<&str> = clusters
+        .iter()
+        .filter(|cluster| !is_true(condition(cluster, conditions::AVAILABLE)))
+        .map(|cluster| name(cluster))
+        .collect();
+    match gone.len() {
+        0 => Check::ok("available", format!("{} available", are(clusters.len()))),
+        missing => Check::problem(
+            "available",
+            format!(
+                "{missing} of {} not available: {}",
+                count(clusters.len(), "cluster"),
+                names(gone.iter().copied())
+            ),
+            "start `portolan agent` for them, or read its log; to try placements without agents, set the condition \
+             ManagedClusterConditionAvailable by hand (docs/live.md)",
+        ),
+    }
+}
+
+fn heartbeats(observed: &Observed, clusters: &[&ManagedCluster], now: Timestamp) -> Check {
+    let Some(heartbeats) = &observed.heartbeats else {
+        return Check::unknown("heartbeats", "Leases cannot be listed");
+    };
+    // A cluster that is not available is reported already.
+    let silent: Vec<&str> = clusters
+        .iter()
+        .filter(|cluster| is_true(condition(cluster, conditions::AVAILABLE)))
+        .filter(|cluster| {
+            let seconds = cluster.spec.lease_duration_seconds.filter(|seconds| *seconds > 0);
+            let longest =
+                SignedDuration::from_secs(i64::from(seconds.unwrap_or(LEASE_SECONDS)) * SILENT_AFTER);
+            heartbeats
+                .get(name(cluster))
+                .is_some_and(|heard| now.duration_since(*heard) > longest)
+        })
+        .map(|cluster| name(cluster))
+        .collect();
+    match silent.is_empty() {
+        true => Check::ok("heartbeats", "no available cluster has an old Lease"),
+        false => Check::problem(
+            "heartbeats",
+            format!("available, but its Lease is old: {}", names(silent)),
+            "no controller marks silent clusters: run `portolan controller --registration`, or OCM's registration",
+        ),
+    }
+}
+
+fn sets(manifests: &Manifests) -> Check {
+    match manifests.cluster_sets().count() {
+        0 => Check::problem(
+            "sets",
+            "there is no ManagedClusterSet",
+            "`portolan controller --registration` makes the sets default and global; or apply one",
+        ),
+        number => Check::ok("sets", count(number, "ManagedClusterSet")),
+    }
+}
+
+fn bindings(manifests: &Manifests) -> Check {
+    let sets: BTreeSet<&str> = manifests
+        .cluster_sets()
+        .filter_map(|set| set.metadata.name.as_deref())
+        .collect();
+    let astray: Vec<String> = manifests
+        .bindings()
+        .filter_map(|binding| {
+            let metadata = &binding.metadata;
+            let name = metadata.name.as_deref()?;
+            let namespace = metadata.namespace.as_deref().unwrap_or_default();
+            (!sets.contains(name) || binding.spec.cluster_set != name).then(|| format!("{namespace}/{name}"))
+        })
+        .collect();
+    if let Some(first) = astray.first() {
+        return Check::problem(
+            "bindings",
+            format!("without effect: {}", names(astray.iter().map(String::as_str))),
+            format!(
+                "a ManagedClusterSetBinding has the name of an existing ManagedClusterSet, also in spec.clusterSet; \
+                 correct {first}"
+            ),
+        );
+    }
+    let bound: BTreeSet<&str> = manifests
+        .bindings()
+        .filter_map(|binding| binding.metadata.namespace.as_deref())
+        .collect();
+    let unbound: BTreeSet<&str> = manifests
+        .placements()
+        .filter_map(|placement| placement.metadata.namespace.as_deref())
+        .filter(|namespace| !bound.contains(namespace))
+        .collect();
+    match unbound.first() {
+        Some(first) => Check::problem(
+            "bindings",
+            format!(
+                "a namespace has Placements and no ManagedClusterSetBinding: {}",
+                names(unbound.iter().copied())
+            ),
+            format!(
+                "apply a ManagedClusterSetBinding in the namespace {first} whose name and spec.clusterSet are one of: {}",
+                names(sets)
+            ),
+        ),
+        None => Check::ok(
+            "bindings",
+            "every namespace with Placements has a binding to an existing set",
+        ),
+    }
+}
+
+fn profiles(manifests: &Manifests) -> Check {
+    let profiles: Vec<_> = manifests.profiles().collect();
+    let ill: Vec<&str> = profiles
+        .iter()
+        .filter(|profile| {
+            let list = profile.status.iter().flat_map(|status| &status.conditions);
+            let mut healthy = list.filter(|condition| condition.type_ == conditions::CONTROL_PLANE_HEALTHY);
+            !is_true(healthy.next())
+        })
+        .filter_map(|profile| profile.metadata.name.as_deref())
+        .collect();
+    match (profiles.len(), ill.is_empty()) {
+        (0, _) => Check::problem(
+            "clusters",
+            "there is no ClusterProfile and no ManagedCluster",
+            "let a cluster manager publish ClusterProfiles, or let clusters in with `portolan join`",
+        ),
+        (number, true) => Check::ok("clusters", format!("{} healthy", are(number))),
+        (_, false) => Check::problem(
+            "clusters",
+            format!("ControlPlaneHealthy is not True: {}", names(ill)),
+            "look at the cluster manager that publishes these ClusterProfiles",
+        ),
+    }
+}
+
+fn name(cluster: &ManagedCluster) -> &str {
+    cluster.metadata.name.as_deref().unwrap_or_default()
+}
+
+fn condition<'a>(cluster: &'a ManagedCluster, kind: &str) -> Option<&'a Condition> {
+    let conditions = &cluster.status.as_ref()?.conditions;
+    conditions.iter().find(|condition| condition.type_ == kind)
+}
+
+fn is_true(condition: Option<&Condition>) -> bool {
+    condition.is_some_and(|condition| condition.status == "True")
+}
+
+fn all(number: usize) -> String {
+    match number {
+        1 => "the only cluster".to_owned(),
+        number => format!("all {number} clusters"),
+    }
+}
+
+fn are(number: usize) -> String {
+    match number {
+        1 => "the only cluster is".to_owned(),
+        number => format!("all {number} clusters are"),
+    }
+}

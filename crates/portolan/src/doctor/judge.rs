@@ -1,0 +1,153 @@
+//! The checks, in the order in which things depend on each other.
+
+use jiff::{SignedDuration, Timestamp};
+use portolan_api::cluster::Placement;
+use portolan_api::labels::conditions;
+use portolan_engine::placement::{PlacementKey, is_ours};
+
+use super::read::Observed;
+use super::{Check, count, fleet, names, subject};
+
+/// A Placement that is younger than this may still be waiting for its first evaluation.
+const FIRST_EVALUATION: SignedDuration = SignedDuration::from_secs(10);
+
+/// Everything that can be said. Without an answer of the hub there is one check.
+pub(super) fn judge(observed: &Observed, wanted: Option<&PlacementKey>, now: Timestamp) -> Vec<Check> {
+    let mut checks = match &observed.version {
+        Ok(version) => vec![Check::ok("hub", format!("answers, version {version}"))],
+        Err(why) => {
+            let advice = "check --kubeconfig, --context and whether the hub runs; `portolan up` starts one";
+            return vec![Check::problem("hub", why, advice)];
+        }
+    };
+    checks.push(rights(observed));
+    checks.push(definitions(observed));
+    let placements: Vec<&Placement> = match &observed.manifests {
+        Some(manifests) => manifests
+            .placements()
+            .filter(|placement| is_ours(placement))
+            .collect(),
+        None => Vec::new(),
+    };
+    checks.push(controller(observed, &placements, now));
+    if let Some(manifests) = &observed.manifests {
+        checks.extend(fleet::judge(observed, manifests, now));
+        checks.extend(subject::judge(observed, manifests, wanted, now));
+    }
+    checks
+}
+
+fn rights(observed: &Observed) -> Check {
+    let user = match &observed.user {
+        Some(name) => format!("user {name}"),
+        None => "this user".to_owned(),
+    };
+    match observed.missing_rights.as_deref() {
+        None => Check::unknown("rights", "the server does not answer a SelfSubjectAccessReview"),
+        Some([]) => Check::ok(
+            "rights",
+            format!("{user} may list everything that the checks read"),
+        ),
+        Some(missing) => Check::problem(
+            "rights",
+            format!("{user} may not {}", listed(missing)),
+            "ask an administrator of the hub for these rights; what cannot be read is not checked",
+        ),
+    }
+}
+
+/// The first rights by name; the rest is counted, since the advice is the same for all.
+fn listed(rights: &[String]) -> String {
+    const NAMED: usize = 4;
+    match rights.len().checked_sub(NAMED) {
+        Some(more @ 1..) => format!("{} and {more} more", rights[..NAMED].join(", ")),
+        _ => rights.join(", "),
+    }
+}
+
+fn definitions(observed: &Observed) -> Check {
+    let name = "definitions";
+    match (
+        observed.missing_definitions.as_deref(),
+        observed.missing_fields.as_slice(),
+    ) {
+        (None, _) => Check::unknown(name, "CustomResourceDefinitions cannot be listed"),
+        (Some([]), []) => Check::ok(
+            name,
+            "every CustomResourceDefinition is installed and lacks no field",
+        ),
+        (Some([]), fields) => Check::problem(
+            name,
+            fields.join("; "),
+            "`portolan controller --install-crds=force` replaces the definitions by Portolan's",
+        ),
+        (Some(missing), _) => Check::problem(
+            name,
+            format!("not installed: {}", names(missing.iter().map(String::as_str))),
+            "`portolan crds | kubectl apply -f -` installs them",
+        ),
+    }
+}
+
+/// Judged by what a controller writes. It cannot be told whether one runs at this moment when there is nothing to do.
+fn controller(observed: &Observed, placements: &[&Placement], now: Timestamp) -> Check {
+    let name = "controller";
+    if observed.manifests.is_none() {
+        return Check::unknown(
+            name,
+            "Placements cannot be read, and it is judged by their conditions",
+        );
+    }
+    let old: Vec<&&Placement> = placements
+        .iter()
+        .filter(|placement| !is_young(placement, now))
+        .collect();
+    let behind: Vec<String> = old
+        .iter()
+        .filter(|placement| is_behind(placement))
+        .map(|placement| PlacementKey::of(placement).to_string())
+        .collect();
+    let condition = conditions::PLACEMENT_SATISFIED;
+    match (old.len(), behind.len()) {
+        (0, _) => Check::unknown(
+            name,
+            "there is no Placement older than ten seconds, and it is judged by the conditions of Placements",
+        ),
+        (all, 0) => Check::ok(
+            name,
+            format!(
+                "a controller has evaluated {} as they are now (condition {condition})",
+                count(all, "Placement")
+            ),
+        ),
+        (all, some) => Check::problem(
+            name,
+            format!(
+                "{some} of {} without a condition {condition} for the current generation: {}",
+                count(all, "Placement"),
+                names(behind.iter().map(String::as_str))
+            ),
+            "start `portolan controller --kubeconfig FILE` (or `portolan up`), or read the log of the one that runs",
+        ),
+    }
+}
+
+/// Whether a Placement may still be waiting for its first evaluation.
+fn is_young(placement: &Placement, now: Timestamp) -> bool {
+    let created = placement.metadata.creation_timestamp.as_ref();
+    created.is_some_and(|created| now.duration_since(created.0) < FIRST_EVALUATION)
+}
+
+/// Whether no controller has evaluated a Placement as it is now.
+fn is_behind(placement: &Placement) -> bool {
+    let status = placement.status.as_ref();
+    let mut list = status.iter().flat_map(|status| &status.conditions);
+    let satisfied = list.find(|condition| condition.type_ == conditions::PLACEMENT_SATISFIED);
+    match (satisfied, placement.metadata.generation) {
+        (None, _) => true,
+        (Some(condition), Some(generation)) => condition
+            .observed_generation
+            .is_some_and(|seen| seen < generation),
+        (Some(_), None) => false,
+    }
+}

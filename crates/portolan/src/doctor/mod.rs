@@ -1,0 +1,199 @@
+//! `portolan doctor`: why nothing happens. Checks in the order in which things depend on each other, each with what was
+//! found and what to do.
+//!
+//! [`read`] asks the hub, [`judge`] is a function of what was read.
+
+mod fleet;
+mod judge;
+mod read;
+mod subject;
+#[cfg(test)]
+mod tests;
+
+use std::process::ExitCode;
+
+use portolan_engine::placement::PlacementKey;
+use serde::Serialize;
+
+use crate::output::table::Tone;
+use crate::output::{self, Format};
+use crate::world::Inventory;
+use crate::{cli, clock, live};
+
+const EXAMPLES: &str = "\
+Examples:
+  # Is the hub reachable, does a controller run, are there clusters?
+  portolan doctor --kubeconfig hub.kubeconfig
+
+  # Why does this Placement, or this ManifestWorkReplicaSet, stand still?
+  portolan doctor shop/web
+
+  # For programs
+  portolan doctor -o json
+
+Exit codes: 0 no problem found, 1 a check found a problem, 2 bad input,
+3 the hub cannot be reached or refuses.";
+
+/// Check a hub step by step and say what to do: for \"why does nothing happen?\"
+///
+/// The checks read the hub and change nothing. Whether a controller runs is judged by what it has written: a condition
+/// for the current generation of every Placement.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Only this Placement and the ManifestWorkReplicaSet of the same name [default: all]
+    #[arg(value_name = "NS/NAME", value_parser = cli::parse_placement)]
+    subject: Option<PlacementKey>,
+
+    #[command(flatten)]
+    connect: live::ConnectArgs,
+
+    /// Which objects are the clusters
+    #[arg(long, value_enum, default_value_t)]
+    inventory: Inventory,
+
+    /// Format of the answer
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+}
+
+/// What was found.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    /// URL of the hub.
+    hub: String,
+    /// The placement or replica set that was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<String>,
+    problems: usize,
+    checks: Vec<Check>,
+}
+
+/// One check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Check {
+    name: &'static str,
+    result: Verdict,
+    /// What was found.
+    found: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
+}
+
+/// How a check ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+enum Verdict {
+    Ok,
+    Problem,
+    /// It cannot be told.
+    Unknown,
+}
+
+impl Check {
+    fn ok(name: &'static str, found: impl Into<String>) -> Check {
+        Check {
+            name,
+            result: Verdict::Ok,
+            found: found.into(),
+            advice: None,
+        }
+    }
+
+    fn problem(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Check {
+        Check {
+            name,
+            result: Verdict::Problem,
+            found: found.into(),
+            advice: Some(advice.into()),
+        }
+    }
+
+    fn unknown(name: &'static str, found: impl Into<String>) -> Check {
+        Check {
+            name,
+            result: Verdict::Unknown,
+            found: found.into(),
+            advice: None,
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let (hub, checks, is_reachable) = live::block_on(async {
+        let server = args.connect.connect().await?;
+        let observed = read::read(&server, args.inventory).await;
+        let is_reachable = observed.version.is_ok();
+        let subject = args.subject.as_ref();
+        Ok((
+            server.url,
+            judge::judge(&observed, subject, clock::now()),
+            is_reachable,
+        ))
+    })?;
+    let problems = checks
+        .iter()
+        .filter(|check| check.result == Verdict::Problem)
+        .count();
+    let report = Report {
+        hub,
+        subject: args.subject.as_ref().map(ToString::to_string),
+        problems,
+        checks,
+    };
+    let text = args.output.render(&report, |_| report.text())?;
+    output::print(&text)?;
+    Ok(match (problems, is_reachable) {
+        (0, _) => ExitCode::SUCCESS,
+        (_, true) => ExitCode::from(1),
+        (_, false) => ExitCode::from(3),
+    })
+}
+
+impl Report {
+    /// A line a check, and under each problem what to do.
+    fn text(&self) -> String {
+        let mut text = format!("{}\n\n", self.hub);
+        for check in &self.checks {
+            let mark = match check.result {
+                Verdict::Ok => Tone::Good.paint("OK") + "     ",
+                Verdict::Problem => Tone::Bad.paint("PROBLEM"),
+                Verdict::Unknown => Tone::Doubtful.paint("UNKNOWN"),
+            };
+            text.push_str(&format!("{mark}  {}: {}\n", check.name, plain(&check.found)));
+            if let Some(advice) = &check.advice {
+                text.push_str(&format!("         → {}\n", plain(advice)));
+            }
+        }
+        text.push_str(match self.problems {
+            0 => "\nno problem found\n",
+            _ => "",
+        });
+        text
+    }
+}
+
+/// Messages of others may hold anything.
+fn plain(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}
+
+/// The first names of a list, and how many more there are.
+fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const LISTED: usize = 5;
+    let names: Vec<&str> = names.into_iter().collect();
+    match names.len().saturating_sub(LISTED) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names[..LISTED].join(", ")),
+    }
+}
+
+/// `1 cluster`, `3 clusters`.
+fn count(number: usize, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        number => format!("{number} {noun}s"),
+    }
+}

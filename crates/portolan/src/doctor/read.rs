@@ -1,0 +1,181 @@
+//! What a doctor asks a hub. A question that is refused leaves a gap, not an error.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+
+use jiff::Timestamp;
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
+};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Api;
+use kube::api::{ListParams, PostParams};
+use portolan_api::labels::ocm;
+use portolan_api::structural;
+use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
+use portolan_api::{cluster, multicluster, work};
+use serde::de::DeserializeOwned;
+
+use crate::input::{Manifests, Notes};
+use crate::live::{self, Extent, Server};
+use crate::world::Inventory;
+
+/// Everything that was read. `None` stands for what this user may not read or the server does not serve.
+#[derive(Debug)]
+pub(super) struct Observed {
+    /// The server's version, or why it does not answer.
+    pub(super) version: Result<String, String>,
+    /// The name that the server knows this user by; servers before 1.28 do not say.
+    pub(super) user: Option<String>,
+    /// Rights that this user lacks, such as `list placements.cluster.open-cluster-management.io`.
+    pub(super) missing_rights: Option<Vec<String>>,
+    /// Definitions of ours that are not installed.
+    pub(super) missing_definitions: Option<Vec<String>>,
+    /// Fields that installed definitions lack, with what to do.
+    pub(super) missing_fields: Vec<String>,
+    pub(super) inventory: Inventory,
+    pub(super) manifests: Option<Manifests>,
+    /// Cluster to the time of its last heartbeat.
+    pub(super) heartbeats: Option<BTreeMap<String, Timestamp>>,
+    pub(super) namespaces: Option<BTreeSet<String>>,
+    pub(super) replica_sets: Option<Vec<ManifestWorkReplicaSet>>,
+    pub(super) works: Option<Vec<ManifestWork>>,
+}
+
+/// What the commands that look at a hub list.
+const LISTED: [(&str, &str); 12] = [
+    (cluster::GROUP, "placements"),
+    (cluster::GROUP, "placementdecisions"),
+    (cluster::GROUP, "managedclusters"),
+    (cluster::GROUP, "managedclustersets"),
+    (cluster::GROUP, "managedclustersetbindings"),
+    (cluster::GROUP, "addonplacementscores"),
+    (multicluster::GROUP, "placementdecisions"),
+    (work::GROUP, "manifestworkreplicasets"),
+    (work::GROUP, "manifestworks"),
+    ("coordination.k8s.io", "leases"),
+    ("apiextensions.k8s.io", "customresourcedefinitions"),
+    ("", "namespaces"),
+];
+
+pub(super) async fn read(server: &Server, inventory: Inventory) -> Observed {
+    let version = server.client.apiserver_version().await;
+    let version = match version {
+        // Any server that answers with JSON gives an empty version.
+        Ok(version) if version.git_version.is_empty() => Err(format!(
+            "cannot read the version of the server: {} answers, but not as a Kubernetes API server",
+            server.url
+        )),
+        Ok(version) => Ok(version.git_version),
+        Err(error) => Err(live::explain(&error, "read the version of the server", &server.url).to_string()),
+    };
+    let mut observed = Observed {
+        version,
+        user: None,
+        missing_rights: None,
+        missing_definitions: None,
+        missing_fields: Vec::new(),
+        inventory,
+        manifests: None,
+        heartbeats: None,
+        namespaces: None,
+        replica_sets: None,
+        works: None,
+    };
+    if observed.version.is_err() {
+        return observed;
+    }
+    observed.user = user(server).await;
+    observed.missing_rights = missing_rights(server).await;
+    if let Some(definitions) = list::<CustomResourceDefinition>(server, "").await {
+        observed.missing_definitions = Some(missing_definitions(&definitions));
+        observed.missing_fields = definitions
+            .iter()
+            .flat_map(portolan_controllers::missing_fields)
+            .collect();
+    }
+    let mut notes = Notes::default();
+    observed.manifests = live::read(server, Extent::Placing, inventory, &mut notes)
+        .await
+        .ok();
+    let leases = list::<Lease>(server, &format!("metadata.name={}", ocm::CLUSTER_LEASE)).await;
+    observed.heartbeats = leases.map(|leases| leases.into_iter().filter_map(heartbeat).collect());
+    let namespaces = list::<Namespace>(server, "").await;
+    observed.namespaces = namespaces.map(|list| {
+        list.into_iter()
+            .filter_map(|object| object.metadata.name)
+            .collect()
+    });
+    observed.replica_sets = list(server, "").await;
+    observed.works = list(server, "").await;
+    observed
+}
+
+async fn user(server: &Server) -> Option<String> {
+    let api: Api<SelfSubjectReview> = Api::all(server.client.clone());
+    let review = SelfSubjectReview::default();
+    let answer = api.create(&PostParams::default(), &review).await.ok()?;
+    answer.status?.user_info?.username
+}
+
+fn heartbeat(lease: Lease) -> Option<(String, Timestamp)> {
+    Some((lease.metadata.namespace?, lease.spec?.renew_time?.0))
+}
+
+/// All objects of a kind, or nothing when they cannot be listed.
+async fn list<K>(server: &Server, fields: &str) -> Option<Vec<K>>
+where
+    K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
+{
+    let api: Api<K> = Api::all(server.client.clone());
+    let list = api.list(&ListParams::default().fields(fields)).await;
+    list.ok().map(|list| list.items)
+}
+
+fn missing_definitions(installed: &[CustomResourceDefinition]) -> Vec<String> {
+    let installed: BTreeSet<&str> = installed
+        .iter()
+        .filter_map(|definition| definition.metadata.name.as_deref())
+        .collect();
+    let ours: BTreeSet<String> = structural::kinds()
+        .iter()
+        // These two are installed on member clusters.
+        .filter(|kind| !kind.kind.starts_with("Applied"))
+        .map(|kind| format!("{}.{}", kind.plural, kind.group))
+        .collect();
+    ours.into_iter()
+        .filter(|name| !installed.contains(name.as_str()))
+        .collect()
+}
+
+/// The rights that this user lacks, or nothing when the server cannot say.
+async fn missing_rights(server: &Server) -> Option<Vec<String>> {
+    let api: Api<SelfSubjectAccessReview> = Api::all(server.client.clone());
+    let mut missing = Vec::new();
+    for (group, resource) in LISTED {
+        let review = SelfSubjectAccessReview {
+            spec: SelfSubjectAccessReviewSpec {
+                resource_attributes: Some(ResourceAttributes {
+                    group: Some(group.to_owned()),
+                    resource: Some(resource.to_owned()),
+                    verb: Some("list".to_owned()),
+                    ..ResourceAttributes::default()
+                }),
+                ..SelfSubjectAccessReviewSpec::default()
+            },
+            ..SelfSubjectAccessReview::default()
+        };
+        let answer = api.create(&PostParams::default(), &review).await.ok()?;
+        if !answer.status.is_some_and(|status| status.allowed) {
+            let name = match group {
+                "" => resource.to_owned(),
+                group => format!("{resource}.{group}"),
+            };
+            missing.push(format!("list {name}"));
+        }
+    }
+    Some(missing)
+}

@@ -1,0 +1,280 @@
+//! Placements and replica sets: all of them, or the one that was asked about.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use portolan_api::cluster::Placement;
+use portolan_api::labels::{conditions, ocm};
+use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
+use portolan_controllers::overview::{Objects, Overview, OverviewState, overview};
+use portolan_engine::placement::PlacementKey;
+
+use super::read::Observed;
+use super::{Check, count, names};
+use crate::decided::Said;
+use crate::input::Manifests;
+
+/// What has a problem, and the words for it.
+type Complaint = (String, String);
+
+pub(super) fn judge(
+    observed: &Observed,
+    manifests: &Manifests,
+    wanted: Option<&PlacementKey>,
+    now: Timestamp,
+) -> Vec<Check> {
+    let is_wanted = |key: &PlacementKey| wanted.is_none_or(|wanted| wanted == key);
+    let placements: Vec<&Placement> = manifests
+        .placements()
+        .filter(|placement| is_wanted(&PlacementKey::of(placement)))
+        .collect();
+    let replica_sets: Vec<&ManifestWorkReplicaSet> = observed
+        .replica_sets
+        .iter()
+        .flatten()
+        .filter(|set| is_wanted(&key_of(set)))
+        .collect();
+    if let Some(wanted) = wanted
+        && placements.is_empty()
+        && replica_sets.is_empty()
+    {
+        return vec![Check::problem(
+            "subject",
+            format!("there is no Placement and no ManifestWorkReplicaSet {wanted}"),
+            "`portolan get placements` and `portolan rollout list` list all",
+        )];
+    }
+    let mut checks = Vec::new();
+    if !placements.is_empty() {
+        checks.push(conditions_of(&placements));
+        checks.push(decisions_of(manifests, &placements));
+    }
+    if !replica_sets.is_empty() {
+        checks.push(rollouts(observed, manifests, &replica_sets, now));
+        checks.push(works(observed, manifests, &replica_sets));
+    }
+    checks
+}
+
+fn key_of(set: &ManifestWorkReplicaSet) -> PlacementKey {
+    let metadata = &set.metadata;
+    PlacementKey::new(
+        metadata.namespace.as_deref().unwrap_or_default(),
+        metadata.name.as_deref().unwrap_or_default(),
+    )
+}
+
+/// One check about many objects: the first complaint in words, the others by name.
+fn concluded(name: &'static str, fine: String, complaints: &[Complaint], advice: &str) -> Check {
+    match complaints {
+        [] => Check::ok(name, fine),
+        [(object, words)] => Check::problem(name, format!("{object}: {words}"), advice),
+        [(object, words), others @ ..] => Check::problem(
+            name,
+            format!(
+                "{object}: {words}; also: {}",
+                names(others.iter().map(|(object, _)| object.as_str()))
+            ),
+            advice,
+        ),
+    }
+}
+
+fn conditions_of(placements: &[&Placement]) -> Check {
+    let complaints: Vec<Complaint> = placements
+        .iter()
+        .filter_map(|placement| {
+            let list = placement.status.iter().flat_map(|status| &status.conditions);
+            let mut wrong = list.filter(|condition| match condition.type_.as_str() {
+                conditions::PLACEMENT_SATISFIED => condition.status == "False",
+                _ => condition.status == "True",
+            });
+            let condition = wrong.next()?;
+            let words = format!("{} {}: {}", condition.type_, condition.status, condition.message);
+            Some((PlacementKey::of(placement).to_string(), words))
+        })
+        .collect();
+    let evaluated = placements.iter().filter(|placement| {
+        let mut list = placement.status.iter().flat_map(|status| &status.conditions);
+        list.any(|condition| condition.type_ == conditions::PLACEMENT_SATISFIED)
+    });
+    let evaluated = evaluated.count();
+    if evaluated == 0 {
+        return Check::unknown("placements", "no Placement has conditions");
+    }
+    let fine = format!(
+        "{} of {} satisfied",
+        evaluated,
+        count(placements.len(), "Placement")
+    );
+    let advice = "`portolan explain NS/NAME` says why each cluster is selected or not";
+    concluded("placements", fine, &complaints, advice)
+}
+
+fn decisions_of(manifests: &Manifests, placements: &[&Placement]) -> Check {
+    let mut clusters: BTreeMap<PlacementKey, BTreeSet<String>> = BTreeMap::new();
+    for said in manifests.decisions().filter_map(Said::by_decision) {
+        let all = clusters.entry(said.placement.clone()).or_default();
+        all.extend(said.clusters().map(str::to_owned));
+    }
+    let complaints: Vec<Complaint> = placements
+        .iter()
+        .filter_map(|placement| {
+            let status = placement
+                .status
+                .as_ref()
+                .filter(|status| !status.conditions.is_empty())?;
+            let key = PlacementKey::of(placement);
+            let listed = clusters.get(&key).map_or(0, BTreeSet::len);
+            let reported = usize::try_from(status.number_of_selected_clusters).unwrap_or_default();
+            (listed != reported).then(|| {
+                let words = format!(
+                    "its status reports {}, its PlacementDecisions list {listed}",
+                    count(reported, "cluster")
+                );
+                (key.to_string(), words)
+            })
+        })
+        .collect();
+    let fine = "the PlacementDecisions list as many clusters as the Placements report".to_owned();
+    let advice = "wait for the controller to finish; if it stays so, read the controller's log";
+    concluded("decisions", fine, &complaints, advice)
+}
+
+fn rollouts(
+    observed: &Observed,
+    manifests: &Manifests,
+    sets: &[&ManifestWorkReplicaSet],
+    now: Timestamp,
+) -> Check {
+    let complaints: Vec<Complaint> = sets
+        .iter()
+        .filter_map(|set| {
+            let overview = overview(objects(observed, manifests, set), now);
+            Some((key_of(set).to_string(), complaint(&overview)?))
+        })
+        .collect();
+    let fine = format!(
+        "{} complete or going on",
+        are(sets.len(), "ManifestWorkReplicaSet")
+    );
+    let advice = "`portolan rollout status NS/NAME` shows the groups and the clusters that failed";
+    concluded("rollouts", fine, &complaints, advice)
+}
+
+fn complaint(overview: &Overview) -> Option<String> {
+    match overview.state {
+        OverviewState::Invalid => Some(overview.mistakes.join("; ")),
+        OverviewState::PlacementUnknown => {
+            let mut problems = overview.placements.iter().filter_map(|placement| {
+                let problem = placement.problem.as_ref()?;
+                Some(format!("Placement {}: {problem}", placement.name))
+            });
+            problems.next()
+        }
+        OverviewState::NoClusters => Some("its placements select no cluster".to_owned()),
+        OverviewState::MaxFailuresExceeded => {
+            Some("it is stopped: more clusters failed than maxFailures allows".to_owned())
+        }
+        OverviewState::Paused => Some("it is paused (`portolan rollout resume` goes on)".to_owned()),
+        OverviewState::Aborted => Some("it is aborted".to_owned()),
+        OverviewState::Complete | OverviewState::Progressing => None,
+    }
+}
+
+fn objects(observed: &Observed, manifests: &Manifests, set: &ManifestWorkReplicaSet) -> Objects {
+    let namespace = set.metadata.namespace.as_deref();
+    Objects {
+        works: works_of(observed, set).cloned().collect(),
+        placements: manifests
+            .placements()
+            .filter(|object| object.metadata.namespace.as_deref() == namespace)
+            .cloned()
+            .collect(),
+        decisions: manifests
+            .decisions()
+            .filter(|object| object.metadata.namespace.as_deref() == namespace)
+            .cloned()
+            .collect(),
+        clusters: manifests.clusters().cloned().collect(),
+        set: set.clone(),
+    }
+}
+
+fn works_of<'a>(
+    observed: &'a Observed,
+    set: &ManifestWorkReplicaSet,
+) -> impl Iterator<Item = &'a ManifestWork> {
+    let key = key_of(set);
+    let owner = format!("{}.{}", key.namespace, key.name);
+    observed.works.iter().flatten().filter(move |work| {
+        let labels = work.metadata.labels.as_ref();
+        labels.and_then(|labels| labels.get(ocm::REPLICA_SET)) == Some(&owner)
+    })
+}
+
+/// Works that no agent has reported about, and chosen clusters that have no namespace for a work.
+fn works(observed: &Observed, manifests: &Manifests, sets: &[&ManifestWorkReplicaSet]) -> Check {
+    let silent: BTreeSet<&str> = sets
+        .iter()
+        .flat_map(|set| works_of(observed, set))
+        .filter(|work| {
+            work.status
+                .as_ref()
+                .is_none_or(|status| status.conditions.is_empty())
+        })
+        .filter_map(|work| work.metadata.namespace.as_deref())
+        .collect();
+    if let Some(namespaces) = &observed.namespaces {
+        let chosen: BTreeSet<String> = sets
+            .iter()
+            .flat_map(|set| chosen(manifests, set))
+            .filter(|cluster| !namespaces.contains(cluster))
+            .collect();
+        if let Some(first) = chosen.first() {
+            return Check::problem(
+                "works",
+                format!(
+                    "a chosen cluster has no namespace on the hub: {}",
+                    names(chosen.iter().map(String::as_str))
+                ),
+                format!("`portolan join {first}` makes it, or `kubectl create namespace {first}`"),
+            );
+        }
+    }
+    match silent.is_empty() {
+        true => Check::ok("works", "an agent has reported about every ManifestWork"),
+        false => Check::problem(
+            "works",
+            format!(
+                "no agent has reported about the ManifestWork of: {}",
+                names(silent)
+            ),
+            "start `portolan agent` for these clusters, or read its log",
+        ),
+    }
+}
+
+/// The clusters in the decisions of a replica set's placements.
+fn chosen(manifests: &Manifests, set: &ManifestWorkReplicaSet) -> Vec<String> {
+    let namespace = key_of(set).namespace;
+    let placements: BTreeSet<&str> = set
+        .spec
+        .placement_refs
+        .iter()
+        .map(|reference| reference.name.as_str())
+        .collect();
+    manifests
+        .decisions()
+        .filter_map(Said::by_decision)
+        .filter(|said| said.placement.namespace == namespace && placements.contains(&*said.placement.name))
+        .flat_map(|said| said.clusters().map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
+
+fn are(number: usize, noun: &str) -> String {
+    match number {
+        1 => format!("the only {noun} is"),
+        number => format!("all {number} {noun}s are"),
+    }
+}

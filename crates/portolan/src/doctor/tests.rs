@@ -1,0 +1,250 @@
+//! What is read is made up here; what is judged is real.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use portolan_engine::placement::PlacementKey;
+use serde_json::{Value, json};
+
+use super::judge::judge;
+use super::read::Observed;
+use super::{Check, Verdict};
+use crate::input;
+use crate::world::Inventory;
+
+fn now() -> Timestamp {
+    "2026-01-01T12:00:00Z".parse().unwrap()
+}
+
+/// A hub where everything is as it should be.
+fn healthy() -> Vec<Value> {
+    let condition = |kind: &str| {
+        json!({ "type": kind, "status": "True", "reason": "R", "message": "", "observedGeneration": 1,
+                "lastTransitionTime": "2026-01-01T11:00:00Z" })
+    };
+    vec![
+        json!({ "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+            "metadata": { "name": "east" }, "spec": { "hubAcceptsClient": true },
+            "status": { "conditions": [condition("ManagedClusterConditionAvailable")] } }),
+        json!({ "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet",
+            "metadata": { "name": "global" },
+            "spec": { "clusterSelector": { "selectorType": "LabelSelector", "labelSelector": {} } } }),
+        json!({ "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSetBinding",
+            "metadata": { "name": "global", "namespace": "shop" }, "spec": { "clusterSet": "global" } }),
+        json!({ "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+            "metadata": { "name": "web", "namespace": "shop", "generation": 1,
+                          "creationTimestamp": "2026-01-01T11:00:00Z" },
+            "spec": {},
+            "status": { "numberOfSelectedClusters": 1, "decisionGroups": [{ "decisionGroupIndex": 0,
+                "decisionGroupName": "", "decisions": ["web-decision-1"], "clusterCount": 1 }], "conditions": [condition("PlacementSatisfied")] } }),
+        json!({ "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision",
+            "metadata": { "name": "web-decision-1", "namespace": "shop", "labels": {
+                "cluster.open-cluster-management.io/placement": "web",
+                "cluster.open-cluster-management.io/decision-group-index": "0" } },
+            "status": { "decisions": [{ "clusterName": "east", "reason": "" }] } }),
+    ]
+}
+
+fn observed(objects: &[Value]) -> Observed {
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+    Observed {
+        version: Ok("v1.33.0".to_owned()),
+        user: Some("admin".to_owned()),
+        missing_rights: Some(Vec::new()),
+        missing_definitions: Some(Vec::new()),
+        missing_fields: Vec::new(),
+        inventory: Inventory::Auto,
+        manifests: Some(input::read_bytes("hub.json", list.to_string().into_bytes()).unwrap()),
+        heartbeats: Some(BTreeMap::from([("east".to_owned(), now())])),
+        namespaces: Some(BTreeSet::from(["east".to_owned(), "shop".to_owned()])),
+        replica_sets: Some(Vec::new()),
+        works: Some(Vec::new()),
+    }
+}
+
+/// A replica set for the placement, and its work on `east`.
+fn with_rollout(mut observed: Observed, status: &Value) -> Observed {
+    let template = json!({ "workload": { "manifests": [
+        { "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "app", "namespace": "default" } }] } });
+    let set = json!({
+        "metadata": { "name": "web", "namespace": "shop" },
+        "spec": { "manifestWorkTemplate": template, "placementRefs": [{ "name": "web" }] },
+    });
+    let work = json!({
+        "metadata": { "name": "shop.web", "namespace": "east", "labels": {
+            "work.open-cluster-management.io/manifestworkreplicaset": "shop.web",
+            "work.open-cluster-management.io/placementname": "web" } },
+        "spec": template, "status": status,
+    });
+    observed.replica_sets = Some(vec![serde_json::from_value(set).unwrap()]);
+    observed.works = Some(vec![serde_json::from_value(work).unwrap()]);
+    observed
+}
+
+fn problems(observed: &Observed) -> Vec<Check> {
+    let mut checks = judge(observed, None, now());
+    checks.retain(|check| check.result == Verdict::Problem);
+    checks
+}
+
+/// The one problem of a hub: the name of its check, and what was found.
+fn problem(observed: &Observed) -> (&'static str, String) {
+    let mut found = problems(observed);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    let check = found.remove(0);
+    assert!(check.advice.is_some(), "{check:?}");
+    (check.name, check.found)
+}
+
+/// The healthy hub with one field changed.
+fn changed(position: usize, pointer: &str, value: Value) -> Observed {
+    let mut objects = healthy();
+    *objects[position].pointer_mut(pointer).unwrap() = value;
+    observed(&objects)
+}
+
+#[test]
+fn a_healthy_hub_has_no_problem_and_every_check_says_what_it_found() {
+    let checks = judge(&observed(&healthy()), None, now());
+    assert!(
+        checks.iter().all(|check| check.result == Verdict::Ok),
+        "{checks:#?}"
+    );
+    let names: Vec<&str> = checks.iter().map(|check| check.name).collect();
+    assert_eq!(
+        names,
+        [
+            "hub",
+            "rights",
+            "definitions",
+            "controller",
+            "accepted",
+            "available",
+            "heartbeats",
+            "sets",
+            "bindings",
+            "placements",
+            "decisions"
+        ]
+    );
+}
+
+#[test]
+fn a_hub_that_does_not_answer_is_the_only_check() {
+    let mut silent = observed(&[]);
+    silent.version = Err("https://hub refuses connections".to_owned());
+    let checks = judge(&silent, None, now());
+    assert_eq!(checks.len(), 1);
+    assert_eq!((checks[0].name, checks[0].result), ("hub", Verdict::Problem));
+}
+
+#[test]
+fn missing_rights_definitions_and_fields_are_named() {
+    let mut hub = observed(&healthy());
+    hub.missing_rights = Some(vec!["list placements".to_owned()]);
+    assert_eq!(
+        problem(&hub),
+        ("rights", "user admin may not list placements".to_owned())
+    );
+    let mut hub = observed(&healthy());
+    hub.missing_definitions = Some(vec!["placements.x".to_owned()]);
+    assert_eq!(
+        problem(&hub),
+        ("definitions", "not installed: placements.x".to_owned())
+    );
+    let mut hub = observed(&healthy());
+    hub.missing_fields = vec!["placements.x has no field spec.sortBy".to_owned()];
+    assert_eq!(problem(&hub).0, "definitions");
+}
+
+#[test]
+fn a_placement_without_a_condition_for_its_generation_means_that_no_controller_runs() {
+    let (name, found) = problem(&changed(3, "/metadata/generation", json!(2)));
+    assert_eq!(name, "controller");
+    assert!(found.contains("shop/web"), "{found}");
+    let young = |created: &str| {
+        let mut objects = healthy();
+        objects[3]["metadata"]["creationTimestamp"] = created.into();
+        objects[3]["status"] = json!({});
+        objects[4]["status"]["decisions"] = json!([]);
+        let checks = problems(&observed(&objects));
+        checks.iter().any(|check| check.name == "controller")
+    };
+    assert!(young("2026-01-01T11:00:00Z"));
+    assert!(
+        !young("2026-01-01T11:59:59Z"),
+        "it may still be waiting for its turn"
+    );
+}
+
+#[test]
+fn clusters_that_are_missing_not_accepted_not_available_or_silent_are_named() {
+    let mut nothing = healthy();
+    nothing.remove(0);
+    let checks = problems(&observed(&nothing));
+    assert_eq!(checks[0].found, "there is no ManagedCluster");
+    let (name, found) = problem(&changed(0, "/spec/hubAcceptsClient", json!(false)));
+    assert_eq!(
+        (name, found.as_str()),
+        ("accepted", "spec.hubAcceptsClient is not true: east")
+    );
+    let (name, _) = problem(&changed(0, "/status/conditions/0/status", json!("Unknown")));
+    assert_eq!(name, "available");
+    let mut hub = observed(&healthy());
+    hub.heartbeats = Some(BTreeMap::from([(
+        "east".to_owned(),
+        "2026-01-01T11:54:59Z".parse().unwrap(),
+    )]));
+    assert_eq!(problem(&hub).0, "heartbeats");
+}
+
+#[test]
+fn a_binding_that_is_missing_or_without_effect_is_named() {
+    let mut unbound = healthy();
+    unbound.remove(2);
+    let (name, found) = problem(&observed(&unbound));
+    assert_eq!(name, "bindings");
+    assert!(found.ends_with("shop"), "{found}");
+    let (name, found) = problem(&changed(2, "/metadata/name", json!("typo")));
+    assert_eq!((name, found.as_str()), ("bindings", "without effect: shop/typo"));
+}
+
+#[test]
+fn a_placement_that_is_not_satisfied_or_whose_decisions_differ_is_named() {
+    let (name, found) = problem(&changed(3, "/status/conditions/0/status", json!("False")));
+    assert_eq!(name, "placements");
+    assert!(found.starts_with("shop/web: PlacementSatisfied False"), "{found}");
+    let (name, found) = problem(&changed(3, "/status/numberOfSelectedClusters", json!(3)));
+    assert_eq!(name, "decisions");
+    assert!(
+        found.contains("reports 3 clusters") && found.contains("list 1"),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_work_without_a_report_and_a_cluster_without_a_namespace_are_named() {
+    let (name, found) = problem(&with_rollout(observed(&healthy()), &json!({})));
+    assert_eq!(name, "works");
+    assert!(found.ends_with("of: east"), "{found}");
+    let mut hub = with_rollout(observed(&healthy()), &json!({}));
+    hub.namespaces = Some(BTreeSet::from(["shop".to_owned()]));
+    let checks = problems(&hub);
+    assert!(
+        checks
+            .iter()
+            .any(|check| check.found.contains("no namespace on the hub: east")),
+        "{checks:#?}"
+    );
+}
+
+#[test]
+fn a_subject_that_does_not_exist_is_a_problem_and_others_are_left_out() {
+    let checks = judge(
+        &observed(&healthy()),
+        Some(&PlacementKey::new("shop", "nosuch")),
+        now(),
+    );
+    let last = checks.last().unwrap();
+    assert_eq!((last.name, last.result), ("subject", Verdict::Problem));
+}

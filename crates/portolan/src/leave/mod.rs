@@ -1,0 +1,203 @@
+//! `portolan leave`: a cluster is removed from the fleet, its works first, its agent's account after them.
+//!
+//! Every step may be repeated: a removal that was interrupted, or that gave up, goes on when it is called again.
+
+mod hub;
+mod waiting;
+mod works;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::bail;
+use kube::Client;
+use portolan_api::cluster::ManagedCluster;
+use portolan_api::labels::ocm;
+
+use crate::join::parse_name;
+use crate::live::{self, ConnectArgs, Server};
+use crate::{clock, output};
+use hub::{Doing, Found, Hub};
+use waiting::{Patience, Waited};
+use works::Left;
+
+const EXAMPLES: &str = "\
+Examples:
+  # Remove a cluster: its agent removes the cluster's works first
+  portolan leave west-1 --hub hub.kubeconfig
+
+  # The same for a cluster that is gone for good: nobody removes its works
+  portolan leave west-1 --hub hub.kubeconfig --force
+
+  # Give the agent ten more minutes before doing without it
+  portolan leave west-1 --hub hub.kubeconfig --force --timeout 10m
+
+Exit codes: 0 the cluster is removed, or was not there;
+1 it is not removed within --timeout; 2 bad input;
+3 the hub cannot be reached or refuses.";
+
+/// Remove a cluster from the fleet: its works, then its account, its namespace and its ManagedCluster
+///
+/// Nothing new is placed on the cluster from the start. Its works are deleted and its agent removes their objects; when
+/// they are gone, the agent's account and rights, the namespace of the cluster and the ManagedCluster are deleted. It may be
+/// interrupted and called again. What runs on the cluster and is not part of a work is not touched.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Name of the cluster
+    #[arg(value_name = "NAME", value_parser = parse_name)]
+    name: String,
+
+    /// Kubeconfig of an administrator of the hub [default: $KUBECONFIG, ~/.kube/config, or a pod's service account]
+    #[arg(long, visible_alias = "kubeconfig", value_name = "FILE")]
+    hub: Option<PathBuf>,
+
+    /// Context in the kubeconfig [default: its current one]
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+
+    /// Do not wait for the agent: let the works go without it. Their objects stay on the member cluster
+    #[arg(long)]
+    force: bool,
+
+    /// How long to wait for the agent, and for the namespace to end [default: 5m; with --force no time for the agent]
+    #[arg(long, value_name = "DURATION", value_parser = clock::parse_duration)]
+    timeout: Option<Duration>,
+}
+
+const TIMEOUT: Duration = Duration::from_secs(300);
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    live::block_on(leave(args))
+}
+
+async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
+    let connect = ConnectArgs {
+        kubeconfig: args.hub.clone(),
+        context: args.context.clone(),
+    };
+    let server = connect.connect().await?;
+    let hub = Hub {
+        client: server.client.clone(),
+        cluster: args.name.clone(),
+    };
+    let name = args.name.as_str();
+    let found = said(hub.find().await, &server)?;
+    if found.is_nothing() {
+        output::print(&format!(
+            "there is nothing of a cluster {name} on {}\n",
+            server.url
+        ))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    refuse_others(&found, name, &server.url)?;
+    said(hub.begin().await, &server)?;
+    let patience = Patience {
+        works: args
+            .timeout
+            .unwrap_or(if args.force { Duration::ZERO } else { TIMEOUT }),
+        rest: args.timeout.unwrap_or(TIMEOUT),
+    };
+    said(waiting::decisions(&hub).await, &server)?;
+    match said(waiting::works(&hub, patience.works, args.force).await, &server)? {
+        Waited::Done => {}
+        Waited::Left(works) if args.force => {
+            said(hub.release_works(&works).await, &server)?;
+            output::remark(&released(name, &works));
+            if let Waited::Left(works) = said(waiting::works(&hub, patience.rest, args.force).await, &server)?
+            {
+                return Ok(unfinished(&waiting::held_by_others(name, &works)));
+            }
+        }
+        Waited::Left(works) => {
+            let heard = said(hub.heartbeat().await, &server)?;
+            return Ok(unfinished(&waiting::given_up(
+                name,
+                &works,
+                heard,
+                clock::now(),
+                patience.works,
+            )));
+        }
+    }
+    said(hub.revoke().await, &server)?;
+    if found.owns_namespace(name) {
+        said(hub.delete_namespace().await, &server)?;
+        if let Some(why) = said(waiting::namespace(&hub, patience.rest).await, &server)? {
+            return Ok(unfinished(&why));
+        }
+    }
+    said(hub.end().await, &server)?;
+    if let Some(why) = said(waiting::cluster(&hub, patience.rest).await, &server)? {
+        return Ok(unfinished(&why));
+    }
+    output::print(&finished(&found, name, &server.url))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Removes a cluster that is gone for good and had no objects that outlive it, without waiting for anything. Returns what
+/// was being done when something failed.
+pub(crate) async fn forget(client: &Client, name: &str) -> Doing<()> {
+    let hub = Hub {
+        client: client.clone(),
+        cluster: name.to_owned(),
+    };
+    // First, so that nothing is placed there any more.
+    hub::delete(&hub.all::<ManagedCluster>(), name, None).await?;
+    hub.end().await?;
+    let works = hub.works().await?;
+    hub.release_works(&works).await?;
+    hub.delete_works(&works).await?;
+    hub.revoke().await?;
+    hub.delete_namespace().await
+}
+
+fn said<T>(done: Doing<T>, server: &Server) -> anyhow::Result<T> {
+    done.map_err(|(doing, error)| live::explain(&error, &doing, &server.url))
+}
+
+/// A namespace that has nothing to do with a cluster must not be deleted because of a slip of the pen.
+fn refuse_others(found: &Found, name: &str, url: &str) -> anyhow::Result<()> {
+    if !found.is_cluster(name) {
+        bail!(
+            "{url} has no ManagedCluster {name}, and its namespace {name} is not that of a cluster: it has no label {}={name}; \
+             nothing is changed; accepted: a name that `portolan get clusters` shows",
+            ocm::CLUSTER_NAME
+        );
+    }
+    Ok(())
+}
+
+fn released(name: &str, works: &[Left]) -> String {
+    let mut text = format!(
+        "{} of {name} let go without the agent; these objects stay on the member cluster, if they are there:\n",
+        waiting::count(works.len(), "work")
+    );
+    for work in works {
+        let objects = match work.objects.as_slice() {
+            [] => "nothing".to_owned(),
+            objects => objects.join(", "),
+        };
+        text.push_str(&format!("  {work}: {objects}\n"));
+    }
+    text
+}
+
+fn finished(found: &Found, name: &str, url: &str) -> String {
+    let mut text =
+        format!("{name} is removed from the fleet of {url}; its agent's credentials are no longer valid\n");
+    if found.namespace.is_some() && !found.owns_namespace(name) {
+        text.push_str(&format!(
+            "the namespace {name} stays: it has no label {}={name}, so it was not made for the cluster; \
+             `kubectl delete namespace {name}` deletes it\n",
+            ocm::CLUSTER_NAME
+        ));
+    }
+    text
+}
+
+fn unfinished(why: &str) -> ExitCode {
+    output::remark(&format!("error: {why}\n"));
+    ExitCode::from(1)
+}

@@ -1,0 +1,134 @@
+//! The works of a cluster that is being removed.
+
+use kube::api::ListParams;
+use kube::{Resource, ResourceExt};
+use portolan_api::labels::{multicluster as kep, ocm};
+use portolan_api::multicluster::Work;
+use portolan_api::work::ManifestWork;
+use serde_json::Value;
+
+use super::hub::{Doing, Hub, Kind, code, delete, release};
+
+/// A work that is still there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Left {
+    kind: &'static str,
+    name: String,
+    uid: Option<String>,
+    deleting: bool,
+    /// What it waits for, beside the agent.
+    pub(super) other_finalizers: Vec<String>,
+    /// The objects that it asks for on the member cluster, in words.
+    pub(super) objects: Vec<String>,
+}
+
+impl std::fmt::Display for Left {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.kind, self.name)
+    }
+}
+
+impl Hub {
+    /// The works in the namespace of the cluster.
+    pub(super) async fn works(&self) -> Doing<Vec<Left>> {
+        let mut all = Vec::new();
+        for work in self.listed::<ManifestWork>().await? {
+            let manifests = work.spec.workload.manifests.iter();
+            let objects =
+                manifests.map(|manifest| object(&serde_json::to_value(manifest).unwrap_or_default()));
+            all.push(left(
+                "ManifestWork",
+                &work,
+                ocm::MANIFEST_WORK_FINALIZER,
+                objects.collect(),
+            ));
+        }
+        for work in self.listed::<Work>().await? {
+            let spec = serde_json::to_value(&work.spec).unwrap_or_default();
+            let manifests = spec.pointer("/workload/manifests").and_then(Value::as_array);
+            let objects = manifests.into_iter().flatten().map(object);
+            all.push(left("Work", &work, kep::WORK_FINALIZER, objects.collect()));
+        }
+        Ok(all)
+    }
+
+    async fn listed<K>(&self) -> Doing<Vec<K>>
+    where
+        K: Kind + Resource<Scope = kube::core::NamespaceResourceScope>,
+    {
+        match self.own::<K>().list(&ListParams::default()).await {
+            // A hub without the kind has none of them.
+            Err(error) if code(&error) == Some(404) => Ok(Vec::new()),
+            answer => answer.map(|list| list.items).map_err(|error| {
+                let doing = format!("list the {} of {}", K::plural(&()), self.cluster);
+                (doing, error)
+            }),
+        }
+    }
+
+    /// Deletes those that nobody has deleted yet.
+    pub(super) async fn delete_works(&self, works: &[Left]) -> Doing<()> {
+        for work in works.iter().filter(|work| !work.deleting) {
+            match work.kind {
+                "Work" => delete(&self.own::<Work>(), &work.name, work.uid.clone()).await?,
+                _ => delete(&self.own::<ManifestWork>(), &work.name, work.uid.clone()).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets works go without their agent. Finalizers of others stay.
+    pub(super) async fn release_works(&self, works: &[Left]) -> Doing<()> {
+        for work in works {
+            match work.kind {
+                "Work" => release(&self.own::<Work>(), &work.name, kep::WORK_FINALIZER).await?,
+                _ => {
+                    let finalizer = ocm::MANIFEST_WORK_FINALIZER;
+                    release(&self.own::<ManifestWork>(), &work.name, finalizer).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn left<K: Kind>(kind: &'static str, work: &K, agents: &str, objects: Vec<String>) -> Left {
+    let others = work.finalizers().iter().filter(|finalizer| *finalizer != agents);
+    Left {
+        kind,
+        name: work.name_any(),
+        uid: work.uid(),
+        deleting: work.meta().deletion_timestamp.is_some(),
+        other_finalizers: others.cloned().collect(),
+        objects,
+    }
+}
+
+/// `Deployment default/web`.
+fn object(manifest: &Value) -> String {
+    let text = |pointer: &str| {
+        let text = manifest.pointer(pointer).and_then(Value::as_str);
+        text.unwrap_or("?").to_owned()
+    };
+    let (kind, name) = (text("/kind"), text("/metadata/name"));
+    match manifest.pointer("/metadata/namespace").and_then(Value::as_str) {
+        Some(namespace) => format!("{kind} {namespace}/{name}"),
+        None => format!("{kind} {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_object_is_called_by_its_kind_its_namespace_and_its_name() {
+        let web = json!({"kind": "Deployment", "metadata": {"namespace": "shop", "name": "web"}});
+        assert_eq!(object(&web), "Deployment shop/web");
+        let wide = json!({"kind": "ClusterRole", "metadata": {"name": "reader"}});
+        assert_eq!(object(&wide), "ClusterRole reader");
+        assert_eq!(object(&json!({})), "? ?");
+    }
+}

@@ -1,0 +1,190 @@
+//! `portolan lint`: everything that is wrong with manifests, without the answer of a simulation around it.
+//!
+//! It is what `simulate` checks: reading, spelling, the definitions, and an evaluation of every placement.
+
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+use portolan_api::cluster;
+use portolan_api::labels::conditions::PLACEMENT_WARNING;
+use portolan_engine::status::Code;
+use serde::Serialize;
+
+use crate::given::{self, Given};
+use crate::input::{Finding, Manifests, Notes, Problems, Severity};
+use crate::live::Extent;
+use crate::output::table::Tone;
+use crate::output::{self, Format};
+use crate::simulate::report::PlacementReport;
+use crate::{cli, clock, simulate, world};
+
+const EXAMPLES: &str = "\
+Examples:
+  # Is something wrong with these manifests?
+  portolan lint -f manifests/
+
+  # In a pipeline: warnings count, too
+  portolan lint -f manifests/ --strict
+
+  # Before they are applied to a hub: with the clusters, sets and scores on it
+  portolan lint -f manifests/ --kubeconfig hub.kubeconfig
+
+  # For programs
+  portolan lint -f manifests/ -o json
+
+Exit codes: 0 fine, 1 an error was found (with --strict: or a warning),
+2 the input cannot be read, 3 the hub cannot be reached or refuses.";
+
+/// Find mistakes in manifests; nothing is written
+///
+/// Errors are refused by a hub, or keep a placement from being evaluated. Warnings are accepted and most likely not what is
+/// meant: a field that is ignored, a placement that selects too few of the clusters in the input. Without clusters in the
+/// input, it is no warning that a placement selects none.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: cli::InputArgs,
+
+    /// Exit with 1 for a warning, too
+    #[arg(long)]
+    strict: bool,
+
+    /// Format of the answer
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    errors: usize,
+    warnings: usize,
+    /// Errors first, then warnings, then what plays no part.
+    findings: Vec<Finding>,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut notes = Notes::default();
+    let now = clock::now_or(args.input.now);
+    let mut findings = match given::read(&args.input, Extent::Placing, &mut notes) {
+        Ok(Given { before, applied, .. }) => {
+            let manifests = applied.unwrap_or(before);
+            world::note_gaps(&manifests, &mut notes);
+            evaluated(&manifests, args.input.inventory, now)
+        }
+        Err(error) => match error.downcast_ref::<Problems>().and_then(Problems::findings) {
+            Some(findings) => findings,
+            None => return Err(error),
+        },
+    };
+    findings.extend(notes.findings());
+    findings.sort_by_key(|finding| finding.severity);
+    let count = |severity: Severity| {
+        let found = findings.iter().filter(|finding| finding.severity == severity);
+        found.count()
+    };
+    let report = Report {
+        errors: count(Severity::Error),
+        warnings: count(Severity::Warning),
+        findings,
+    };
+    let text = args.output.render(&report, |_| text(&report))?;
+    output::print(&text)?;
+    let is_fine = report.errors == 0 && !(args.strict && report.warnings > 0);
+    Ok(if is_fine {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(1)
+    })
+}
+
+/// What an evaluation of every placement finds.
+fn evaluated(manifests: &Manifests, inventory: world::Inventory, now: Timestamp) -> Vec<Finding> {
+    let has_clusters = manifests.clusters().next().is_some() || manifests.profiles().next().is_some();
+    let mut findings = Vec::new();
+    for report in simulate::check(manifests, inventory, now) {
+        let PlacementReport { namespace, name, .. } = &report;
+        let object = format!("Placement {namespace}/{name}");
+        let place = manifests.place_of(cluster::GROUP, "Placement", namespace, name);
+        let mut found = |severity: Severity, problem: &str| {
+            findings.push(Finding::new(severity, place, &object, problem));
+        };
+        // The conditions say in words what the report finds field by field.
+        let by_field = |severity: Severity| report.findings.iter().any(|found| found.severity == severity);
+        match report.status {
+            Code::Misconfigured | Code::Error => {
+                if !by_field(Severity::Error) {
+                    found(Severity::Error, &report.message);
+                }
+            }
+            Code::Success | Code::Warning => {
+                if !report.message.is_empty() && !by_field(Severity::Warning) {
+                    found(Severity::Warning, &report.message);
+                }
+                let unsatisfied = report.satisfied().filter(|condition| condition.status != "True");
+                if let Some(condition) = unsatisfied.filter(|_| has_clusters) {
+                    found(Severity::Warning, &condition.message);
+                }
+            }
+        }
+        let remarks = report.remarks();
+        for condition in remarks.filter(|condition| condition.type_ != PLACEMENT_WARNING) {
+            found(
+                Severity::Warning,
+                &format!("{}: {}", condition.type_, condition.message),
+            );
+        }
+        let by_field = report.findings.iter().map(|found| Finding {
+            field: found.field.clone(),
+            value: found.value.clone(),
+            accepted: found.accepted.clone(),
+            ..Finding::new(found.severity, place, &found.object, &found.problem)
+        });
+        findings.extend(by_field);
+    }
+    findings
+}
+
+fn text(report: &Report) -> String {
+    let mut text = String::new();
+    for finding in &report.findings {
+        let word = match finding.severity {
+            Severity::Error => Tone::Bad.paint("error"),
+            Severity::Warning => Tone::Doubtful.paint("warning"),
+            Severity::Info => Tone::Faint.paint("info"),
+        };
+        text.push_str(&format!("{word}: {}\n", sentence(finding)));
+    }
+    let plural = |count: usize, noun: &str| match count {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    };
+    text.push_str(&match (report.errors, report.warnings) {
+        (0, 0) => "no mistakes found\n".to_owned(),
+        (errors, warnings) => {
+            format!("{}, {}\n", plural(errors, "error"), plural(warnings, "warning"))
+        }
+    });
+    text
+}
+
+/// `file: document 2: Placement ns/p: field = value: problem; accepted: …`, as far as it is known.
+fn sentence(finding: &Finding) -> String {
+    let document = finding.document.map(|number| format!("document {number}"));
+    let field = match (finding.field.as_str(), finding.value.as_str()) {
+        ("", _) => String::new(),
+        (field, "") => field.to_owned(),
+        (field, value) => format!("{field} = {value}"),
+    };
+    let place = [finding.file.clone(), document.unwrap_or_default()];
+    let parts = place
+        .into_iter()
+        .chain([finding.object.clone(), field, finding.problem.clone()]);
+    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+    let mut sentence = parts.join(": ").replace(char::is_control, " ");
+    if !finding.accepted.is_empty() {
+        sentence.push_str(&format!("; accepted: {}", finding.accepted));
+    }
+    sentence
+}

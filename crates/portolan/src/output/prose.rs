@@ -1,0 +1,76 @@
+//! Text around tables: wrapped at blanks where it is wider than the terminal.
+
+use unicode_width::UnicodeWidthStr;
+
+/// Wraps lines that are wider at blanks; what follows is indented a little more than the line itself. Lines that fit,
+/// such as those of a table that was given the same width, stay as they are.
+pub(crate) fn wrapped(text: &str, width: Option<usize>) -> String {
+    let Some(width) = width else {
+        return text.to_owned();
+    };
+    text.split_inclusive('\n')
+        .map(|line| match visible(line.trim_end_matches('\n')) <= width {
+            true => line.to_owned(),
+            false => wrapped_line(line, width),
+        })
+        .collect()
+}
+
+fn wrapped_line(line: &str, width: usize) -> String {
+    let indent = line.len() - line.trim_start_matches(' ').len();
+    // A line such as `OK       hub: …` has two columns; what follows stays in the second one.
+    let gap = line[indent..].find("  ").map(|position| indent + position);
+    let label = gap.map(|position| position + line[position..].len() - line[position..].trim_start().len());
+    let (head, hang) = match label {
+        Some(end) if visible(&line[..end]) <= width / 3 => (&line[..end], visible(&line[..end])),
+        _ => (&line[..indent], indent + 2),
+    };
+    let mut text = head.to_owned();
+    let mut used = visible(head);
+    let mut is_first = true;
+    for word in line[head.len()..].split_whitespace() {
+        let wide = visible(word);
+        if !is_first && used + 1 + wide > width {
+            text.push('\n');
+            text.push_str(&" ".repeat(hang));
+            used = hang;
+        } else if !is_first {
+            text.push(' ');
+            used += 1;
+        }
+        text.push_str(word);
+        used += wide;
+        is_first = false;
+    }
+    if line.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
+/// The columns that a text takes on a terminal: colours take none.
+fn visible(text: &str) -> usize {
+    anstream::adapter::strip_str(text).to_string().width()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::Tone;
+    use super::*;
+
+    #[test]
+    fn prose_is_wrapped_at_blanks_with_an_indent() {
+        let text = format!("  failed: {}\nshort\n", Tone::Bad.paint("east-1 and west-2"));
+        let wrapped = wrapped(&text, Some(20));
+        let plain = anstream::adapter::strip_str(&wrapped).to_string();
+        assert_eq!(plain, "  failed: east-1 and\n    west-2\nshort\n");
+    }
+
+    #[test]
+    fn prose_beside_a_label_stays_beside_it() {
+        let text = format!("{}   one two three\n", Tone::Good.paint("OK"));
+        let wrapped = wrapped(&text, Some(16));
+        let plain = anstream::adapter::strip_str(&wrapped).to_string();
+        assert_eq!(plain, "OK   one two\n     three\n");
+    }
+}

@@ -1,0 +1,90 @@
+//! `portolan doctor` on an embedded hub, from a hub with nothing on it to one where everything works.
+
+use super::hub::Live;
+use super::support::{Run, Scratch, portolan};
+use super::up::Up;
+use serde_json::{Value, json};
+
+fn doctor(scratch: &Scratch, kubeconfig: &str, more: &[&str]) -> Run {
+    let args = [&["doctor", "--kubeconfig", kubeconfig], more].concat();
+    portolan(scratch.path(), &args, "")
+}
+
+/// The results of the checks by name.
+fn results(run: &Run) -> Vec<(String, String)> {
+    let report: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let text = |check: &Value, field: &str| check[field].as_str().expect("a text").to_owned();
+    let checks = report["checks"].as_array().expect("a list of checks");
+    checks
+        .iter()
+        .map(|check| (text(check, "name"), text(check, "result")))
+        .collect()
+}
+
+#[test]
+fn a_hub_without_definitions_clusters_or_rights_is_told_what_to_do() {
+    let scratch = Scratch::new();
+    let bare = Live::bare(scratch.path());
+    let run = doctor(&scratch, bare.argument(), &[]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(
+        run.stdout.contains("portolan crds | kubectl apply -f -"),
+        "{}",
+        run.stdout
+    );
+    bare.stop();
+
+    let live = Live::new(scratch.path());
+    live.apply(
+        json!({ "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+        "metadata": { "name": "web", "namespace": "shop" }, "spec": {} }),
+    );
+    let run = doctor(&scratch, live.argument(), &[]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(
+        run.stdout.contains("there is no ManagedCluster"),
+        "{}",
+        run.stdout
+    );
+    assert!(run.stdout.contains("portolan join NAME"), "{}", run.stdout);
+    let run = doctor(&scratch, live.argument(), &["shop/nosuch"]);
+    assert!(
+        run.stdout
+            .contains("there is no Placement and no ManifestWorkReplicaSet shop/nosuch"),
+        "{}",
+        run.stdout
+    );
+    let nobody = live.kubeconfig_of_nobody(scratch.path());
+    let run = doctor(&scratch, nobody.to_str().unwrap(), &[]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(
+        run.stdout
+            .contains("user nobody may not list placements.cluster.open-cluster-management.io"),
+        "{}",
+        run.stdout
+    );
+    let kubeconfig = live.argument().to_owned();
+    live.stop();
+    let run = doctor(&scratch, &kubeconfig, &["-o", "json"]);
+    assert_eq!(run.code, 3);
+    assert_eq!(results(&run), [("hub".to_owned(), "Problem".to_owned())]);
+}
+
+#[test]
+fn a_hub_with_controllers_and_members_has_no_problem() {
+    let scratch = Scratch::new();
+    let up = Up::start(&scratch, &["--in-memory", "--spokes", "2"]);
+    up.wait_until_ready();
+    // Members join and report one after the other.
+    let mut last = Vec::new();
+    for _ in 0..600 {
+        let run = doctor(&scratch, &up.kubeconfig, &["-o", "json"]);
+        last = results(&run);
+        if run.code == 0 {
+            up.stop();
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    panic!("{last:?}");
+}
