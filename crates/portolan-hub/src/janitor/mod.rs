@@ -100,6 +100,7 @@ impl Janitor {
 
     /// Takes a batch of changes and settles what they concern. False when there is nothing to do.
     async fn step(&mut self) -> bool {
+        let before = self.revision;
         match self.core.store.events("", self.revision, BATCH) {
             Ok((events, revision)) => {
                 for event in events {
@@ -124,7 +125,8 @@ impl Janitor {
             self.gather_rules().await;
         }
         if self.queue.is_empty() {
-            return false;
+            // A whole batch may concern nobody, and what comes after it still waits.
+            return self.revision != before;
         }
         for key in std::mem::take(&mut self.queue) {
             if self.settle(&key).await == Settled::AheadOfIndex {

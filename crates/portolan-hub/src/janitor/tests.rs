@@ -33,6 +33,13 @@ async fn put(core: &Core, object: Value) -> Key {
     key
 }
 
+async fn core_with_a_namespace() -> Arc<Core> {
+    let core = Core::in_memory();
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}});
+    core.ensure(vec![namespace]).await.unwrap();
+    core
+}
+
 async fn remove(core: &Core, key: &Key) {
     let revision = core.store.get(key).unwrap().revision();
     let write = Write {
@@ -45,12 +52,7 @@ async fn remove(core: &Core, key: &Key) {
 
 #[tokio::test]
 async fn an_object_adopted_after_the_history_that_was_read_is_kept() {
-    let core = Core::in_memory();
-    core.ensure(vec![
-        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}),
-    ])
-    .await
-    .unwrap();
+    let core = core_with_a_namespace().await;
     let owner = put(&core, config_map("owner", "a", None)).await;
     let slice = put(&core, config_map("slice", "x", Some(("owner", "a")))).await;
     let mut janitor = Janitor::new(core.clone());
@@ -71,13 +73,25 @@ async fn an_object_adopted_after_the_history_that_was_read_is_kept() {
 }
 
 #[tokio::test]
+async fn a_change_after_many_that_concern_nobody_is_settled() {
+    let core = core_with_a_namespace().await;
+    let owner = put(&core, config_map("owner", "a", None)).await;
+    let slice = put(&core, config_map("slice", "x", Some(("owner", "a")))).await;
+    let mut janitor = Janitor::new(core.clone());
+    while janitor.step().await {}
+    for count in 0..=BATCH {
+        let mut noise = config_map("noise", "n", None);
+        noise["data"] = json!({"count": count.to_string()});
+        put(&core, noise).await;
+    }
+    remove(&core, &owner).await;
+    while janitor.step().await {}
+    assert!(core.store.get(&slice).is_none());
+}
+
+#[tokio::test]
 async fn an_object_without_any_owner_left_is_deleted() {
-    let core = Core::in_memory();
-    core.ensure(vec![
-        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}),
-    ])
-    .await
-    .unwrap();
+    let core = core_with_a_namespace().await;
     let owner = put(&core, config_map("owner", "a", None)).await;
     let slice = put(&core, config_map("slice", "x", Some(("owner", "a")))).await;
     let mut janitor = Janitor::new(core.clone());

@@ -111,7 +111,8 @@ pub(super) async fn unsettled(fleet: &Fleet, script: &Script) -> kube::Result<Op
         let values: BTreeMap<String, String> = member.values().await.into_iter().collect();
         let wanted = script.wanted(number);
         if values != wanted {
-            return Ok(Some(format!("m{number} has {values:?}, wanted are {wanted:?}")));
+            let details = details(member, &values, &wanted).await?;
+            return Ok(Some(format!("m{number} has {values:?}, wanted are {wanted:?}; {details}")));
         }
         let mut names = BTreeSet::new();
         for kind in ["ManifestWork", "Work"] {
@@ -136,6 +137,34 @@ pub(super) async fn unsettled(fleet: &Fleet, script: &Script) -> kube::Result<Op
         .get("app")
         .await?;
     Ok((!has(&set, "PlacementRolledOut")).then(|| format!("app: {}", set.data["status"])))
+}
+
+/// What is there of the objects that are not as they are wanted, and what the records of the agent say.
+async fn details(
+    member: &super::Member,
+    values: &BTreeMap<String, String>,
+    wanted: &BTreeMap<String, String>,
+) -> kube::Result<String> {
+    let mut lines = Vec::new();
+    let maps = api(member.client(), "ConfigMap", super::OBJECTS);
+    for name in values.keys().chain(wanted.keys()) {
+        if values.get(name) != wanted.get(name) {
+            let found = maps.get_opt(name).await?;
+            lines.push(format!("{name}: {:?}", found.map(|found| found.metadata)));
+        }
+    }
+    for kind in ["AppliedManifestWork", "AppliedWork"] {
+        for record in api(member.client(), kind, "").list(&ListParams::default()).await? {
+            let resources = record.data.pointer("/status/appliedResources");
+            let names = resources.and_then(Value::as_array).into_iter().flatten();
+            let names: Vec<String> = names
+                .map(|resource| format!("{} {}", resource["name"], resource["uid"]))
+                .collect();
+            let (spec, annotations) = (&record.data["spec"], &record.metadata.annotations);
+            lines.push(format!("{kind} {spec} {annotations:?}: {names:?}"));
+        }
+    }
+    Ok(lines.join("\n"))
 }
 
 fn is_applied(work: &DynamicObject) -> bool {
