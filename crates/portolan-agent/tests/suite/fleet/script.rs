@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use kube::Client;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use serde_json::{Value, json};
@@ -322,9 +322,20 @@ impl Change {
         let patch = match &self.what {
             What::Merge(patch) => patch.clone(),
             What::Delete => {
-                let deleted = api.delete(&self.name, &DeleteParams::default()).await;
-                return matches!(&deleted, Err(kube::Error::Api(status)) if status.code == 404)
-                    || deleted.is_ok();
+                return match api.get_opt(&self.name).await {
+                    Ok(None) => true,
+                    // Of this very version: Kubernetes deletes an object at once that it has seen without finalizers,
+                    // though an agent may have added one since, and what that has applied would be left.
+                    Ok(Some(object)) => {
+                        let preconditions = Preconditions {
+                            resource_version: object.metadata.resource_version,
+                            uid: object.metadata.uid,
+                        };
+                        let how = DeleteParams::default().preconditions(preconditions);
+                        api.delete(&self.name, &how).await.is_ok()
+                    }
+                    Err(_) => false,
+                };
             }
             What::Put(spec) => match api.get_opt(&self.name).await {
                 Ok(None) => {
