@@ -173,7 +173,7 @@ impl Monitor {
             .iter()
             .for_each(|kind| drop(problems.remove(kind.resource())));
         problems.extend(self.spoke.problems());
-        problems.into_values().collect()
+        problems.into_values().chain(self.hub.unreadable()).collect()
     }
 
     /// What it counted, in OpenMetrics' text format.
@@ -207,6 +207,13 @@ impl Monitor {
         let answered = "1 when the hub answered the last time that something was written there";
         registry.register("hub_reachable", answered, reachable);
         registry.register("ready", "1 when /readyz says 200", ready);
+        let unreadable: Family<[(&str, String); 1], Gauge> = Family::default();
+        for (resource, count) in self.hub.count_unreadable() {
+            let gauge = unreadable.get_or_create(&[("resource", resource)]);
+            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
+        let what = "Works that are there and cannot be read, by resource";
+        registry.register("unreadable_objects", what, unreadable);
         let mut text = String::new();
         // Writing to a string does not fail.
         let _ = prometheus_client::encoding::text::encode(&mut text, &registry);

@@ -2,8 +2,8 @@
 //!
 //! What is here: the Rust types of three API groups ([`cluster`], [`multicluster`], [`work`]), the label,
 //! annotation and condition vocabulary ([`labels`]), how long names are cut ([`shorten`]), the generated
-//! CustomResourceDefinitions ([`crds`], [`crd_files`]) and the validation that follows from them
-//! ([`structural`], [`semantic`], [`spelling`]).
+//! CustomResourceDefinitions ([`crds`], [`crd_files`]), the validation that follows from them
+//! ([`structural`], [`semantic`], [`spelling`]), and how objects are read from what a server sends ([`reading`]).
 //!
 //! What it never does: talk to a server, read a clock or a file, decide where a workload goes, or compare two
 //! objects with each other. A selector that cannot be evaluated is not an error here; the engine turns it into
@@ -18,6 +18,7 @@ pub mod duration;
 mod field;
 pub mod labels;
 pub mod multicluster;
+pub mod reading;
 mod resource;
 mod schema;
 pub mod semantic;

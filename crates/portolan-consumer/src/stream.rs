@@ -10,6 +10,7 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
 use portolan_api::multicluster::GROUP;
+use portolan_api::reading::Received;
 use tokio::time::Instant;
 
 use crate::{Cluster, DecisionId, Decisions, Options, Slice, Update};
@@ -17,7 +18,7 @@ use crate::{Cluster, DecisionId, Decisions, Options, Slice, Update};
 /// Why the watch was interrupted. It goes on by itself, and nothing counts as removed meanwhile.
 pub type Error = watcher::Error;
 
-type Watch = Pin<Box<dyn Stream<Item = Result<Event<DynamicObject>, Error>> + Send>>;
+type Watch = Pin<Box<dyn Stream<Item = Result<Event<Received<DynamicObject>>, Error>> + Send>>;
 
 /// What happens to the decisions that a consumer follows, as a stream of [`Update`]s.
 ///
@@ -47,12 +48,7 @@ impl DecisionStream {
         watch: impl Stream<Item = Result<Event<DynamicObject>, Error>> + Send + 'static,
         options: Options,
     ) -> DecisionStream {
-        DecisionStream {
-            watch: Box::pin(watch),
-            decisions: Decisions::new(options),
-            waiting: VecDeque::new(),
-            started: Instant::now(),
-        }
+        DecisionStream::follow(watch.map(|event| event.map(readable)), options)
     }
 
     /// The kind that is read.
@@ -61,12 +57,24 @@ impl DecisionStream {
         ApiResource::from_gvk_with_plural(&kind, "placementdecisions")
     }
 
-    fn on(api: Api<DynamicObject>, options: Options) -> DecisionStream {
+    fn on(api: Api<Received<DynamicObject>>, options: Options) -> DecisionStream {
         let mut config = watcher::Config::default();
         if let Some(selector) = options.discovery.label_selector() {
             config = config.labels(&selector);
         }
-        DecisionStream::of(watcher(api, config).default_backoff(), options)
+        DecisionStream::follow(watcher(api, config).default_backoff(), options)
+    }
+
+    fn follow(
+        watch: impl Stream<Item = Result<Event<Received<DynamicObject>>, Error>> + Send + 'static,
+        options: Options,
+    ) -> DecisionStream {
+        DecisionStream {
+            watch: Box::pin(watch),
+            decisions: Decisions::new(options),
+            waiting: VecDeque::new(),
+            started: Instant::now(),
+        }
     }
 
     /// [`Decisions::resume`], before the first update is asked for.
@@ -107,14 +115,29 @@ impl DecisionStream {
     }
 }
 
-fn hear(decisions: &mut Decisions, event: Event<DynamicObject>) {
+fn hear(decisions: &mut Decisions, event: Event<Received<DynamicObject>>) {
     match event {
         Event::Init => decisions.list_began(),
-        Event::InitApply(object) | Event::Apply(object) => {
-            decisions.apply(Slice::read(&object.metadata, &object.data));
-        }
+        Event::InitApply(object) | Event::Apply(object) => decisions.apply(slice(object)),
         Event::InitDone => decisions.list_ended(),
-        Event::Delete(object) => decisions.delete(&Slice::read(&object.metadata, &object.data).key()),
+        Event::Delete(object) => decisions.delete(&slice(object).key()),
+    }
+}
+
+fn slice(object: Received<DynamicObject>) -> Slice {
+    match object {
+        Received::Readable(object) => Slice::read(&object.metadata, &object.data),
+        Received::Unreadable(object) => Slice::unreadable(&object),
+    }
+}
+
+fn readable(event: Event<DynamicObject>) -> Event<Received<DynamicObject>> {
+    match event {
+        Event::Init => Event::Init,
+        Event::InitApply(object) => Event::InitApply(Received::Readable(object)),
+        Event::InitDone => Event::InitDone,
+        Event::Apply(object) => Event::Apply(Received::Readable(object)),
+        Event::Delete(object) => Event::Delete(Received::Readable(object)),
     }
 }
 

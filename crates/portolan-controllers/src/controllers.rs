@@ -53,6 +53,7 @@ impl Controllers {
     pub fn start(client: Client, settings: Settings) -> Controllers {
         let outputs = Outputs::default();
         let (health, metrics) = (outputs.health.clone(), outputs.metrics.clone());
+        metrics.count_unreadable(health.failures());
         let (events, publish_events) = Events::new(client.clone(), metrics.clone());
         let slots = Arc::new(Semaphore::new(settings.parallel_writes.max(1)));
         let log = health.failures().clone();

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 use crate::settings::Settings;
 use crate::upkeep::{self, Decision, Failure, Keeper, Pace, Queue, Version};
-use crate::watch::{Delta, Feed, Source};
+use crate::watch::{Delta, Feed, Key, Source};
 
 /// Messages between the watch and the state. Small, because a message may hold a whole object.
 const CHANNEL: usize = 256;
@@ -136,6 +136,11 @@ impl Keeper for State {
             }
             Input::Work(Delta::Deleted(key) | Delta::Held(key)) => {
                 let (namespace, name) = (key.namespace, key.name);
+                self.works.remove(&WorkKey { namespace, name });
+            }
+            // Whether it is still finished is not known.
+            Input::Work(Delta::Unreadable(object)) => {
+                let Key { namespace, name, .. } = Key::of(&object.metadata);
                 self.works.remove(&WorkKey { namespace, name });
             }
             // Nothing follows from what is not there.

@@ -65,7 +65,8 @@ impl Health {
     }
 
     /// What is no reason not to be ready and still worth knowing: an output that is off, a field that the server lacks, a
-    /// decision that is kept, a resource that decisions do not depend on and that cannot be read.
+    /// decision that is kept, a resource that decisions do not depend on and that cannot be read, an object that cannot be
+    /// read.
     pub fn notes(&self) -> Vec<String> {
         let mut problems = self.log.problems();
         let said = self.lock();
@@ -73,7 +74,10 @@ impl Health {
             .iter()
             .for_each(|missing| drop(problems.remove(missing.resource)));
         let notes = said.notes.values().flatten().cloned();
-        notes.chain(problems.into_values()).collect()
+        notes
+            .chain(problems.into_values())
+            .chain(self.log.unreadable())
+            .collect()
     }
 
     /// Where failures of the controllers are logged.

@@ -11,6 +11,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
+use crate::logging::{FailureLog, UnreadableObjects};
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Placement {
     namespace: String,
@@ -187,6 +189,13 @@ impl Metrics {
         self.registry
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Counts the objects that a log says cannot be read.
+    pub(crate) fn count_unreadable(&self, log: &FailureLog) {
+        let mut registry = self.lock();
+        let registry = registry.sub_registry_with_prefix("portolan");
+        registry.register_collector(Box::new(UnreadableObjects(log.clone())));
     }
 
     /// The exposition text.

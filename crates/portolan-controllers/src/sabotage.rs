@@ -11,6 +11,8 @@ pub(crate) enum Rule {
     NeverDestroyOnDoubt,
     /// Rule 2: what a kind that has only just come does not have counts as deleted.
     MissingIsNotGone,
+    /// Rule 2: an object that cannot be read counts as one that is not there.
+    UnreadableIsNotAbsent,
     /// Rule 2: a cluster that cannot be reached loses its works as one that nobody wants does.
     SilentIsNotUnwanted,
     /// Rule 3: a status is written though it is what is there.

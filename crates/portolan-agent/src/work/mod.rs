@@ -14,7 +14,7 @@ use portolan_api::work::{DeleteOption, ManifestCondition, ManifestConfigOption, 
 
 pub(crate) use loose::{Distributed, Loose};
 pub(crate) use manifest::{Fault, Manifest};
-pub(crate) use read::{hash, read};
+pub(crate) use read::{hash, read, unreadable};
 #[cfg(test)]
 pub(crate) use target::Config;
 pub(crate) use target::{FIELD_MANAGER, Kinds, ObjectId, Resource, Strategy, Target, resolve};

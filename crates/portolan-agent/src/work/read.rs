@@ -30,6 +30,19 @@ pub(crate) fn read(kind: WorkKind, metadata: &ObjectMeta, spec: &Value, status: 
         ),
     };
     Work {
+        content: hash(spec),
+        status,
+        ..unread(kind, metadata, wish)
+    }
+}
+
+/// A work of which nothing but the metadata can be read.
+pub(crate) fn unreadable(kind: WorkKind, metadata: &ObjectMeta, problem: String) -> Work {
+    unread(kind, metadata, Err(problem))
+}
+
+fn unread(kind: WorkKind, metadata: &ObjectMeta, wish: Result<Wish, String>) -> Work {
+    Work {
         key: WorkKey {
             kind,
             name: metadata.name.clone().unwrap_or_default(),
@@ -40,9 +53,9 @@ pub(crate) fn read(kind: WorkKind, metadata: &ObjectMeta, spec: &Value, status: 
         created: metadata.creation_timestamp.as_ref().map(|time| time.0),
         deleting: metadata.deletion_timestamp.is_some(),
         finalizers: metadata.finalizers.clone().unwrap_or_default(),
-        content: hash(spec),
+        content: String::new(),
         wish,
-        status,
+        status: Status::default(),
     }
 }
 

@@ -6,13 +6,14 @@ use std::time::Duration;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 use portolan_api::multicluster;
+use portolan_api::reading::Received;
 use portolan_api::work::ManifestWork;
 use serde_json::{Value, json};
 
 use crate::monitor::Monitor;
 use crate::report::to_json;
 use crate::spoke::Problem;
-use crate::work::{Distributed, Loose, Status, Work, WorkKind, read};
+use crate::work::{Distributed, Loose, Status, Work, WorkKind, read, unreadable};
 
 const MANAGER: &str = "portolan-agent";
 const PATIENCE: Duration = Duration::from_secs(35);
@@ -56,7 +57,7 @@ impl Hub {
     }
 
     async fn list<K: Distributed>(&self) -> Result<Vec<Work>, Problem> {
-        let api: Api<Loose<K>> = Api::namespaced(self.client.clone(), &self.namespace);
+        let api: Api<Received<Loose<K>>> = Api::namespaced(self.client.clone(), &self.namespace);
         let mut works = Vec::new();
         let mut how = ListParams::default().limit(PAGE);
         loop {
@@ -65,8 +66,7 @@ impl Hub {
                 Err(Problem::NotFound(_)) if how.continue_token.is_none() => return Ok(works),
                 list => list?,
             };
-            let read = |object: Loose<K>| read(K::KIND, &object.metadata, &object.spec, &object.status);
-            works.extend(list.items.into_iter().map(read));
+            works.extend(list.items.into_iter().map(received::<K>));
             match list.metadata.continue_ {
                 Some(rest) if !rest.is_empty() => how = how.continue_token(&rest),
                 _ => return Ok(works),
@@ -126,7 +126,7 @@ impl Hub {
     }
 
     async fn send<K: Distributed>(&self, work: &Work, part: Part, patch: Value) -> Result<Work, Problem> {
-        let api: Api<Loose<K>> = Api::namespaced(self.client.clone(), &self.namespace);
+        let api: Api<Received<Loose<K>>> = Api::namespaced(self.client.clone(), &self.namespace);
         let how = PatchParams {
             field_manager: Some(MANAGER.to_owned()),
             ..PatchParams::default()
@@ -140,8 +140,14 @@ impl Hub {
         };
         let answer = in_time(sent).await;
         self.monitor.asked_hub(&answer);
-        let object = answer?;
-        Ok(read(K::KIND, &object.metadata, &object.spec, &object.status))
+        answer.map(received::<K>)
+    }
+}
+
+fn received<K: Distributed>(object: Received<Loose<K>>) -> Work {
+    match object {
+        Received::Readable(object) => read(K::KIND, &object.metadata, &object.spec, &object.status),
+        Received::Unreadable(object) => unreadable(K::KIND, &object.metadata, object.to_string()),
     }
 }
 

@@ -37,7 +37,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::monitor::Monitor;
 use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
-use crate::work::{Distributed, Loose, Work, WorkKey, WorkKind, read};
+use crate::work::{Distributed, Loose, Work, WorkKey, WorkKind, read, unreadable};
 #[cfg(test)]
 pub(crate) use desk::Outcome;
 pub(crate) use pass::Passes;
@@ -68,6 +68,10 @@ impl Input {
         match delta {
             Delta::Applied(object) => {
                 let work = read(K::KIND, &object.metadata, &object.spec, &object.status);
+                Input::Work(Box::new(work))
+            }
+            Delta::Unreadable(object) => {
+                let work = unreadable(K::KIND, &object.metadata, object.to_string());
                 Input::Work(Box::new(work))
             }
             Delta::Deleted(key) => Input::Gone(WorkKey {

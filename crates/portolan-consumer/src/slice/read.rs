@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::labels::{multicluster as labels, portolan};
 use portolan_api::multicluster::PlacementDecision;
+use portolan_api::reading::Unreadable;
 use serde_json::Value;
 
 use super::{Revision, Slice, group_of};
@@ -25,6 +26,20 @@ impl Slice {
             reader.entry(place, cluster, entry.reason.clone(), as_json);
         }
         reader.finish(object.scheduler_name.clone())
+    }
+
+    /// A slice of which nothing but the metadata can be read. It may name any cluster.
+    pub fn unreadable(object: &Unreadable) -> Slice {
+        let mut reader = Reader::new(&object.metadata);
+        let (field, problem) = (object.field.as_str(), object.problem.clone());
+        reader.problem(
+            field,
+            problem,
+            "keeps the object from being read",
+            "a PlacementDecision",
+            true,
+        );
+        reader.finish(None)
     }
 
     /// Reads an object that may have any shape: `body` is all of it, or all but the metadata.

@@ -109,22 +109,26 @@ impl Cause {
 
 /// Failures of requests to one server: what is said of them in the log, and which watches fail. Clones share the counts.
 #[derive(Clone, Debug)]
-pub struct FailureLog(Arc<Shared>);
+pub struct FailureLog(pub(super) Arc<Shared>);
 
 #[derive(Debug)]
-struct Shared {
+pub(super) struct Shared {
     /// The server in messages: `the hub`.
     server: &'static str,
     /// Whether nothing fails, so that the usual success costs one look.
     is_quiet: AtomicBool,
+    /// Whether there may be objects that cannot be read, so that reading one costs one look.
+    pub(super) has_unreadable: AtomicBool,
     known: Mutex<Known>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+pub(super) struct Known {
     limiter: Limiter<Cause>,
     /// When a resource could last not be read, and the text about it for probes.
     reading: BTreeMap<String, (Instant, String)>,
+    /// Objects that cannot be read, by resource and place, and why.
+    pub(super) unreadable: BTreeMap<(String, String), String>,
 }
 
 impl FailureLog {
@@ -133,6 +137,7 @@ impl FailureLog {
         FailureLog(Arc::new(Shared {
             server,
             is_quiet: AtomicBool::new(true),
+            has_unreadable: AtomicBool::new(false),
             known: Mutex::default(),
         }))
     }
@@ -373,7 +378,7 @@ impl FailureLog {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,10 +2,13 @@
 //! and a count for a burst of them.
 
 mod changes;
+mod counting;
 mod failures;
 mod limiter;
+mod unreadable;
 mod words;
 
 pub use changes::ChangeLog;
+pub(crate) use counting::UnreadableObjects;
 pub use failures::{FailureLog, Operation};
 pub use words::{change, time_span};

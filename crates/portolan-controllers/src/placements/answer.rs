@@ -10,10 +10,10 @@ use http::header::{ACCEPT, HeaderValue};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Client, Resource};
+use portolan_api::reading::Lean;
 use serde::{Deserialize, Serialize};
 
 use crate::request::FIELD_MANAGER;
-use crate::watch::Lean;
 
 /// A server that does not know how to answer so answers with the whole object, which is read the same way.
 const METADATA_ONLY: HeaderValue =

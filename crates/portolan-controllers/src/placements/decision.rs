@@ -32,7 +32,9 @@ impl Desk {
         let (in_flight, backoff, fresh) = (&self.in_flight, &self.backoff, &self.fresh);
         let ready = |key: &PlacementKey| !in_flight.contains_key(key) && !backoff.rests(key, now);
         let (key, outcome) = self.engine.look_at_next(now, ready, |key| fresh.contains(key))?;
-        if let Some(step) = self.keep(&key, &outcome, now) {
+        let kept = self.keep(&key, &outcome, now);
+        let kept = kept.or_else(|| self.keep_unreadable(&key, &outcome, now));
+        if let Some(step) = kept {
             self.engine.set_aside(&key, &outcome, now);
             return Some(step);
         }
@@ -148,7 +150,8 @@ impl Desk {
         let problems = problems.filter(|problems| !problems.is_empty());
         let refused = problems
             .map(|problems| Condition::new(ANNOTATION_REFUSED, true, "UnknownValue", problems.join("; ")));
-        refused.into_iter().chain(self.duplicates(key)).collect()
+        let more = self.duplicates(key).into_iter().chain(self.out_of_date(key));
+        refused.into_iter().chain(more).collect()
     }
 
     /// Profiles that stand for the same member cluster: only the oldest counts, and people should know which.

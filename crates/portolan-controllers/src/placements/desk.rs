@@ -22,6 +22,7 @@ use super::input::Input;
 use super::job::{Acknowledged, Report, Step};
 use super::restoring::Restoring;
 use super::shelf::{Shelf, Touched};
+use super::unreadable::UnreadableInputs;
 use crate::fields::{Field, Lacks};
 use crate::health::Missing;
 use crate::sabotage::{Rule, broken};
@@ -62,6 +63,7 @@ pub(crate) struct Desk {
     pub(super) timers: BTreeSet<(Timestamp, PlacementKey)>,
     pub(super) doubt: Doubt,
     pub(super) restoring: Restoring,
+    pub(super) unreadable: UnreadableInputs,
     /// Fields that the server would drop.
     pub(super) lacks: Lacks,
     pub(super) swept: bool,
@@ -128,6 +130,7 @@ impl Desk {
             timers: BTreeSet::new(),
             doubt: Doubt::default(),
             restoring: Restoring::default(),
+            unreadable: UnreadableInputs::default(),
             lacks: Lacks::default(),
             swept: false,
             sweep_at: None,
@@ -205,6 +208,9 @@ impl Desk {
     pub(crate) fn handle(&mut self, input: Input) {
         let kind = input.kind();
         self.restoring.hear(&input);
+        if self.unreadable.hear(&input) {
+            self.reconsider_all();
+        }
         if let Some(knowledge) = input.knowledge() {
             let before = self.gate.learn(kind, knowledge);
             self.learned(kind, before, knowledge);
@@ -217,6 +223,7 @@ impl Desk {
             Input::Placement(Delta::Applied(placement)) => self.placement(&placement),
             Input::Placement(Delta::Deleted(key)) => self.placement_gone(&key),
             Input::Placement(Delta::Held(key)) => self.placement_held(&key),
+            Input::Placement(Delta::Unreadable(object)) => self.placement_held(&Key::of(&object.metadata)),
             Input::Cluster(Delta::Applied(cluster)) => self.engine.apply_cluster(&cluster),
             Input::Cluster(Delta::Deleted(key)) => self.engine.remove_cluster(&key.name),
             Input::Profile(Delta::Applied(profile)) => self.engine.apply_profile(&profile),
@@ -419,6 +426,7 @@ impl Desk {
                 self.engine.reconsider(&key);
                 self.doubt.told.remove(&key);
                 self.restoring.forget_told(&key);
+                self.unreadable.forget_told(&key);
                 self.unsure.insert(key.clone());
             }
         }

@@ -86,6 +86,8 @@ fn knowledge<K>(delta: &Delta<K>) -> Option<Knowledge> {
         Delta::Listing => Some(Knowledge::Partial),
         Delta::Synced => Some(Knowledge::Complete),
         Delta::Unserved => Some(Knowledge::Unserved),
-        Delta::Applied(_) | Delta::Deleted(_) | Delta::Held(_) | Delta::Founded(_) => None,
+        Delta::Applied(_) | Delta::Unreadable(_) | Delta::Deleted(_) | Delta::Held(_) | Delta::Founded(_) => {
+            None
+        }
     }
 }

@@ -26,6 +26,7 @@ mod status;
 mod teardown;
 #[cfg(test)]
 mod tests;
+mod unreadable;
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -244,7 +244,7 @@ impl Desk {
 
     /// The clusters that the stored decision of a placement names, with the time at which the oldest object that does
     /// was created.
-    fn named(&self, key: &PlacementKey) -> BTreeMap<String, Option<Timestamp>> {
+    pub(super) fn named(&self, key: &PlacementKey) -> BTreeMap<String, Option<Timestamp>> {
         let stored = self.stored(key);
         let decisions = stored
             .decisions

@@ -87,7 +87,7 @@ impl Desk {
         self.leavers.insert(key);
     }
 
-    /// A placement went with its definition. Its objects stay, and are not written for it either: who looks after what has
+    /// A placement went with its definition, or cannot be read. Its objects stay, and are not written for it either: who looks after what has
     /// no owner any more may delete them.
     pub(super) fn placement_held(&mut self, held: &Key) {
         let key = PlacementKey::new(&held.namespace, &held.name);
@@ -110,5 +110,6 @@ impl Desk {
         self.engine.remove_placement(key);
         self.contests.forget(key);
         self.restoring.forget(key);
+        self.unreadable.forget_told(key);
     }
 }

@@ -38,6 +38,10 @@ impl Spaces {
         true
     }
 
+    pub(super) fn has_set(&self, name: &str) -> bool {
+        self.sets.contains_key(name)
+    }
+
     pub(super) fn remove_set(&mut self, name: &str) -> bool {
         self.sets.remove(name).is_some()
     }

@@ -15,6 +15,7 @@ use super::message::{Input, Key, Outcome, Removal, Write};
 use super::namespace::Namespace;
 use super::spaces::Spaces;
 use crate::health::{Outputs, UNSERVED};
+use crate::sabotage::{Rule, broken};
 use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Labels, Membership, Queue};
 use crate::watch::{Delta, Grace, Youth};
 
@@ -37,6 +38,8 @@ pub(crate) struct State {
     spaces_changed: bool,
     sets_changed: BTreeSet<String>,
     clusters: BTreeMap<Arc<str>, Cluster>,
+    /// Clusters that cannot be read. What was never read of them is unknown, and so is whether they are wanted.
+    unreadable: BTreeSet<Arc<str>>,
     namespaces: BTreeMap<Arc<str>, Namespace>,
     queue: Queue<Key>,
     board: Profiles,
@@ -85,6 +88,7 @@ impl State {
             spaces_changed: true,
             sets_changed: BTreeSet::new(),
             clusters: BTreeMap::new(),
+            unreadable: BTreeSet::new(),
             namespaces: BTreeMap::new(),
             queue: Queue::new(longest_backoff),
             board,
@@ -96,6 +100,7 @@ impl State {
 
     fn cluster_applied(&mut self, object: &ManagedCluster) {
         let name = name_of(&object.metadata);
+        self.unreadable.remove(name);
         let labels = Labels::new(object.metadata.labels.as_ref());
         let deleting = object.metadata.deletion_timestamp.is_some();
         let content = Content::of(object);
@@ -125,6 +130,7 @@ impl State {
 
     fn cluster_gone(&mut self, name: &str) {
         self.clusters.remove(name);
+        self.unreadable.remove(name);
         self.place_everywhere(name);
     }
 
@@ -307,6 +313,28 @@ impl Keeper for State {
         match input {
             Input::Cluster(Delta::Applied(object)) => self.cluster_applied(&object),
             Input::Cluster(Delta::Deleted(key)) => self.cluster_gone(&key.name),
+            Input::Cluster(Delta::Unreadable(object)) => {
+                self.unreadable.insert(name_of(&object.metadata).into());
+            }
+            // Who belongs to it is not known, unless it could be read before.
+            Input::Set(Delta::Unreadable(object)) => {
+                let name = name_of(&object.metadata);
+                if !self.spaces.has_set(name) {
+                    self.spaces
+                        .apply_set(name, Membership::Invalid(object.to_string()));
+                    self.sets_changed.insert(name.to_owned());
+                    self.spaces_changed = true;
+                }
+            }
+            // That they are there is all that counts of bindings and placements.
+            Input::Binding(Delta::Unreadable(object)) => {
+                let (namespace, name) = (namespace_of(&object.metadata), name_of(&object.metadata));
+                self.spaces_changed |= self.spaces.apply_binding(namespace, name);
+            }
+            Input::Placement(Delta::Unreadable(object)) => {
+                let (namespace, name) = (namespace_of(&object.metadata), name_of(&object.metadata));
+                self.spaces_changed |= self.spaces.apply_placement(namespace, name);
+            }
             Input::Set(Delta::Applied(object)) => {
                 let name = name_of(&object.metadata);
                 if self.spaces.apply_set(name, Membership::of(&object)) {
@@ -369,9 +397,15 @@ impl Keeper for State {
             .filter_map(|kind| kind.grace(now, self.restore_grace))
             .collect();
         let (namespaces, clusters, longest) = (&mut self.namespaces, &self.clusters, self.longest_backoff);
+        let unknown = |name: &Arc<str>| {
+            !clusters.contains_key(name)
+                && self.unreadable.contains(name)
+                && !broken(Rule::UnreadableIsNotAbsent)
+        };
         let steps = self
             .queue
             .look(now, room, |key| match namespaces.get_mut(&key.0) {
+                _ if unknown(&key.1) => Decision::Nothing,
                 Some(space) => space.decide(key, clusters.get(&key.1), &graces, now, longest),
                 None => Decision::Nothing,
             });

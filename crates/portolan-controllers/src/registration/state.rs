@@ -332,10 +332,11 @@ impl Keeper for State {
             Input::Set(Delta::Unserved) => off("ManagedClusterSet", "built-in sets and conditions"),
             Input::Binding(Delta::Unserved) => off("ManagedClusterSetBinding", "the conditions of bindings"),
             Input::Lease(Delta::Unserved) => off("Lease", "the taints of clusters whose Lease expired"),
-            Input::Cluster(Delta::Listing | Delta::Held(_) | Delta::Founded(_))
-            | Input::Set(Delta::Listing | Delta::Held(_) | Delta::Founded(_))
-            | Input::Binding(Delta::Listing | Delta::Held(_) | Delta::Founded(_))
-            | Input::Lease(Delta::Listing | Delta::Held(_) | Delta::Founded(_)) => {}
+            // What cannot be read stands as it was last read; nothing is written about what never was.
+            Input::Cluster(Delta::Unreadable(_) | Delta::Listing | Delta::Held(_) | Delta::Founded(_))
+            | Input::Set(Delta::Unreadable(_) | Delta::Listing | Delta::Held(_) | Delta::Founded(_))
+            | Input::Binding(Delta::Unreadable(_) | Delta::Listing | Delta::Held(_) | Delta::Founded(_))
+            | Input::Lease(Delta::Unreadable(_) | Delta::Listing | Delta::Held(_) | Delta::Founded(_)) => {}
             Input::Ended { target, at, result } => self.ended(target, at, result),
         }
     }

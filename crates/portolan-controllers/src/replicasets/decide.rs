@@ -66,7 +66,8 @@ impl State {
             })
         };
         if set.is_leaving() {
-            let (writes, object) = farewell(set, works);
+            let is_waiting = self.unreadable.values().any(|owner| owner == key);
+            let (writes, object) = farewell(set, works, is_waiting);
             return match writes.is_empty() && object.is_none() {
                 true => Decision::Nothing,
                 false => job(writes, object, true),
@@ -124,8 +125,13 @@ impl State {
     }
 }
 
-/// What is left to do for a replica set that is being deleted: its works go, and then it may.
-fn farewell(set: &Set, works: &BTreeMap<WorkKey, Work>) -> (Vec<WorkWrite>, Option<SetWrite>) {
+/// What is left to do for a replica set that is being deleted: its works go, and then it may. It is waiting for works that
+/// cannot be read: whoever mends or deletes them ends that.
+fn farewell(
+    set: &Set,
+    works: &BTreeMap<WorkKey, Work>,
+    is_waiting: bool,
+) -> (Vec<WorkWrite>, Option<SetWrite>) {
     let is_ours = |finalizer: &String| finalizer == ocm::REPLICA_SET_FINALIZER;
     if !set.finalizers().iter().any(is_ours) {
         return (Vec::new(), None);
@@ -137,7 +143,7 @@ fn farewell(set: &Set, works: &BTreeMap<WorkKey, Work>) -> (Vec<WorkWrite>, Opti
             uid: work.uid.clone(),
         })
         .collect();
-    let may_go = works.is_empty() || !set.waits_for_works();
+    let may_go = works.is_empty() && !is_waiting || !set.waits_for_works();
     let object = may_go.then(|| SetWrite::Finalizers {
         version: set.version.clone(),
         finalizers: set

@@ -16,6 +16,8 @@ pub(super) struct Part {
     /// What the labels and the clusters that belong together hash to, where its writer says so.
     said: Option<String>,
     index: String,
+    /// Why it cannot be read, if it cannot.
+    unreadable: Option<String>,
 }
 
 impl Part {
@@ -36,6 +38,18 @@ impl Part {
             said: annotation(portolan::CONTENT).map(str::to_owned),
             index: index.unwrap_or_default().to_owned(),
             clusters,
+            unreadable: None,
+        }
+    }
+
+    /// A decision object that cannot be read.
+    pub(super) fn unreadable(problem: String) -> Part {
+        Part {
+            group: None,
+            clusters: Vec::new(),
+            said: None,
+            index: String::new(),
+            unreadable: Some(problem),
         }
     }
 
@@ -117,6 +131,9 @@ pub(super) fn read(placement: Option<&Chosen>, parts: Option<&BTreeMap<String, P
     };
     let mut groups = Groups::new();
     for (name, part) in parts {
+        if let Some(problem) = &part.unreadable {
+            return Reading::Unsettled(format!("PlacementDecision {name} cannot be read ({problem})"));
+        }
         if !part.is_whole() {
             return Reading::Unsettled(format!("{name} is being rewritten"));
         }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet, ManifestWorkReplicaSetStatus};
 use serde_json::Value;
@@ -50,6 +51,16 @@ impl fmt::Display for SetKey {
 pub(crate) struct WorkKey {
     pub(crate) cluster: String,
     pub(crate) name: String,
+}
+
+impl WorkKey {
+    /// The key of the work with this metadata.
+    pub(super) fn of(metadata: &ObjectMeta) -> WorkKey {
+        WorkKey {
+            cluster: metadata.namespace.clone().unwrap_or_default(),
+            name: metadata.name.clone().unwrap_or_default(),
+        }
+    }
 }
 
 impl fmt::Display for WorkKey {

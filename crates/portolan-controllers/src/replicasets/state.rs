@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
+use portolan_api::cluster::{ManagedCluster, Placement};
 use portolan_api::labels::{ocm, portolan};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 
@@ -16,6 +16,7 @@ use super::refusals::{Cause, Refusal};
 use super::set::Set;
 use super::works::Work;
 use crate::absence::{Absences, Standing};
+use crate::sabotage::{Rule, broken};
 use crate::upkeep::{Failure, Keeper, Knowledge, Queue, backoff};
 use crate::watch::{Delta, Key};
 
@@ -27,6 +28,8 @@ pub(crate) struct State {
     pub(super) works: BTreeMap<SetKey, BTreeMap<WorkKey, Work>>,
     /// Whose a work is: a deletion names the work alone.
     owners: HashMap<WorkKey, SetKey>,
+    /// Works that cannot be read, and whose they are. A replica set that is deleted waits for them.
+    pub(super) unreadable: BTreeMap<WorkKey, SetKey>,
     /// Works that have gone since the last job of their replica set ended, by UID. Answers to the writes of a job come
     /// when all are written, and a work may be gone by then: a cluster must not wait for it to leave ever after.
     gone: BTreeMap<SetKey, BTreeSet<String>>,
@@ -84,6 +87,7 @@ impl State {
             sets: BTreeMap::new(),
             works: BTreeMap::new(),
             owners: HashMap::new(),
+            unreadable: BTreeMap::new(),
             gone: BTreeMap::new(),
             placements: HashMap::new(),
             decisions: HashMap::new(),
@@ -119,10 +123,7 @@ impl State {
     }
 
     fn work_applied(&mut self, object: &ManifestWork) {
-        let key = WorkKey {
-            cluster: namespace_of(&object.metadata).to_owned(),
-            name: name_of(&object.metadata).to_owned(),
-        };
+        let key = WorkKey::of(&object.metadata);
         let label = object
             .metadata
             .labels
@@ -144,6 +145,18 @@ impl State {
         works.insert(key.clone(), work);
         self.owners.insert(key, owner.clone());
         self.queue.touch(owner);
+    }
+
+    /// What was last read of it stands; of one that was never read nothing is known but that it is there.
+    fn work_unreadable(&mut self, metadata: &ObjectMeta) {
+        let label = metadata
+            .labels
+            .as_ref()
+            .and_then(|labels| labels.get(ocm::REPLICA_SET));
+        if let Some(owner) = label.and_then(|label| SetKey::of_label(label)) {
+            self.unreadable.insert(WorkKey::of(metadata), owner.clone());
+            self.queue.touch(owner);
+        }
     }
 
     fn work_gone(&mut self, key: &WorkKey) {
@@ -175,13 +188,12 @@ impl State {
         }
     }
 
-    fn decision_applied(&mut self, object: &PlacementDecision) {
-        let (namespace, name) = (namespace_of(&object.metadata), name_of(&object.metadata));
+    fn decision_applied(&mut self, metadata: &ObjectMeta, part: Part) {
+        let (namespace, name) = (namespace_of(metadata), name_of(metadata));
         let id = (namespace.to_owned(), name.to_owned());
-        let annotations = object.metadata.annotations.as_ref();
+        let annotations = metadata.annotations.as_ref();
         let full = annotations.and_then(|annotations| annotations.get(portolan::PLACEMENT_NAME));
-        let label = object
-            .metadata
+        let label = metadata
             .labels
             .as_ref()
             .and_then(|labels| labels.get(ocm::PLACEMENT));
@@ -189,7 +201,6 @@ impl State {
         if self.decided_for.get(&id) != Some(&placement) {
             self.decision_gone(&id);
         }
-        let part = Part::of(object);
         let parts = self
             .decisions
             .entry((id.0.clone(), placement.clone()))
@@ -354,19 +365,32 @@ impl Keeper for State {
         match input {
             Input::Set(Delta::Applied(object)) => self.set_applied(object),
             Input::Set(Delta::Deleted(key)) => self.set_gone(SetKey::new(&key.namespace, &key.name)),
-            Input::Work(Delta::Applied(object)) => self.work_applied(&object),
+            Input::Work(Delta::Applied(object)) => {
+                self.unreadable.remove(&WorkKey::of(&object.metadata));
+                self.work_applied(&object);
+            }
+            Input::Work(Delta::Unreadable(object)) => self.work_unreadable(&object.metadata),
             Input::Work(Delta::Deleted(Key { namespace, name, .. })) => {
-                self.work_gone(&WorkKey {
+                let key = WorkKey {
                     cluster: namespace,
                     name,
-                });
+                };
+                self.work_gone(&key);
+                if let Some(owner) = self.unreadable.remove(&key) {
+                    self.queue.touch(owner);
+                }
             }
             Input::Placement(Delta::Applied(object)) => self.placement_applied(&object),
             Input::Placement(Delta::Deleted(key)) => {
                 self.placements.remove(&(key.namespace.clone(), key.name.clone()));
                 self.touch_referring(&key.namespace, &key.name);
             }
-            Input::Decision(Delta::Applied(object)) => self.decision_applied(&object),
+            Input::Decision(Delta::Applied(object)) => {
+                self.decision_applied(&object.metadata, Part::of(&object));
+            }
+            Input::Decision(Delta::Unreadable(object)) if !broken(Rule::UnreadableIsNotAbsent) => {
+                self.decision_applied(&object.metadata, Part::unreadable(object.to_string()));
+            }
             Input::Decision(Delta::Deleted(key)) => self.decision_gone(&(key.namespace, key.name)),
             Input::Cluster(Delta::Applied(object)) => self.cluster_applied(&object),
             Input::Cluster(Delta::Deleted(key)) => self.cluster_gone(&key.name),

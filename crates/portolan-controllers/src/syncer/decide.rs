@@ -51,7 +51,11 @@ impl State {
             return Verdict::Keep;
         }
         let Some(template) = self.templates.get(&target.template) else {
-            return Verdict::Absent;
+            let unknown = self.unreadable.contains(&target.template);
+            return match unknown && !broken(Rule::UnreadableIsNotAbsent) {
+                true => Verdict::Keep,
+                false => Verdict::Absent,
+            };
         };
         let known = |space: &&Space| space.known.is_complete() || broken(Rule::NeverDestroyOnDoubt);
         let Some(space) = self.spaces.get(&target.template.0).filter(known) else {

@@ -6,12 +6,15 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use portolan_api::labels::multicluster;
 use portolan_api::multicluster::PlacementDecision;
 use portolan_consumer::{Decisions, Discovery, Options, Slice};
 
 use super::template::Template;
+use crate::sabotage::{Rule, broken};
 use crate::upkeep::Knowledge;
-use crate::watch::Delta;
+use crate::watch::{Delta, Key};
 
 /// Clusters by name, each with the namespaces of the profiles that stand for it.
 pub(super) type Clusters = BTreeMap<String, BTreeSet<String>>;
@@ -30,6 +33,8 @@ pub(super) struct Space {
     blocked: BTreeMap<String, String>,
     /// Keys that any decision ever had.
     seen: BTreeSet<String>,
+    /// Slices that cannot be read, each with its key and why. One without a key may be for any workload.
+    unreadable: BTreeMap<(String, String), (Option<String>, String)>,
     /// Whether the kind was not served at some time.
     lapsed: bool,
     /// When the definition of the kind was created, if that could be told.
@@ -61,18 +66,38 @@ impl Space {
             left: BTreeMap::new(),
             blocked: BTreeMap::new(),
             seen: BTreeSet::new(),
+            unreadable: BTreeMap::new(),
             lapsed: false,
             founded: None,
             owners: BTreeMap::new(),
         }
     }
 
-    pub(super) fn hear(&mut self, delta: &Delta<PlacementDecision>) {
+    /// Takes in what the watch says. Whether something cannot be read any more, or can be again.
+    pub(super) fn hear(&mut self, delta: &Delta<PlacementDecision>) -> bool {
         self.known.after(delta);
+        let place = |metadata: &ObjectMeta| {
+            let Key { namespace, name, .. } = Key::of(metadata);
+            (namespace, name)
+        };
+        let mut is_news = false;
         match delta {
-            Delta::Applied(object) => self.applied(object),
+            Delta::Applied(object) => {
+                is_news = self.unreadable.remove(&place(&object.metadata)).is_some();
+                self.applied(object);
+            }
+            Delta::Unreadable(object) => {
+                let labels = object.metadata.labels.as_ref();
+                let key = labels
+                    .and_then(|labels| labels.get(multicluster::PLACEMENT_KEY))
+                    .cloned();
+                let why = format!("PlacementDecision {} cannot be read ({object})", object.place());
+                is_news = true;
+                self.unreadable.insert(place(&object.metadata), (key, why));
+            }
             Delta::Deleted(key) => {
                 let key = (key.namespace.clone(), key.name.clone());
+                is_news = self.unreadable.remove(&key).is_some();
                 self.owners.remove(&key);
                 self.decisions.delete(&key);
             }
@@ -85,6 +110,15 @@ impl Space {
                 self.decisions.doubt();
             }
         }
+        is_news
+    }
+
+    /// Why not all is known that is decided for a key, if a slice cannot be read that may be for it.
+    fn is_unreadable(&self, key: &str) -> Option<&String> {
+        let mut unreadable = self.unreadable.values();
+        let may_be_for = |of: &Option<String>| of.as_deref().is_none_or(|of| of == key);
+        let (_, why) = unreadable.find(|(of, _)| may_be_for(of))?;
+        Some(why).filter(|_| !broken(Rule::UnreadableIsNotAbsent))
     }
 
     fn applied(&mut self, object: &Arc<PlacementDecision>) {
@@ -195,7 +229,8 @@ impl Space {
         let outlived = self
             .founded
             .is_some_and(|founded| template.created.is_some_and(|at| at < founded));
-        match (self.wanted.get(key), self.blocked.get(key)) {
+        let blocked = self.blocked.get(key).or_else(|| self.is_unreadable(key));
+        match (self.wanted.get(key), blocked) {
             (Some(clusters), None) => Decided::Clusters(clusters),
             (Some(clusters), Some(hold)) => Decided::AtLeast(clusters, hold.clone()),
             (None, Some(hold)) => Decided::Unknown(hold.clone()),

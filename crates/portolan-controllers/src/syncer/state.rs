@@ -12,12 +12,14 @@ use super::message::{Input, Item, Outcome, Target, TemplateKey, Write};
 use super::space::Space;
 use super::template::{Content, Made, Role, Template};
 use crate::upkeep::{Failure, Keeper, Knowledge, Queue};
-use crate::watch::Delta;
+use crate::watch::{Delta, Key};
 
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) works: Knowledge,
     pub(super) templates: BTreeMap<TemplateKey, Template>,
+    /// Works that cannot be read: each may be a template.
+    pub(super) unreadable: BTreeSet<TemplateKey>,
     pub(super) made: BTreeMap<Target, Made>,
     /// The same works by namespace and name.
     pub(super) names: BTreeMap<(String, String), Target>,
@@ -37,6 +39,7 @@ impl State {
         State {
             works: Knowledge::default(),
             templates: BTreeMap::new(),
+            unreadable: BTreeSet::new(),
             made: BTreeMap::new(),
             names: BTreeMap::new(),
             accepted: BTreeMap::new(),
@@ -84,7 +87,8 @@ impl State {
     /// A work is gone, or no longer anything to us.
     fn work_gone(&mut self, namespace: &str, name: &str) {
         let key: TemplateKey = (namespace.to_owned(), name.to_owned());
-        if self.templates.remove(&key).is_some() {
+        let was_unreadable = self.unreadable.remove(&key);
+        if self.templates.remove(&key).is_some() || was_unreadable {
             self.queue.touch(Item::Decisions(key.0.clone()));
             self.touch_template(&key);
         }
@@ -194,7 +198,17 @@ impl Keeper for State {
             Input::Work(delta) => {
                 self.works.after(&delta);
                 match delta {
-                    Delta::Applied(work) => self.work_applied(&work),
+                    Delta::Applied(work) => {
+                        let Key { namespace, name, .. } = Key::of(&work.metadata);
+                        if self.unreadable.remove(&(namespace.clone(), name.clone())) {
+                            self.touch_template(&(namespace, name));
+                        }
+                        self.work_applied(&work);
+                    }
+                    Delta::Unreadable(object) => {
+                        let Key { namespace, name, .. } = Key::of(&object.metadata);
+                        self.unreadable.insert((namespace, name));
+                    }
                     Delta::Deleted(key) => self.work_gone(&key.namespace, &key.name),
                     Delta::Synced => self.touch_everything(),
                     Delta::Listing | Delta::Unserved | Delta::Held(_) | Delta::Founded(_) => {}
@@ -213,7 +227,8 @@ impl Keeper for State {
                         self.profile_changed(&key.name);
                     }
                     Delta::Synced | Delta::Unserved => self.touch_everything(),
-                    Delta::Listing | Delta::Held(_) | Delta::Founded(_) => {}
+                    // Works where no profile could be read are refused, which deletes none.
+                    Delta::Unreadable(_) | Delta::Listing | Delta::Held(_) | Delta::Founded(_) => {}
                 }
             }
             Input::Slice {
@@ -229,8 +244,7 @@ impl Keeper for State {
                 else {
                     return;
                 };
-                space.hear(&delta);
-                if synced {
+                if space.hear(&delta) || synced {
                     let keys: Vec<TemplateKey> = self
                         .templates
                         .keys()

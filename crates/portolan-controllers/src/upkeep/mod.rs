@@ -124,7 +124,11 @@ impl Knowledge {
     /// What is known after a delta of the kind.
     pub(crate) fn after<T>(&mut self, delta: &Delta<T>) {
         *self = match delta {
-            Delta::Applied(_) | Delta::Deleted(_) | Delta::Held(_) | Delta::Founded(_) => return,
+            Delta::Applied(_)
+            | Delta::Unreadable(_)
+            | Delta::Deleted(_)
+            | Delta::Held(_)
+            | Delta::Founded(_) => return,
             Delta::Listing => Knowledge::Partial,
             Delta::Synced => Knowledge::Complete,
             Delta::Unserved => Knowledge::Unserved,

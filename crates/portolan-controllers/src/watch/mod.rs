@@ -1,11 +1,10 @@
 //! One watch per kind, shared by all controllers.
 //!
 //! A watch says what it knows and no more: an object is reported gone only when the server said so, or when a complete
-//! list did not have it. While a list is under way, and when the kind is not served, it says that instead.
+//! list did not have it; one that cannot be read is reported as such. While a list is under way, and when the kind is not served, it says that instead.
 
 mod feed;
 mod guard;
-mod lean;
 mod patience;
 mod source;
 mod youth;
@@ -14,9 +13,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use portolan_api::reading::Unreadable;
 
 pub use feed::Feed;
-pub(crate) use lean::Lean;
 pub use patience::{patient, with_timeout};
 pub use source::Source;
 pub(crate) use youth::{Grace, Youth};
@@ -26,6 +25,9 @@ pub(crate) use youth::{Grace, Youth};
 pub enum Delta<K> {
     /// The object is there, and this is what it looks like.
     Applied(Arc<K>),
+    /// The object is there and cannot be read. It is unknown, not absent: what it was used for is kept. What was last
+    /// reported of it, if anything was, is out of date.
+    Unreadable(Arc<Unreadable>),
     /// The object is known to be gone.
     Deleted(Key),
     /// The object went with its CustomResourceDefinition. What it was used for is kept: it may come back, and if it does
@@ -46,6 +48,7 @@ impl<K> Clone for Delta<K> {
     fn clone(&self) -> Self {
         match self {
             Delta::Applied(object) => Delta::Applied(object.clone()),
+            Delta::Unreadable(object) => Delta::Unreadable(object.clone()),
             Delta::Deleted(key) => Delta::Deleted(key.clone()),
             Delta::Held(key) => Delta::Held(key.clone()),
             Delta::Listing => Delta::Listing,
@@ -74,6 +77,14 @@ impl Key {
             namespace: metadata.namespace.clone().unwrap_or_default(),
             name: metadata.name.clone().unwrap_or_default(),
             uid: metadata.uid.clone().unwrap_or_default(),
+        }
+    }
+
+    /// Namespace and name, or the name alone.
+    pub(crate) fn place(&self) -> String {
+        match self.namespace.as_str() {
+            "" => self.name.clone(),
+            namespace => format!("{namespace}/{}", self.name),
         }
     }
 }

@@ -7,11 +7,11 @@ use futures::StreamExt;
 use kube::core::NamespaceResourceScope;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, Resource};
+use portolan_api::reading::{Received, Unreadable};
 use serde::de::DeserializeOwned;
 
 use super::feed::{Closed, Feed};
 use super::guard::Guard;
-use super::lean::Lean;
 use super::patience::patient;
 use super::{Delta, Key};
 use crate::logging::FailureLog;
@@ -27,7 +27,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
 /// A watch of one kind, for any number of listeners.
 pub struct Source<K> {
-    api: Api<Lean<K>>,
+    api: Api<Received<K>>,
+    /// The plural, with its group.
+    resource: String,
     config: watcher::Config,
     feeds: Vec<Feed<K>>,
     guard: Option<Guard>,
@@ -60,9 +62,11 @@ where
         Source::of(Api::namespaced(patient(client), namespace), feeds)
     }
 
-    fn of(api: Api<Lean<K>>, feeds: Vec<Feed<K>>) -> Source<K> {
+    fn of(api: Api<Received<K>>, feeds: Vec<Feed<K>>) -> Source<K> {
+        let resource = format!("{}.{}", K::plural(&()), K::group(&()));
         Source {
             api,
+            resource: resource.trim_end_matches('.').to_owned(),
             config: watcher::Config::default().page_size(PAGE),
             feeds,
             guard: None,
@@ -130,8 +134,8 @@ where
     }
 
     async fn watch(&mut self) -> Result<(), Closed> {
-        let resource = format!("{}.{}", K::plural(&()), K::group(&()));
-        let resource = resource.trim_end_matches('.');
+        let resource = self.resource.clone();
+        let resource = resource.as_str();
         if let Some(guard) = &mut self.guard {
             guard.logging(&self.log);
         }
@@ -215,7 +219,7 @@ where
 
     async fn pass_on(
         &mut self,
-        event: Event<Lean<K>>,
+        event: Event<Received<K>>,
         listed: &mut Option<HashMap<(String, String), String>>,
     ) -> Result<(), Closed> {
         match event {
@@ -223,7 +227,7 @@ where
                 *listed = Some(HashMap::new());
                 self.tell(Delta::Listing).await
             }
-            Event::InitApply(Lean(object)) => {
+            Event::InitApply(object) => {
                 let key = Key::of(object.meta());
                 if let Some(listed) = listed {
                     listed.insert((key.namespace.clone(), key.name.clone()), key.uid.clone());
@@ -258,6 +262,7 @@ where
                 let lapsed = std::mem::take(&mut self.lapsed);
                 for key in gone {
                     self.known.remove(&(key.namespace.clone(), key.name.clone()));
+                    self.log.can_read(&self.resource, &key.place());
                     // What went while the kind was not served went with its definition.
                     match lapsed {
                         true => self.hold(key).await?,
@@ -272,7 +277,7 @@ where
                 }
                 self.tell(Delta::Synced).await
             }
-            Event::Apply(Lean(object)) => {
+            Event::Apply(object) => {
                 let key = Key::of(object.meta());
                 self.applied(key, object).await
             }
@@ -280,13 +285,27 @@ where
         }
     }
 
-    async fn applied(&mut self, key: Key, object: K) -> Result<(), Closed> {
+    async fn applied(&mut self, key: Key, object: Received<K>) -> Result<(), Closed> {
         self.guard.iter_mut().for_each(|guard| guard.is_back(&key));
+        let delta = match object {
+            Received::Readable(object) => {
+                self.log.can_read(&self.resource, &key.place());
+                Delta::Applied(Arc::new(object))
+            }
+            Received::Unreadable(object) => self.unreadable(*object),
+        };
         self.known.insert((key.namespace, key.name), key.uid);
-        self.tell(Delta::Applied(Arc::new(object))).await
+        self.tell(delta).await
+    }
+
+    fn unreadable(&self, object: Unreadable) -> Delta<K> {
+        self.log
+            .cannot_read(&self.resource, &object.place(), &object.to_string());
+        Delta::Unreadable(Arc::new(object))
     }
 
     async fn deleted(&mut self, key: Key) -> Result<(), Closed> {
+        self.log.can_read(&self.resource, &key.place());
         self.known.remove(&(key.namespace.clone(), key.name.clone()));
         if self.guard.as_mut().is_some_and(|guard| guard.waits(&key)) {
             return Ok(());

@@ -71,7 +71,7 @@ impl Youth {
         match delta {
             Delta::Founded(Some(at)) => self.founding = Founding::At(*at),
             Delta::Founded(None) => self.founding = Founding::Untold,
-            Delta::Applied(_) => self.inhabited = true,
+            Delta::Applied(_) | Delta::Unreadable(_) => self.inhabited = true,
             Delta::Unserved => self.late = true,
             Delta::Synced => {
                 self.complete = true;

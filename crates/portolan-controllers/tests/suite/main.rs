@@ -24,4 +24,5 @@ mod rollouts;
 mod scores;
 mod served;
 mod syncer;
+mod unreadable;
 mod world;

@@ -17,6 +17,7 @@ use portolan_api::cluster::{
     PlacementDecision,
 };
 use portolan_api::multicluster::{self, ClusterProfile};
+use portolan_api::reading::Received;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_controllers::{Clock, Controllers, Settings};
 use portolan_testserver::TestServer;
@@ -98,7 +99,7 @@ impl World {
         .await;
     }
 
-    async fn clean(&self) {
+    pub(crate) async fn clean(&self) {
         self.free_and_delete::<ManifestWorkReplicaSet>().await;
         self.free_and_delete::<ManifestWork>().await;
         self.clean_namespaced::<Placement>().await;
@@ -118,7 +119,7 @@ impl World {
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + DeserializeOwned + Debug,
     {
         let free = Patch::Merge(json!({"metadata": {"finalizers": null}}));
-        for object in Api::<K>::all(self.client.clone())
+        for object in Api::<Received<K>>::all(self.client.clone())
             .list(&ListParams::default())
             .await
             .unwrap()
@@ -127,7 +128,7 @@ impl World {
                 object.meta().namespace.as_deref().unwrap(),
                 object.meta().name.as_deref().unwrap(),
             );
-            let api = Api::<K>::namespaced(self.client.clone(), namespace);
+            let api = Api::<Received<K>>::namespaced(self.client.clone(), namespace);
             let _ = api.patch(name, &PatchParams::default(), &free).await;
             let _ = api.delete(name, &DeleteParams::default()).await;
         }
@@ -142,7 +143,7 @@ impl World {
             .await
             .unwrap()
         {
-            let api = Api::<K>::namespaced(self.client.clone(), &namespace.metadata.name.unwrap());
+            let api = Api::<Received<K>>::namespaced(self.client.clone(), &namespace.metadata.name.unwrap());
             let _ = api
                 .delete_collection(&DeleteParams::default(), &ListParams::default())
                 .await
@@ -154,7 +155,7 @@ impl World {
     where
         K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + DeserializeOwned + Debug,
     {
-        let api = Api::<K>::all(self.client.clone());
+        let api = Api::<Received<K>>::all(self.client.clone());
         let _ = api
             .delete_collection(&DeleteParams::default(), &ListParams::default())
             .await

@@ -31,7 +31,8 @@ impl Fleet {
         }
     }
 
-    pub(crate) fn is_bound(&self, namespace: &str, set: &str) -> bool {
+    /// Whether there is a binding of this name in the namespace, whatever set it is for.
+    pub fn is_bound(&self, namespace: &str, set: &str) -> bool {
         self.sets
             .bindings
             .get(namespace)

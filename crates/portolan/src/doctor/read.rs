@@ -14,6 +14,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::Api;
 use kube::api::{ListParams, PostParams};
 use portolan_api::labels::ocm;
+use portolan_api::reading::Received;
 use portolan_api::structural;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_api::{cluster, multicluster, work};
@@ -130,9 +131,9 @@ async fn list<K>(server: &Server, fields: &str) -> Option<Vec<K>>
 where
     K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
 {
-    let api: Api<K> = Api::all(server.client.clone());
+    let api: Api<Received<K>> = Api::all(server.client.clone());
     let list = api.list(&ListParams::default().fields(fields)).await;
-    list.ok().map(|list| list.items)
+    list.ok().map(live::readable)
 }
 
 fn missing_definitions(installed: &[CustomResourceDefinition]) -> Vec<String> {

@@ -4,6 +4,7 @@ use kube::api::ListParams;
 use kube::{Resource, ResourceExt};
 use portolan_api::labels::{multicluster as kep, ocm};
 use portolan_api::multicluster::Work;
+use portolan_api::reading::Received;
 use portolan_api::work::ManifestWork;
 use serde_json::Value;
 
@@ -33,30 +34,22 @@ impl Hub {
     pub(super) async fn works(&self) -> Doing<Vec<Left>> {
         let mut all = Vec::new();
         for work in self.listed::<ManifestWork>().await? {
-            let manifests = work.spec.workload.manifests.iter();
-            let objects =
-                manifests.map(|manifest| object(&serde_json::to_value(manifest).unwrap_or_default()));
-            all.push(left(
-                "ManifestWork",
-                &work,
-                ocm::MANIFEST_WORK_FINALIZER,
-                objects.collect(),
-            ));
+            let spec = |work: &ManifestWork| serde_json::to_value(&work.spec).unwrap_or_default();
+            let objects = objects(&work, spec);
+            all.push(left("ManifestWork", &work, ocm::MANIFEST_WORK_FINALIZER, objects));
         }
         for work in self.listed::<Work>().await? {
-            let spec = serde_json::to_value(&work.spec).unwrap_or_default();
-            let manifests = spec.pointer("/workload/manifests").and_then(Value::as_array);
-            let objects = manifests.into_iter().flatten().map(object);
-            all.push(left("Work", &work, kep::WORK_FINALIZER, objects.collect()));
+            let objects = objects(&work, |work| serde_json::to_value(&work.spec).unwrap_or_default());
+            all.push(left("Work", &work, kep::WORK_FINALIZER, objects));
         }
         Ok(all)
     }
 
-    async fn listed<K>(&self) -> Doing<Vec<K>>
+    async fn listed<K>(&self) -> Doing<Vec<Received<K>>>
     where
         K: Kind + Resource<Scope = kube::core::NamespaceResourceScope>,
     {
-        match self.own::<K>().list(&ListParams::default()).await {
+        match self.own::<Received<K>>().list(&ListParams::default()).await {
             // A hub without the kind has none of them.
             Err(error) if code(&error) == Some(404) => Ok(Vec::new()),
             answer => answer.map(|list| list.items).map_err(|error| {
@@ -101,6 +94,18 @@ fn left<K: Kind>(kind: &'static str, work: &K, agents: &str, objects: Vec<String
         deleting: work.meta().deletion_timestamp.is_some(),
         other_finalizers: others.cloned().collect(),
         objects,
+    }
+}
+
+/// The objects that a work asks for, in words.
+fn objects<K>(work: &Received<K>, spec: impl Fn(&K) -> Value) -> Vec<String> {
+    match work {
+        Received::Readable(work) => {
+            let spec = spec(work);
+            let manifests = spec.pointer("/workload/manifests").and_then(Value::as_array);
+            manifests.into_iter().flatten().map(object).collect()
+        }
+        Received::Unreadable(why) => vec![format!("objects that cannot be told, because of {why}")],
     }
 }
 

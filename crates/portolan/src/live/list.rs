@@ -2,11 +2,13 @@
 
 use kube::api::ListParams;
 use kube::core::Request;
+use portolan_api::reading::Received;
 use portolan_api::structural::{self, Kind};
 use portolan_api::{cluster, multicluster};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::readable::left_out;
 use super::{Server, explain};
 use crate::input::{self, Manifests, Notes};
 use crate::progress::Progress;
@@ -67,11 +69,11 @@ struct Page {
     #[serde(default)]
     metadata: PageMetadata,
     #[serde(deserialize_with = "items")]
-    items: Vec<Value>,
+    items: Vec<Received<Value>>,
 }
 
 /// The items of a list: required, since an answer without them is no list; servers written in Go may send null for none.
-fn items<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Value>, D::Error> {
+fn items<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Received<Value>>, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
@@ -93,7 +95,7 @@ pub(crate) async fn read(
     let mut progress = Progress::counting("objects read");
     let mut clusters = 0;
     for (group, name) in extent.kinds() {
-        match list_any(server, group, name, &mut progress).await? {
+        match list_any(server, group, name, &mut progress, notes).await? {
             Some(mut found) => {
                 if *name == "ManagedCluster" {
                     clusters = found.len();
@@ -111,7 +113,15 @@ pub(crate) async fn read(
         );
     }
     if extent.has_profiles(inventory, clusters) {
-        match list_any(server, multicluster::GROUP, "ClusterProfile", &mut progress).await? {
+        match list_any(
+            server,
+            multicluster::GROUP,
+            "ClusterProfile",
+            &mut progress,
+            notes,
+        )
+        .await?
+        {
             Some(mut found) => objects.append(&mut found),
             None => unserved.push(format!("ClusterProfile.{}", multicluster::GROUP)),
         }
@@ -129,12 +139,13 @@ async fn list_any(
     group: &str,
     name: &str,
     progress: &mut Progress,
+    notes: &mut Notes,
 ) -> anyhow::Result<Option<Vec<Value>>> {
     let versions = structural::kinds()
         .iter()
         .filter(|kind| kind.group == group && kind.kind == name);
     for kind in versions {
-        if let Some(found) = list(server, kind, progress).await? {
+        if let Some(found) = list(server, kind, progress, notes).await? {
             return Ok(Some(found));
         }
     }
@@ -142,7 +153,12 @@ async fn list_any(
 }
 
 /// All objects of a kind, or nothing when the kind is not served.
-async fn list(server: &Server, kind: &Kind, progress: &mut Progress) -> anyhow::Result<Option<Vec<Value>>> {
+async fn list(
+    server: &Server,
+    kind: &Kind,
+    progress: &mut Progress,
+    notes: &mut Notes,
+) -> anyhow::Result<Option<Vec<Value>>> {
     let api_version = kind.api_version();
     let path = format!("/apis/{api_version}/{}", kind.plural);
     let mut limit = Some(PAGE);
@@ -159,11 +175,14 @@ async fn list(server: &Server, kind: &Kind, progress: &mut Progress) -> anyhow::
         match server.client.request::<Page>(request).await {
             Ok(page) => {
                 progress.advance_by(page.items.len());
-                objects.extend(
-                    page.items
-                        .into_iter()
-                        .map(|item| named(item, &api_version, &kind.kind)),
-                );
+                for item in page.items {
+                    match item {
+                        Received::Readable(item) => objects.push(named(item, &api_version, &kind.kind)),
+                        Received::Unreadable(item) => {
+                            notes.remark(left_out(&kind.kind, &item.place(), &item))
+                        }
+                    }
+                }
                 next = page.metadata.next;
             }
             Err(kube::Error::Api(status)) if status.code == 404 => return Ok(None),
@@ -187,10 +206,6 @@ fn named(mut item: Value, api_version: &str, kind: &str) -> Value {
     if let Some(fields) = item.as_object_mut() {
         fields.insert("apiVersion".to_owned(), api_version.into());
         fields.insert("kind".to_owned(), kind.into());
-        if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
-            // As large as the object itself, and of no use here.
-            metadata.remove("managedFields");
-        }
     }
     item
 }

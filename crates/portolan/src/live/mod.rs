@@ -6,6 +6,7 @@ mod connect;
 mod error;
 mod events;
 mod list;
+mod readable;
 
 use std::future::Future;
 
@@ -20,6 +21,7 @@ pub(crate) use connect::{ConnectArgs, Server};
 pub(crate) use error::{describe, explain, is_of_hub};
 pub(crate) use events::Event;
 pub(crate) use list::{Extent, read};
+pub(crate) use readable::readable;
 
 /// Runs what has to wait for a server, on this thread alone.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {

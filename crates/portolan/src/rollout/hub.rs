@@ -5,6 +5,7 @@ use kube::api::ListParams;
 use kube::core::{ClusterResourceScope, NamespaceResourceScope};
 use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
 use portolan_api::labels::ocm;
+use portolan_api::reading::Received;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_controllers::overview::Objects;
 
@@ -146,12 +147,12 @@ where
 }
 
 /// A kind that is not served has no objects.
-async fn list<K>(server: &Server, api: Api<K>, labels: &str) -> anyhow::Result<Vec<K>>
+async fn list<K>(server: &Server, api: Api<Received<K>>, labels: &str) -> anyhow::Result<Vec<K>>
 where
     K: kube::Resource<DynamicType = ()> + Clone + serde::de::DeserializeOwned + std::fmt::Debug,
 {
     match api.list(&ListParams::default().labels(labels)).await {
-        Ok(list) => Ok(list.items),
+        Ok(list) => Ok(live::readable(list)),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
         Err(error) => Err(live::explain(
             &error,

@@ -41,11 +41,11 @@ enum Message {
 pub(crate) async fn probe(server: &Server, namespace: Option<&str>) -> anyhow::Result<()> {
     let parameters = ListParams::default().limit(1);
     let decisions = api::<cluster::PlacementDecision>(&server.client, namespace)
-        .list(&parameters)
+        .list_metadata(&parameters)
         .await
         .map(drop);
     let slices = api::<multicluster::PlacementDecision>(&server.client, namespace)
-        .list(&parameters)
+        .list_metadata(&parameters)
         .await
         .map(drop);
     let mut served = 0;
@@ -180,6 +180,11 @@ fn take_delta<K: kube::Resource>(
     match delta {
         Delta::Applied(decision) => board.apply(named(Key::of(decision.meta())), said(&decision)),
         Delta::Deleted(key) => board.remove(&named(key)),
+        // What was shown of it stays: it is unknown, not gone.
+        Delta::Unreadable(object) => remark(&format!(
+            "PlacementDecision {} cannot be read: {object}",
+            object.place()
+        )),
         Delta::Synced | Delta::Unserved => *known = true,
         // Nothing that was shown is taken back while a list is under way.
         Delta::Listing | Delta::Held(_) | Delta::Founded(_) => {}
