@@ -100,7 +100,7 @@ impl State {
 
     fn cluster_applied(&mut self, object: &ManagedCluster) {
         let name = name_of(&object.metadata);
-        self.unreadable.remove(name);
+        self.no_longer_unreadable(name);
         let labels = Labels::new(object.metadata.labels.as_ref());
         let deleting = object.metadata.deletion_timestamp.is_some();
         let content = Content::of(object);
@@ -130,8 +130,18 @@ impl State {
 
     fn cluster_gone(&mut self, name: &str) {
         self.clusters.remove(name);
-        self.unreadable.remove(name);
+        self.no_longer_unreadable(name);
         self.place_everywhere(name);
+    }
+
+    /// What was left as it is while the cluster could not be read is looked at again.
+    fn no_longer_unreadable(&mut self, name: &str) {
+        if let Some(name) = self.unreadable.take(name) {
+            let spaces = self.namespaces.iter();
+            for (namespace, _) in spaces.filter(|(_, space)| space.entries.contains_key(&name)) {
+                self.queue.touch((namespace.clone(), name.clone()));
+            }
+        }
     }
 
     /// Works out in which namespaces a cluster is wanted.

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
+use portolan_api::reading::Unreadable;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
@@ -176,6 +178,20 @@ fn merge(target: &mut Value, patch: &Value) {
 /// A point in time, in seconds.
 pub(crate) fn second(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_700_000_000 + seconds).unwrap()
+}
+
+/// An object that cannot be read.
+pub(crate) fn cannot_be_read(namespace: &str, name: &str) -> Arc<Unreadable> {
+    let metadata = ObjectMeta {
+        name: Some(name.to_owned()),
+        namespace: Some(namespace.to_owned()).filter(|namespace| !namespace.is_empty()),
+        ..ObjectMeta::default()
+    };
+    Arc::new(Unreadable {
+        metadata,
+        field: "status".to_owned(),
+        problem: "invalid type: integer `3`, expected struct Status".to_owned(),
+    })
 }
 
 /// Reads an object from JSON.

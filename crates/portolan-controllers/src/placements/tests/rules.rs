@@ -11,6 +11,7 @@ use super::server::{NAMESPACE, Server, desk, object};
 use crate::placements::desk::Desk;
 use crate::placements::input::Input;
 use crate::sabotage::{Rule, with_broken};
+use crate::upkeep::fake::cannot_be_read;
 use crate::watch::{Delta, Key};
 
 pub(super) fn cluster(desk: &mut Desk, name: &str) {
@@ -132,4 +133,31 @@ fn a_restart_writes_nothing_and_writing_what_is_there_is_noticed() {
     let (written, report) = with_broken(Rule::UnchangedUntouched, restart);
     assert!(written > 0);
     assert!(rules(&report).contains(&CheckId::Rule3), "{report}");
+}
+
+/// A controller that starts on what an earlier one wrote, and cannot read one of the clusters.
+fn restart_without_reading(unreadable: &str) -> Report {
+    let (mut server, _) = at_rest(5);
+    let mut desk = desk();
+    server.introduce(&mut desk);
+    let everyone: Vec<String> = (1..=5).map(|number| format!("c{number:03}")).collect();
+    for name in everyone.iter().filter(|name| *name != unreadable) {
+        cluster(&mut desk, name);
+    }
+    desk.handle(Input::Cluster(Delta::Unreadable(cannot_be_read("", unreadable))));
+    desk.handle(Input::Cluster(Delta::Synced));
+    let before = server.recording.events.len();
+    server.run(&mut desk);
+    let mut recording = stream::Recording::starting_at(server.recording.states().nth(before).unwrap());
+    recording.events = server.recording.events.split_off(before);
+    let managed = everyone.iter().map(Cluster::managed).collect();
+    stream::stays_present(&recording, &DecisionId::ocm(NAMESPACE, "p"), &managed)
+}
+
+#[test]
+fn a_cluster_that_cannot_be_read_stays_selected_and_taking_it_for_absent_is_noticed() {
+    let report = restart_without_reading("c003");
+    assert!(report.is_clean(), "{report}");
+    let report = with_broken(Rule::UnreadableIsNotAbsent, || restart_without_reading("c003"));
+    assert!(!report.is_clean());
 }

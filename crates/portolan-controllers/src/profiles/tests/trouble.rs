@@ -1,10 +1,12 @@
+use portolan_api::cluster::{ManagedCluster, ManagedClusterSet};
 use portolan_api::multicluster::ClusterProfile;
 
 use super::fixture::{Hub, cluster, foreign};
 use crate::profiles::message::{Input, Outcome, Write};
-use crate::upkeep::fake::second;
+use crate::sabotage::{Rule, with_broken};
+use crate::upkeep::fake::{cannot_be_read, second};
 use crate::upkeep::{Failure, Keeper};
-use crate::watch::Delta;
+use crate::watch::{Delta, Key};
 
 /// Lets every write that is due fail. How many there were.
 fn fail(hub: &mut Hub, now: i64, failure: Failure) -> usize {
@@ -161,4 +163,50 @@ fn when_the_kind_vanishes_and_comes_back_the_profiles_come_back() {
     hub.state.handle(Input::Profile(Delta::Synced));
     hub.settle(second(2));
     assert_eq!(hub.profiles(), ["team/a", "team/b"]);
+}
+
+/// Whether a state that starts on a server with profiles of `a` and `b`, and cannot read `a`, removes a profile.
+fn removes_what_it_cannot_read() -> bool {
+    let mut hub = Hub::new();
+    hub.server.put(&cluster("a", "prod"));
+    hub.server.put(&cluster("b", "prod"));
+    hub.settle(second(0));
+    assert_eq!(hub.profiles(), ["team/a", "team/b"]);
+    hub.server.delete::<ManagedCluster>("", "a");
+    let mut state = hub.fresh();
+    state.handle(Input::Cluster(Delta::Unreadable(cannot_be_read("", "a"))));
+    let mut state = hub.continued(state);
+    // Long after anything that is missing could be on its way.
+    state.due(second(10_000), usize::MAX);
+    let removes = |due: Vec<Write>| due.iter().any(|write| matches!(write, Write::Remove { .. }));
+    let while_unreadable = removes(state.due(second(20_000), usize::MAX));
+    // Only when it is gone does its profile go.
+    state.handle(Input::Cluster(Delta::Deleted(Key::of(
+        &cannot_be_read("", "a").metadata,
+    ))));
+    state.due(second(20_000), usize::MAX);
+    assert!(while_unreadable || removes(state.due(second(30_000), usize::MAX)));
+    while_unreadable
+}
+
+#[test]
+fn the_profile_of_a_cluster_that_cannot_be_read_stays_and_taking_it_for_absent_is_noticed() {
+    assert!(!removes_what_it_cannot_read());
+    assert!(with_broken(
+        Rule::UnreadableIsNotAbsent,
+        removes_what_it_cannot_read
+    ));
+}
+
+#[test]
+fn profiles_of_a_set_that_cannot_be_read_stay() {
+    let mut hub = Hub::new();
+    hub.server.put(&cluster("a", "prod"));
+    hub.settle(second(0));
+    hub.server.delete::<ManagedClusterSet>("", "prod");
+    let mut state = hub.fresh();
+    state.handle(Input::Set(Delta::Unreadable(cannot_be_read("", "prod"))));
+    let mut state = hub.continued(state);
+    assert!(state.due(second(10_000), usize::MAX).is_empty());
+    assert!(state.due(second(20_000), usize::MAX).is_empty());
 }

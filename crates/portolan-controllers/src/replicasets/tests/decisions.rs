@@ -122,3 +122,16 @@ fn a_decision_that_is_written_by_hand_needs_no_status() {
         .is_err()
     );
 }
+
+#[test]
+fn a_decision_with_an_object_that_cannot_be_read_is_not_believed() {
+    let unreadable = || Part::unreadable("status: invalid type".to_owned());
+    let parts = [("d1", part("0", &["a"], None)), ("d2", unreadable())];
+    let mut by_hand = told(1, &["d1"]);
+    by_hand.told = None;
+    by_hand.is_by_hand = true;
+    for placement in [told(1, &["d1"]), told(2, &["d1", "d2"]), by_hand] {
+        let why = reading(Some(&placement), &parts).unwrap_err();
+        assert_eq!(why, "PlacementDecision d2 cannot be read (status: invalid type)");
+    }
+}

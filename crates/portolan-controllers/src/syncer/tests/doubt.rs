@@ -7,8 +7,9 @@ use serde_json::json;
 use super::fixture::*;
 use crate::sabotage::{Rule, with_broken};
 use crate::syncer::message::{Input, Write};
+use crate::syncer::state::State;
 use crate::upkeep::Keeper;
-use crate::upkeep::fake::second;
+use crate::upkeep::fake::{cannot_be_read, second};
 use crate::watch::{Delta, Key};
 
 fn synced() -> Hub {
@@ -224,4 +225,45 @@ fn nothing_goes_before_everything_is_known_and_the_switch_shows_that_this_is_see
     assert_eq!(removed_before_the_list_is_complete(), 0);
     let broken = with_broken(Rule::NeverDestroyOnDoubt, removed_before_the_list_is_complete);
     assert_eq!(broken, 2);
+}
+
+/// The clusters that keep a work when the syncer starts and cannot read the template.
+fn made_without_the_template() -> Vec<String> {
+    let mut hub = synced();
+    let template = hub.server.list::<Work>().into_iter();
+    let mut template = template.filter(|work| work.metadata.namespace.as_deref() == Some(HOME));
+    let template = template.next().unwrap();
+    hub.server.delete::<Work>(HOME, "web");
+    hub.state = State::new(std::time::Duration::from_secs(30));
+    hub.server.events.clear();
+    hub.state.handle(Input::Work(Delta::Listing));
+    for work in hub.server.list::<Work>() {
+        hub.state.handle(Input::Work(Delta::Applied(work.into())));
+    }
+    let name = template.metadata.name.as_deref().unwrap();
+    let unreadable = Delta::Unreadable(cannot_be_read(HOME, name));
+    hub.state.handle(Input::Work(unreadable));
+    hub.state.handle(Input::Work(Delta::Synced));
+    hub.wait(600);
+    hub.made()
+}
+
+#[test]
+fn works_of_a_template_that_cannot_be_read_stay_and_taking_it_for_absent_is_noticed() {
+    assert_eq!(made_without_the_template(), ["a", "b"]);
+    let made = with_broken(Rule::UnreadableIsNotAbsent, made_without_the_template);
+    assert!(made.is_empty());
+}
+
+#[test]
+fn works_stay_while_a_slice_cannot_be_read_that_may_be_for_them() {
+    let mut hub = synced();
+    hub.tell(Delta::Unreadable(cannot_be_read(HOME, "web-1")));
+    hub.decide(&slice(&["a"]));
+    hub.settle();
+    assert_eq!(hub.made(), ["a", "b"]);
+    assert_eq!(hub.condition("web").1, "DecisionIncomplete");
+    hub.tell(gone("web-1"));
+    hub.settle();
+    assert_eq!(hub.made(), ["a"]);
 }
