@@ -61,6 +61,7 @@ impl Door {
         names: &[String],
         now: Timestamp,
     ) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let given = names.first();
         let mut names = names.to_vec();
         if !address.ip().is_unspecified() {
             names.push(address.ip().to_string());
@@ -75,11 +76,11 @@ impl Door {
         let authority = certificates.authority().certificate_pem().to_owned();
         let serving = ServingCertificate::new(certificates.serving())?;
         let config = server_config(&authority, serving.clone(), Arc::new(DefaultTimeProvider))?;
-        // Loopback is what a client of an unspecified address can reach for certain.
-        let host = if address.ip().is_unspecified() {
-            "127.0.0.1".to_owned()
-        } else {
-            address.ip().to_string()
+        let host = match given {
+            Some(name) => name.clone(),
+            // Loopback is what a client of an unspecified address can reach for certain.
+            None if address.ip().is_unspecified() => "127.0.0.1".to_owned(),
+            None => address.ip().to_string(),
         };
         let host = if host.contains(':') {
             format!("[{host}]")

@@ -199,7 +199,8 @@ impl Builder {
         self
     }
 
-    /// Names and addresses beside those of loopback that the certificate is valid for.
+    /// Names and addresses beside those of loopback that the certificate is valid for. The kubeconfig reaches the hub by
+    /// the first.
     pub fn names(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.names = names.into_iter().map(Into::into).collect();
         self

@@ -20,6 +20,7 @@ mod server;
 mod store;
 mod table;
 
+pub use access::files::write_private;
 pub use admission::{Admission, AdmissionRequest, Operation, Refusal, User, Verdict};
 pub use hub::{Builder, Hub, StartError};
 pub use server::{Body, Service};

@@ -8,6 +8,7 @@ use anyhow::Context;
 use portolan_hub::{Hub, OpenError, StartError};
 
 use crate::listen;
+use crate::output;
 use crate::shell;
 use crate::stop::{self, Part, Stop};
 
@@ -34,6 +35,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:6443", value_parser = listen::parse)]
     listen: SocketAddr,
 
+    #[command(flatten)]
+    hostnames: listen::Hostnames,
+
     /// File to write the administrator's kubeconfig to, readable by you alone
     #[arg(long, value_name = "FILE", default_value = "portolan.kubeconfig")]
     kubeconfig: PathBuf,
@@ -54,10 +58,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
     let mut stop = Stop::new()?;
     let bytes = |mebibytes: u64| mebibytes.saturating_mul(1 << 20);
-    let mut builder = Hub::builder().listen(args.listen).stored_bytes(
-        bytes(args.max_stored_mib),
-        bytes(args.max_stored_per_namespace_mib),
-    );
+    let mut builder = Hub::builder()
+        .listen(args.listen)
+        .names(&args.hostnames.names)
+        .stored_bytes(
+            bytes(args.max_stored_mib),
+            bytes(args.max_stored_per_namespace_mib),
+        );
     if let Some(data) = &args.data {
         builder = builder.data(data);
     }
@@ -76,6 +83,9 @@ async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
         hub.url().unwrap_or_default(),
         shell::path(&args.kubeconfig)
     );
+    if let Some(hint) = args.hostnames.hint(args.listen) {
+        output::remark(&format!("note: {hint}\n"));
+    }
     let ended = tokio::select! {
         () = stop.requested() => Ok(ExitCode::SUCCESS),
         why = hub.failed() => Err(failed(&why)),

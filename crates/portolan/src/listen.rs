@@ -39,6 +39,45 @@ fn accepted() -> String {
         .to_owned()
 }
 
+/// How members of other machines reach a hub.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Hostnames {
+    /// Name or address by which other machines reach the hub; it is in the hub's certificate, and the first one is in
+    /// kubeconfigs; may be given several times
+    #[arg(long = "hostname", value_name = "HOST", value_parser = hostname)]
+    pub(crate) names: Vec<String>,
+}
+
+impl Hostnames {
+    /// What is to be said when other machines are let in and could not tell that it is this hub.
+    pub(crate) fn hint(&self, address: SocketAddr) -> Option<&'static str> {
+        let nameless = address.ip().is_unspecified() && self.names.is_empty();
+        nameless.then_some(
+            "other machines cannot verify the hub: its certificate and its kubeconfigs say 127.0.0.1; start it with \
+             --hostname HOST, the name by which they reach it",
+        )
+    }
+}
+
+/// A name or an address without a port.
+fn hostname(text: &str) -> Result<String, String> {
+    let is_label = |label: &str| {
+        let dash = |end: Option<char>| end == Some('-');
+        (1..=63).contains(&label.len())
+            && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+            && !dash(label.chars().next())
+            && !dash(label.chars().last())
+    };
+    let is_name = text.len() <= 253 && text.split('.').all(is_label);
+    match is_name || text.parse::<std::net::IpAddr>().is_ok() {
+        true => Ok(text.to_owned()),
+        false => Err(
+            "accepted: a DNS name such as hub.example.com, or an address such as 192.0.2.7, without a port"
+                .to_owned(),
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,5 +115,29 @@ mod tests {
             let refused = parse(text).unwrap_err();
             assert!(refused.contains("such as 127.0.0.1:6443"), "{text}: {refused}");
         }
+    }
+
+    #[test]
+    fn a_hostname_is_a_name_or_an_address_without_a_port() {
+        for good in ["hub", "hub.example.com", "192.0.2.7", "2001:db8::7"] {
+            assert_eq!(hostname(good).as_deref(), Ok(good));
+        }
+        for bad in ["", "hub:6443", "https://hub", "-hub", "a..b", "hub/x", "josé"] {
+            assert!(hostname(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_hub_for_other_machines_without_a_name_is_told_what_to_add() {
+        let everywhere: SocketAddr = ([0, 0, 0, 0], 6443).into();
+        assert!(
+            Hostnames::default()
+                .hint(everywhere)
+                .unwrap()
+                .contains("--hostname HOST")
+        );
+        let names = vec!["hub.example.com".to_owned()];
+        assert_eq!(Hostnames { names }.hint(everywhere), None);
+        assert_eq!(Hostnames::default().hint(([127, 0, 0, 1], 6443).into()), None);
     }
 }

@@ -11,7 +11,7 @@ pub(super) fn create_private_dir(path: &Path) -> io::Result<()> {
 }
 
 /// Replaces the file at `path`, with mode 0600 from its first byte on. The data and the name are on disk afterwards.
-pub(super) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+pub fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     let name = path
         .file_name()
         .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;

@@ -9,7 +9,7 @@
 
 pub(crate) mod account_tokens;
 pub(crate) mod certificates;
-mod files;
+pub(crate) mod files;
 mod identity;
 pub(crate) mod kubeconfig;
 pub(crate) mod rbac;

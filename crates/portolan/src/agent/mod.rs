@@ -171,6 +171,9 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
 async fn start(args: &Args) -> anyhow::Result<(Agent, Option<JoinHandle<()>>)> {
     let hub = config(Some(&args.hub)).await.context("--hub")?;
     let cluster = Whose::of(&hub).cluster(args.cluster.as_deref())?;
+    if let Some(warning) = whose::expiry(&hub, clock::now()) {
+        tracing::warn!("{warning}");
+    }
     let (hub, hub_client) = Server::with_unlimited(hub).context("--hub")?;
     let spoke = config(args.spoke.as_ref()).await.context("--spoke")?;
     let (spoke, spoke_client) = Server::with_unlimited(spoke).context("--spoke")?;

@@ -3,6 +3,7 @@
 use anyhow::bail;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::{SignedDuration, Timestamp};
 use kube::Config;
 use kube::config::AuthInfo;
 use portolan_api::labels::portolan::AGENT_NAMESPACE;
@@ -50,6 +51,25 @@ impl Whose {
     }
 }
 
+/// How long before its end a token is worth a warning.
+const SOON: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// What to say about a token that ends soon, or has ended. The agent does not get a new one by itself.
+pub(super) fn expiry(config: &Config, now: Timestamp) -> Option<String> {
+    let token = token(&config.auth_info)?;
+    let end = Timestamp::from_second(payload(&token)?.get("exp")?.as_i64()?).ok()?;
+    ends(end, now)
+}
+
+fn ends(end: Timestamp, now: Timestamp) -> Option<String> {
+    let renew = "`portolan join` again writes a new one";
+    match end.duration_since(now) {
+        left if left.is_negative() => Some(format!("the token of the hub ended at {end}; {renew}")),
+        left if left < SOON => Some(format!("the token of the hub ends at {end}; {renew}")),
+        _ => None,
+    }
+}
+
 /// The token in the kubeconfig, or in the file that it names.
 fn token(user: &AuthInfo) -> Option<String> {
     match (&user.token, &user.token_file) {
@@ -61,9 +81,7 @@ fn token(user: &AuthInfo) -> Option<String> {
 
 /// The cluster of the account that a token is of. It is read, not verified: the hub does that.
 fn account(token: &str) -> Option<String> {
-    let payload = token.trim().split('.').nth(1)?;
-    let payload = URL_SAFE_NO_PAD.decode(payload).ok()?;
-    let payload: Value = serde_json::from_slice(&payload).ok()?;
+    let payload = payload(token)?;
     let subject = payload.get("sub")?.as_str()?;
     let (namespace, name) = subject.strip_prefix("system:serviceaccount:")?.split_once(':')?;
     match (namespace, name) {
@@ -71,6 +89,12 @@ fn account(token: &str) -> Option<String> {
         (cluster, FORMER_ACCOUNT) => Some(cluster.to_owned()),
         _ => None,
     }
+}
+
+fn payload(token: &str) -> Option<Value> {
+    let payload = token.trim().split('.').nth(1)?;
+    let payload = URL_SAFE_NO_PAD.decode(payload).ok()?;
+    serde_json::from_slice(&payload).ok()
 }
 
 #[cfg(test)]
@@ -97,6 +121,18 @@ mod tests {
         }
         assert_eq!(account("opaque"), None);
         assert_eq!(account("a.???.c"), None);
+    }
+
+    #[test]
+    fn a_token_that_ends_within_a_month_is_worth_a_warning() {
+        let at = |day: i64| Timestamp::from_second(day * 86_400).unwrap();
+        assert_eq!(ends(at(365), at(0)), None);
+        assert!(
+            ends(at(20), at(0))
+                .unwrap()
+                .starts_with("the token of the hub ends at 1970-01-21")
+        );
+        assert!(ends(at(20), at(21)).unwrap().contains("ended at"));
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! Kubeconfigs: what an agent needs to reach its hub, and one file for many member clusters.
 
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -98,18 +96,8 @@ pub(crate) fn refuse(path: &Path) -> anyhow::Result<()> {
 /// Replaces a file at once, readable by its owner alone.
 pub(crate) fn write(path: &Path, config: &Value) -> anyhow::Result<()> {
     let text = output::yaml(config)?;
-    let draft = path.with_extension("new");
-    let written = (|| {
-        let mut file = std::fs::OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&draft)?;
-        file.write_all(text.as_bytes())?;
-        std::fs::rename(&draft, path)
-    })();
-    written.with_context(|| format!("cannot write the kubeconfig {}", path.display()))
+    portolan_hub::write_private(path, text.as_bytes())
+        .with_context(|| format!("cannot write the kubeconfig {}", path.display()))
 }
 
 #[cfg(test)]
@@ -144,6 +132,24 @@ mod tests {
         assert!(!text.contains('{'), "{text}");
         let read: Value = serde_saphyr::from_str(&text).unwrap();
         assert_eq!(read, config);
+    }
+
+    #[test]
+    fn a_file_that_others_have_put_beside_it_gets_no_secret() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = std::env::temp_dir().join(format!("portolan-trap-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (path, theirs) = (folder.join("west.kubeconfig"), folder.join("theirs"));
+        std::fs::write(&theirs, "theirs").unwrap();
+        for trap in ["west.new", "west.kubeconfig.new"] {
+            symlink(&theirs, folder.join(trap)).unwrap();
+        }
+        write(&path, &json!({"kind": "Config", "token": "secret"})).unwrap();
+        let untouched = std::fs::read_to_string(&theirs).unwrap();
+        let mode = std::fs::symlink_metadata(&path).unwrap().permissions().mode();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(untouched, "theirs");
+        assert_eq!(mode & 0o777, 0o600);
     }
 
     #[test]

@@ -91,6 +91,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDR", value_parser = listen::parse)]
     listen: Option<SocketAddr>,
 
+    #[command(flatten)]
+    hostnames: listen::Hostnames,
+
     /// Address for /metrics, /healthz and /readyz [default: 127.0.0.1:8080, or a free port when that is in use]
     #[arg(
         long,
@@ -194,7 +197,7 @@ impl Args {
             None => "starting the hub".to_owned(),
         });
         let start = |address: SocketAddr| {
-            let builder = Hub::builder().listen(address);
+            let builder = Hub::builder().listen(address).names(&self.hostnames.names);
             match data {
                 Some(folder) => builder.data(folder).start(),
                 None => builder.start(),
@@ -210,6 +213,9 @@ impl Args {
                 started => started,
             },
         };
+        if let Some(hint) = self.listen.and_then(|address| self.hostnames.hint(address)) {
+            progress(&format!("note: {hint}"));
+        }
         hub.map_err(not_started)
     }
 
