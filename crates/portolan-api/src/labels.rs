@@ -124,8 +124,9 @@ pub mod portolan {
     /// Hash of the manifest that an object was last applied from, where some of its fields are the member cluster's until
     /// the manifest changes.
     pub const MANIFEST: &str = "portolan.dev/manifest";
-    /// UID of the AppliedManifestWork or AppliedWork for which an object was just made. It is there until the object names
-    /// that record as its owner, a moment later.
+    /// Label of an object that was just made: UID of the AppliedManifestWork or AppliedWork that it was made for. It is there
+    /// until the object names that record as its owner, a moment later. (An annotation would count as an edit of a
+    /// Deployment when it goes.)
     pub const MADE_FOR: &str = "portolan.dev/made-for";
     /// UIDs of the referenced ClusterProfiles, which a reference has no field for.
     pub const PROFILE_UIDS: &str = "portolan.dev/profile-uids";

@@ -33,11 +33,17 @@ impl Right {
         }
     }
 
-    /// To do it to this object.
+    /// To do it to this object. A namespace counts as being in itself, except when it is made.
     pub(crate) fn to_one(verb: &'static str, id: &ObjectId) -> Right {
+        let all = Right::to_all(verb, id);
+        let is_namespace = (id.group.as_str(), id.resource.as_str()) == ("", "namespaces");
         Right {
+            namespace: match is_namespace && verb != "create" {
+                true => id.name.clone(),
+                false => all.namespace,
+            },
             name: Some(id.name.clone()),
-            ..Right::to_all(verb, id)
+            ..all
         }
     }
 }
@@ -151,6 +157,18 @@ mod tests {
             ..map("a")
         };
         assert!(!allowed.has("get", &elsewhere, at(100)));
+    }
+
+    #[test]
+    fn a_namespace_is_in_itself_except_when_it_is_made() {
+        let space = ObjectId {
+            resource: "namespaces".to_owned(),
+            name: "shop".to_owned(),
+            ..ObjectId::default()
+        };
+        assert_eq!(Right::to_one("get", &space).namespace, "shop");
+        assert_eq!(Right::to_one("create", &space).namespace, "");
+        assert_eq!(Right::to_one("get", &map("a")).namespace, "shop");
     }
 
     #[test]

@@ -21,18 +21,18 @@ impl RecordReference {
 
     /// Whether the object was made for this record and does not name it yet: an agent ended in between.
     pub(crate) fn has_made(&self, there: &Value) -> bool {
-        let annotations = there.pointer("/metadata/annotations");
-        annotations.is_some_and(|annotations| text(annotations, portolan::MADE_FOR) == self.uid)
+        let labels = there.pointer("/metadata/labels");
+        labels.is_some_and(|labels| text(labels, portolan::MADE_FOR) == self.uid)
     }
 
     /// The body for an object that is not there yet. A reference in it would belong to the manager of the manifest, and
     /// two works with one manager would take each other's away.
     pub(crate) fn mark(&self, body: &Value) -> Value {
         let mut body = body.clone();
-        if !body["metadata"]["annotations"].is_object() {
-            body["metadata"]["annotations"] = json!({});
+        if !body["metadata"]["labels"].is_object() {
+            body["metadata"]["labels"] = json!({});
         }
-        body["metadata"]["annotations"][portolan::MADE_FOR] = self.uid.as_str().into();
+        body["metadata"]["labels"][portolan::MADE_FOR] = self.uid.as_str().into();
         body
     }
 
@@ -66,7 +66,7 @@ impl RecordReference {
             "ownerReferences": references,
         } });
         if self.has_made(there) {
-            patch["metadata"]["annotations"] = json!({ portolan::MADE_FOR: null });
+            patch["metadata"]["labels"] = json!({ portolan::MADE_FOR: null });
         }
         patch
     }
@@ -164,16 +164,13 @@ mod tests {
     #[test]
     fn the_mark_of_an_object_that_was_just_made_is_one_record_s_own_and_goes_with_the_reference() {
         let (ours, theirs) = (record("1"), record("2"));
-        let made = ours.mark(&json!({ "metadata": { "name": "a", "annotations": { "k": "v" } } }));
+        let made = ours.mark(&json!({ "metadata": { "name": "a", "labels": { "k": "v" } } }));
         assert!(ours.has_made(&made) && !theirs.has_made(&made));
-        assert_eq!(made["metadata"]["annotations"]["k"], "v");
+        assert_eq!(made["metadata"]["labels"]["k"], "v");
         let patch = ours.to_add(&made).unwrap();
-        assert_eq!(
-            patch["metadata"]["annotations"],
-            json!({ portolan::MADE_FOR: null })
-        );
+        assert_eq!(patch["metadata"]["labels"], json!({ portolan::MADE_FOR: null }));
         let patch = theirs.to_add(&made).unwrap();
-        assert!(patch["metadata"].get("annotations").is_none());
+        assert!(patch["metadata"].get("labels").is_none());
         assert!(ours.to_remove(&made).is_some() && theirs.to_remove(&made).is_none());
     }
 }

@@ -224,6 +224,9 @@ impl Passes {
         });
         match removal(entry, there.as_ref(), other, &licence) {
             Removal::Gone => {
+                if there.is_some() {
+                    tracing::info!(work = %key, object = %id, "the object is kept: it is not the one that was applied for the work");
+                }
                 self.let_stay(&place, there, own).await?;
                 Ok(None)
             }
