@@ -33,6 +33,8 @@ pub(crate) enum Rule {
     StaysUnowned,
     /// A work is applied without asking whether its executor may do that.
     AskFirst,
+    /// Objects are applied for a work that another agent has let go meanwhile.
+    AskAfterRecord,
     /// What an executor may not read is read for it.
     ExecutorReads,
     /// Half an executor is none, and the agent itself takes its place.

@@ -192,7 +192,7 @@ impl Records {
         Ok(to)
     }
 
-    /// Deletes the record of a work that has left nothing. No object must name it any more.
+    /// Deletes the record of a work that has left nothing, as it was read. No object must name it any more.
     pub(crate) async fn delete(&self, record: &Record) -> Result<(), Unkept> {
         let released = match record.is_held() {
             true => self.release(record).await,
@@ -206,10 +206,17 @@ impl Records {
         if let Some(stored) = &record.stored {
             // A record that lingers would be found by the next work of the same name.
             let place = self.place(&record.key);
-            match self.objects.delete_at_once(&place, &stored.uid).await {
-                // Another record has its name by now.
-                Ok(()) | Err(Problem::Conflict(_)) => {}
-                Err(problem) => return Err(problem.into()),
+            let deleted = self
+                .objects
+                .delete_at_once(&place, &stored.uid, &stored.version)
+                .await;
+            if let Err(problem) = deleted {
+                let now = self.read(&record.key).await?.stored;
+                let is_there = now.is_some_and(|now| now.uid == stored.uid);
+                // Otherwise another record has its name by now.
+                if is_there || !matches!(problem, Problem::Conflict(_)) {
+                    return Err(problem.into());
+                }
             }
         }
         Ok(())

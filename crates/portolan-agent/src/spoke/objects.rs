@@ -181,21 +181,38 @@ impl Objects {
 
     /// Deletes the object, if it has this UID; what depends on it goes first.
     pub(crate) async fn delete(&self, place: &Place, uid: &str) -> Result<(), Problem> {
-        self.delete_with(place, uid, PropagationPolicy::Foreground).await
+        let which = Preconditions {
+            uid: Some(uid.to_owned()),
+            ..Preconditions::default()
+        };
+        self.delete_with(place, which, PropagationPolicy::Foreground)
+            .await
     }
 
-    /// Deletes the object, if it has this UID, and waits for nothing that depends on it.
-    pub(crate) async fn delete_at_once(&self, place: &Place, uid: &str) -> Result<(), Problem> {
-        self.delete_with(place, uid, PropagationPolicy::Background).await
+    /// Deletes the object, if it is the very one in this version, and waits for nothing that depends on it.
+    pub(crate) async fn delete_at_once(
+        &self,
+        place: &Place,
+        uid: &str,
+        version: &str,
+    ) -> Result<(), Problem> {
+        let which = Preconditions {
+            uid: Some(uid.to_owned()),
+            resource_version: Some(version.to_owned()),
+        };
+        self.delete_with(place, which, PropagationPolicy::Background)
+            .await
     }
 
-    async fn delete_with(&self, place: &Place, uid: &str, policy: PropagationPolicy) -> Result<(), Problem> {
+    async fn delete_with(
+        &self,
+        place: &Place,
+        which: Preconditions,
+        policy: PropagationPolicy,
+    ) -> Result<(), Problem> {
         let how = DeleteParams {
             propagation_policy: Some(policy),
-            preconditions: Some(Preconditions {
-                uid: Some(uid.to_owned()),
-                ..Preconditions::default()
-            }),
+            preconditions: Some(which),
             ..DeleteParams::default()
         };
         let request = Request::new(place.collection()).delete(&place.id.name, &how);

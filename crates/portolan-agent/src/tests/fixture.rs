@@ -257,6 +257,19 @@ impl World {
         self.maps().create(&PostParams::default(), &map).await.unwrap();
     }
 
+    /// How many records there are.
+    pub(super) async fn records(&self) -> usize {
+        let records = Api::<AppliedManifestWork>::all(self.spoke());
+        records.list(&ListParams::default()).await.unwrap().items.len()
+    }
+
+    /// A work goes without waiting for this agent.
+    pub(super) async fn lose(&self, name: &str) {
+        self.patch(name, json!({ "metadata": { "finalizers": null } }))
+            .await;
+        self.delete(name).await;
+    }
+
     /// Names of the objects that records know of.
     pub(super) async fn recorded(&self) -> Vec<String> {
         let records = Api::<AppliedManifestWork>::all(self.spoke());
@@ -333,6 +346,11 @@ impl Agent {
         for key in keys {
             self.passes.pass(&key).await;
         }
+    }
+
+    /// Deals with records whose works are not on the hub.
+    pub(super) async fn sweep(&mut self) {
+        self.passes.sweep(WorkKind::ManifestWork).await;
     }
 
     /// The work as the hub has it now.

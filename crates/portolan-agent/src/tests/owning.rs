@@ -5,6 +5,7 @@ use serde_json::json;
 use super::fixture::{World, manifest, run, spec};
 use super::rules::notices;
 use crate::sabotage::Rule;
+use crate::work::WorkKind;
 
 #[test]
 fn an_object_that_was_never_applied_stays_although_the_record_lists_it() {
@@ -112,5 +113,43 @@ fn who_made_an_object_once_does_not_own_another_of_its_name() {
             agent.look().await;
         }
         assert_eq!(world.objects().await, ["x"]);
+    });
+}
+
+#[test]
+fn nothing_is_applied_for_a_work_that_another_agent_has_let_go_meanwhile() {
+    notices(Rule::AskAfterRecord, || {
+        run(async {
+            let world = World::new().await;
+            world.put("a", &["x"]).await;
+            let finalizer = "cluster.open-cluster-management.io/manifest-work-cleanup";
+            let held = json!({ "metadata": { "finalizers": [finalizer] } });
+            world.patch("a", held).await;
+            let mut agent = world.agent();
+            agent.list(WorkKind::ManifestWork).await;
+            agent.list(WorkKind::Work).await;
+            // The other one found no record.
+            world.lose("a").await;
+            agent.pass("a").await;
+            world.objects().await.is_empty() && world.records().await == 0
+        })
+    });
+}
+
+#[test]
+fn a_record_of_a_lost_work_is_cleared_away_only_if_nothing_of_it_was_applied() {
+    run(async {
+        // It dies before the first write, after the record, its content, the object, the reference and the UID.
+        for (writes, records, objects) in [(0, 0, 0), (1, 0, 0), (2, 0, 0), (3, 1, 1), (4, 1, 1), (5, 1, 1)] {
+            let world = World::new().await;
+            world.put("a", &["x"]).await;
+            world.die_after(writes).await;
+            world.lose("a").await;
+            let mut agent = world.agent();
+            agent.look().await;
+            agent.sweep().await;
+            assert_eq!(world.records().await, records, "after {writes} writes");
+            assert_eq!(world.objects().await.len(), objects, "after {writes} writes");
+        }
     });
 }

@@ -16,12 +16,13 @@ use super::pass::{Passes, Trouble, is_sound};
 use super::reach::all_of;
 use crate::plan::{Stance, is_orphaned, stance};
 use crate::record::{Record, Unkept};
+use crate::sabotage::{Rule, broken};
 use crate::work::{Executor, ObjectId, Wish, Work, WorkKind, resolve};
 
 /// Looks for records of works that are not on the hub once in so many looks at works.
 const SELDOM: u32 = 6;
 
-/// Deals with deleted records whose works are not on the hub, until it is told to stop.
+/// Deals with records whose works are not on the hub, until it is told to stop.
 pub(super) async fn sweep(passes: Arc<Passes>, poll: Duration, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
@@ -98,11 +99,23 @@ impl Passes {
         Ok(Outcome::Changed)
     }
 
-    /// Deals with deleted records of works that are not on the hub: who deletes the record of a lost work gives its objects
-    /// up.
-    async fn sweep(&self, kind: WorkKind) {
+    /// Asks the hub once more before anything is applied for a work whose record was just made. Another agent may be ending
+    /// or starting: it may have found no record, and let the work go. The record that is made too late is deleted.
+    pub(super) async fn is_still_wanted(&self, work: &Work, made: &Record) -> Result<bool, Trouble> {
+        let is_wanted =
+            broken(Rule::AskAfterRecord) || self.hub.is_wanted(work).await.map_err(Trouble::Hub)?;
+        if !is_wanted {
+            self.forget(&work.key);
+            self.records.delete(made).await?;
+        }
+        Ok(is_wanted)
+    }
+
+    /// Deals with records of works that are not on the hub. Who deletes the record of a lost work gives its objects up. One
+    /// of which nothing was applied was made by an agent that ended before it could ask whether the work is still there.
+    pub(crate) async fn sweep(&self, kind: WorkKind) {
         let operation = Operation {
-            verb: "list the deleted records of",
+            verb: "list the records of",
             resource: kind.resource(),
             object: "",
         };
@@ -112,14 +125,21 @@ impl Passes {
         };
         for (name, record) in records {
             let is_ours = self.records.name(&record.key) == name;
-            if !is_ours || !record.is_leaving() || !record.is_held() {
+            let is_deleted = record.is_leaving() && record.is_held();
+            let has_applied = record.entries.values().any(|entry| entry.uid.is_some());
+            if !is_ours || !is_deleted && has_applied {
                 continue;
             }
             let lost = {
                 let desk = self.desk();
                 desk.is_complete() && !desk.works().contains_key(&record.key)
             };
-            if lost && let Err(trouble) = self.give_up(&record).await {
+            let given_up = match (lost, is_deleted) {
+                (false, _) => Ok(()),
+                (true, true) => self.give_up(&record).await,
+                (true, false) => self.clear_away(&record).await,
+            };
+            if let Err(trouble) = given_up {
                 let operation = Operation {
                     verb: "give up the record of",
                     object: &record.key.name,
@@ -128,6 +148,25 @@ impl Passes {
                 self.log(operation, &trouble);
             }
         }
+    }
+
+    /// Deletes the record of a work that is not on the hub, if nothing of what it lists was ever applied.
+    async fn clear_away(&self, record: &Record) -> Result<(), Trouble> {
+        let Some(owner) = self.records.reference(record) else {
+            return Ok(());
+        };
+        for (id, entry) in &record.entries {
+            let there = self.objects.look(&entry.place(id)).await;
+            let there = there.map_err(Trouble::Spoke)?;
+            if there.is_some_and(|there| owner.is_owner_of(&there) || owner.has_made(&there)) {
+                return Ok(());
+            }
+        }
+        let found = self.hub.find(&record.key).await.map_err(Trouble::Hub)?;
+        if found.is_none() {
+            self.records.delete(record).await?;
+        }
+        Ok(())
     }
 
     async fn give_up(&self, record: &Record) -> Result<(), Trouble> {

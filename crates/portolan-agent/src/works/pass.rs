@@ -262,6 +262,9 @@ impl Passes {
             }
             saved => saved?,
         };
+        if record.stored.is_none() && !self.is_still_wanted(&work, &saved).await? {
+            return Ok(Outcome::Quiet);
+        }
         let order = Order {
             key: &work.key,
             user: wish.executor.account().map(Account::user),
