@@ -132,6 +132,12 @@ fn meta(ordinal: usize, manifest: Option<&Manifest>) -> ManifestResourceMeta {
     meta
 }
 
+/// Whether anything is to be applied.
+pub(super) fn will_write(actions: &[Option<Result<Action, Fault>>]) -> bool {
+    let mut actions = actions.iter().flatten().flatten();
+    actions.any(|action| matches!(action, Action::Create { .. } | Action::Apply { .. }))
+}
+
 /// Writes down what is about to be applied.
 pub(super) fn note_ahead(record: &mut Record, items: &[Item], actions: &[Option<Result<Action, Fault>>]) {
     for (item, action) in items.iter().zip(actions) {

@@ -99,14 +99,21 @@ impl Passes {
         Ok(Outcome::Changed)
     }
 
-    /// Asks the hub once more before anything is applied for a work whose record was just made. Another agent may be ending
-    /// or starting: it may have found no record, and let the work go. The record that is made too late is deleted.
-    pub(super) async fn is_still_wanted(&self, work: &Work, made: &Record) -> Result<bool, Trouble> {
+    /// Asks the hub once more before the first object of a work is applied. Another agent may be ending or starting: it may
+    /// have found no record, and let the work go. The record that is made too late is deleted.
+    pub(super) async fn is_still_wanted(
+        &self,
+        work: &Work,
+        before: &Record,
+        now: &Record,
+    ) -> Result<bool, Trouble> {
         let is_wanted =
             broken(Rule::AskAfterRecord) || self.hub.is_wanted(work).await.map_err(Trouble::Hub)?;
         if !is_wanted {
             self.forget(&work.key);
-            self.records.delete(made).await?;
+            if before.stored.is_none() {
+                self.records.delete(now).await?;
+            }
         }
         Ok(is_wanted)
     }

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use super::applying::Order;
 use super::desk::{Desk, Outcome};
 use super::hub::Hub;
-use super::items::{note_after, note_ahead, unrecorded};
+use super::items::{note_after, note_ahead, unrecorded, will_write};
 use super::reach::{Taken, reach};
 use super::watching::Watches;
 use crate::Clock;
@@ -262,7 +262,8 @@ impl Passes {
             }
             saved => saved?,
         };
-        if record.stored.is_none() && !self.is_still_wanted(&work, &saved).await? {
+        let is_first = record.entries.values().all(|entry| entry.uid.is_none());
+        if is_first && will_write(&actions) && !self.is_still_wanted(&work, &record, &saved).await? {
             return Ok(Outcome::Quiet);
         }
         let order = Order {
