@@ -25,6 +25,20 @@ pub(crate) enum Rule {
     DefinitionIsNoDeletion,
     /// An object is dealt with by others while a work may remove it.
     RemoveAlone,
+    /// An object is removed because the record lists it, though it does not name the record as its owner.
+    NamedIsLicence,
+    /// An object stays in the record although the member cluster refused it.
+    RefusedIsForgotten,
+    /// An object that stays goes on naming a record that goes.
+    StaysUnowned,
+    /// A work is applied without asking whether its executor may do that.
+    AskFirst,
+    /// Objects are applied for a work that another agent has let go meanwhile.
+    AskAfterRecord,
+    /// What an executor may not read is read for it.
+    ExecutorReads,
+    /// Half an executor is none, and the agent itself takes its place.
+    WholeExecutor,
 }
 
 /// Whether the running test asked for `rule` to be broken.

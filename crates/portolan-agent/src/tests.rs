@@ -1,7 +1,9 @@
 //! What an agent does step by step, with a hub and a member in process.
 
+mod executing;
 mod finished;
 mod fixture;
 mod inside;
+mod owning;
 mod rules;
 mod silent;

@@ -30,6 +30,8 @@ pub mod multicluster {
     pub const CLUSTER_MANAGER: &str = "x-k8s.io/cluster-manager";
     /// Finalizer of a Work whose objects are still on the member cluster.
     pub const WORK_FINALIZER: &str = "multicluster.x-k8s.io/work-cleanup";
+    /// Finalizer of an AppliedWork: its agent decides what becomes of the objects that it owns before it goes.
+    pub const APPLIED_WORK_FINALIZER: &str = "multicluster.x-k8s.io/applied-work-cleanup";
     /// Largest number of slices one decision may have.
     pub const MAX_SLICES: usize = 1000;
 }
@@ -64,6 +66,9 @@ pub mod ocm {
     pub const REPLICA_SET_FINALIZER: &str = "work.open-cluster-management.io/manifest-work-cleanup";
     /// Finalizer of a ManifestWork whose objects are still on the member cluster.
     pub const MANIFEST_WORK_FINALIZER: &str = "cluster.open-cluster-management.io/manifest-work-cleanup";
+    /// Finalizer of an AppliedManifestWork: its agent decides what becomes of the objects that it owns before it goes.
+    pub const APPLIED_MANIFEST_WORK_FINALIZER: &str =
+        "cluster.open-cluster-management.io/applied-manifest-work-cleanup";
     /// The Lease in a cluster's namespace that its agent renews.
     pub const CLUSTER_LEASE: &str = "managed-cluster-lease";
     /// Value of the cluster-manager label on ClusterProfiles that OCM writes.
@@ -119,6 +124,10 @@ pub mod portolan {
     /// Hash of the manifest that an object was last applied from, where some of its fields are the member cluster's until
     /// the manifest changes.
     pub const MANIFEST: &str = "portolan.dev/manifest";
+    /// Label of an object that was just made: UID of the AppliedManifestWork or AppliedWork that it was made for. It is there
+    /// until the object names that record as its owner, a moment later. (An annotation would count as an edit of a
+    /// Deployment when it goes.)
+    pub const MADE_FOR: &str = "portolan.dev/made-for";
     /// UIDs of the referenced ClusterProfiles, which a reference has no field for.
     pub const PROFILE_UIDS: &str = "portolan.dev/profile-uids";
     /// Label of a Work that was made from a template, with the name of who did.

@@ -6,10 +6,14 @@ mod doubt;
 mod drift;
 mod ignore;
 mod owners;
+mod permission;
+mod reference;
 mod removal;
 
 pub(crate) use action::{Action, Seen, act};
 pub(crate) use definition::{Meaning, Served, meaning};
 pub(crate) use doubt::{Stance, stance};
 pub(crate) use owners::{Claims, Other, Owner};
-pub(crate) use removal::{Removal, is_orphaned, removal};
+pub(crate) use permission::{Allowed, Right, denial, verbs};
+pub(crate) use reference::RecordReference;
+pub(crate) use removal::{Licence, Removal, is_orphaned, removal};

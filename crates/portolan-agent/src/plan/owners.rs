@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::reference::{RecordReference, references};
 use crate::record::Record;
 use crate::work::{Kinds, Manifest, ObjectId, Strategy, Work, WorkKey, resolve};
 
@@ -154,25 +155,19 @@ impl Owner {
             .map(|(name, record)| record_owner(name, record))
     }
 
-    /// Another record that the object itself names as its owner: agents of other makers do it this way.
-    pub(crate) fn by_reference(there: &Value, own: Option<&str>) -> Option<Owner> {
-        let references = there.pointer("/metadata/ownerReferences")?.as_array()?;
+    /// Another record that the object itself names as its owner.
+    pub(crate) fn by_reference(there: &Value, own: Option<&RecordReference>) -> Option<Owner> {
         let text = |reference: &Value, field: &str| {
-            reference
-                .get(field)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
+            let text = reference.get(field).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
         };
-        references
+        references(there)
             .iter()
             .filter(|reference| {
-                matches!(
-                    text(reference, "kind").as_str(),
-                    "AppliedManifestWork" | "AppliedWork"
-                )
+                let kind = text(reference, "kind");
+                matches!(kind.as_str(), "AppliedManifestWork" | "AppliedWork")
             })
-            .find(|reference| Some(text(reference, "uid").as_str()) != own)
+            .find(|reference| own.is_none_or(|own| !own.is_meant_by(reference)))
             .map(|reference| Owner(format!("{} {}", text(reference, "kind"), text(reference, "name"))))
     }
 }

@@ -2,14 +2,15 @@ use portolan_api::work::{DeleteOption, DeletePropagationPolicy};
 use serde_json::Value;
 
 use super::owners::{Other, Owner};
+use super::reference::RecordReference;
 use crate::record::Entry;
 use crate::sabotage::{Rule, broken};
-use crate::work::{FIELD_MANAGER, ObjectId};
+use crate::work::ObjectId;
 
 /// What becomes of an object that its work does not ask for any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Removal {
-    /// It is not there, or another object has its name: the record forgets it.
+    /// It is not there, or not ours to delete: the record forgets it.
     Gone,
     /// It stays, because somebody else owns it too: the record forgets it.
     Shared(Owner),
@@ -34,8 +35,48 @@ pub(crate) fn is_orphaned(option: &DeleteOption, id: &ObjectId) -> bool {
     }
 }
 
+/// What allows an agent to delete an object that its record lists.
+#[derive(Clone, Debug)]
+pub(crate) enum Licence {
+    /// The object names the record as its owner, or was made for it and does not name it yet.
+    Reference(RecordReference),
+    /// The record is from before objects named theirs: the UID in it is enough.
+    RecordedUid(RecordReference),
+    /// The record is not stored, so that no object can name it.
+    Nothing,
+}
+
+impl Licence {
+    /// Whether the entry is about this very object, and the object may be deleted because of it.
+    fn covers(&self, entry: &Entry, there: &Value, uid: &str) -> bool {
+        let very_object = entry.uid.as_deref().is_none_or(|noted| noted == uid);
+        let allowed = match self {
+            _ if broken(Rule::NamedIsLicence) => true,
+            Licence::RecordedUid(_) if entry.uid.is_some() => true,
+            Licence::Reference(record) | Licence::RecordedUid(record) => {
+                record.is_owner_of(there) || entry.uid.is_none() && record.has_made(there)
+            }
+            Licence::Nothing => false,
+        };
+        very_object && allowed
+    }
+
+    /// The record that objects name.
+    pub(crate) fn record(&self) -> Option<&RecordReference> {
+        match self {
+            Licence::Reference(record) | Licence::RecordedUid(record) => Some(record),
+            Licence::Nothing => None,
+        }
+    }
+}
+
 /// What is to be done about an object of the record that is to go.
-pub(crate) fn removal(entry: &Entry, there: Option<&Value>, other: Option<Other>) -> Removal {
+pub(crate) fn removal(
+    entry: &Entry,
+    there: Option<&Value>,
+    other: Option<Other>,
+    licence: &Licence,
+) -> Removal {
     let Some(there) = there else {
         return Removal::Gone;
     };
@@ -43,11 +84,7 @@ pub(crate) fn removal(entry: &Entry, there: Option<&Value>, other: Option<Other>
     let Some(uid) = uid.filter(|uid| !uid.is_empty()) else {
         return Removal::Gone;
     };
-    let ours = match &entry.uid {
-        Some(ours) => ours == uid,
-        None => has_our_mark(there),
-    };
-    if !ours && !broken(Rule::OnlyTheVeryObject) {
+    if !licence.covers(entry, there, uid) && !broken(Rule::OnlyTheVeryObject) {
         return Removal::Gone;
     }
     match other.filter(|_| !broken(Rule::SharedStays)) {
@@ -59,15 +96,6 @@ pub(crate) fn removal(entry: &Entry, there: Option<&Value>, other: Option<Other>
         return Removal::Going;
     }
     Removal::Delete { uid: uid.to_owned() }
-}
-
-/// Whether an agent has ever written the object.
-fn has_our_mark(there: &Value) -> bool {
-    let entries = there.pointer("/metadata/managedFields").and_then(Value::as_array);
-    entries.into_iter().flatten().any(|entry| {
-        let manager = entry.get("manager").and_then(Value::as_str);
-        manager.is_some_and(|manager| manager.starts_with(FIELD_MANAGER))
-    })
 }
 
 #[cfg(test)]
@@ -83,49 +111,96 @@ mod tests {
         }
     }
 
-    fn there(uid: &str, manager: &str) -> Value {
-        json!({ "metadata": { "uid": uid, "managedFields": [{ "manager": manager }] } })
+    fn record(uid: &str) -> RecordReference {
+        RecordReference {
+            api_version: "work.open-cluster-management.io/v1".to_owned(),
+            kind: "AppliedManifestWork".to_owned(),
+            name: "hub-web".to_owned(),
+            uid: uid.to_owned(),
+        }
+    }
+
+    /// An object that an agent has written.
+    fn there(uid: &str) -> Value {
+        json!({ "metadata": { "uid": uid, "managedFields": [{ "manager": "work-agent" }] } })
+    }
+
+    /// The same, which names a record as its owner.
+    fn owned(uid: &str, record: &RecordReference) -> Value {
+        let mut object = there(uid);
+        let patch = record.to_add(&object).unwrap();
+        object["metadata"]["ownerReferences"] = patch["metadata"]["ownerReferences"].clone();
+        object
+    }
+
+    fn delete(uid: &str) -> Removal {
+        Removal::Delete { uid: uid.to_owned() }
+    }
+
+    /// What becomes of the object without other owners.
+    fn becomes(noted: Option<&str>, there: &Value) -> Removal {
+        let licence = Licence::Reference(record("r"));
+        removal(&entry(noted), Some(there), None, &licence)
     }
 
     #[test]
     fn only_the_very_object_that_was_applied_is_deleted() {
-        let delete = |uid: &str| Removal::Delete { uid: uid.to_owned() };
-        assert_eq!(
-            removal(&entry(Some("1")), Some(&there("1", "x")), None),
-            delete("1")
-        );
-        assert_eq!(
-            removal(&entry(Some("1")), Some(&there("2", "work-agent")), None),
-            Removal::Gone
-        );
-        assert_eq!(removal(&entry(Some("1")), None, None), Removal::Gone);
+        let object = owned("1", &record("r"));
+        assert_eq!(becomes(Some("1"), &object), delete("1"));
+        assert_eq!(becomes(Some("2"), &object), Removal::Gone);
+        let licence = Licence::Reference(record("r"));
+        assert_eq!(removal(&entry(Some("1")), None, None, &licence), Removal::Gone);
     }
 
     #[test]
-    fn an_object_that_was_about_to_be_applied_is_deleted_only_if_it_was() {
-        let delete = Removal::Delete { uid: "1".to_owned() };
+    fn an_object_that_does_not_name_the_record_stays_whatever_the_record_says() {
+        for noted in [Some("1"), None] {
+            assert_eq!(becomes(noted, &there("1")), Removal::Gone);
+            assert_eq!(becomes(noted, &owned("1", &record("other"))), Removal::Gone);
+        }
+        let licence = Licence::Nothing;
+        let object = owned("1", &record("r"));
         assert_eq!(
-            removal(&entry(None), Some(&there("1", "work-agent")), None),
-            delete
-        );
-        assert_eq!(
-            removal(&entry(None), Some(&there("1", "kubectl")), None),
+            removal(&entry(Some("1")), Some(&object), None, &licence),
             Removal::Gone
         );
+    }
+
+    #[test]
+    fn an_object_that_was_about_to_be_applied_is_deleted_only_if_it_was_made_or_taken_for_this_record() {
+        assert_eq!(
+            becomes(None, &there("1")),
+            Removal::Gone,
+            "an agent wrote it, perhaps another, perhaps for another work"
+        );
+        assert_eq!(becomes(None, &record("r").mark(&there("1"))), delete("1"));
+        assert_eq!(becomes(None, &record("other").mark(&there("1"))), Removal::Gone);
+        assert_eq!(becomes(None, &owned("1", &record("r"))), delete("1"));
+    }
+
+    #[test]
+    fn a_record_from_before_objects_named_theirs_goes_by_the_uid() {
+        let licence = Licence::RecordedUid(record("r"));
+        let becomes = |noted, there: &Value| removal(&entry(noted), Some(there), None, &licence);
+        assert_eq!(becomes(Some("1"), &there("1")), delete("1"));
+        assert_eq!(becomes(Some("2"), &there("1")), Removal::Gone);
+        assert_eq!(becomes(None, &there("1")), Removal::Gone);
     }
 
     #[test]
     fn what_somebody_else_owns_too_stays() {
         let owner = || Owner("Work b".to_owned());
-        let kept = |other| removal(&entry(Some("1")), Some(&there("1", "x")), Some(other));
+        let (object, licence) = (owned("1", &record("r")), Licence::Reference(record("r")));
+        let kept = |other| removal(&entry(Some("1")), Some(&object), Some(other), &licence);
         assert_eq!(kept(Other::Owns(owner())), Removal::Shared(owner()));
         assert_eq!(kept(Other::Perhaps(owner())), Removal::Doubtful(owner()));
     }
 
     #[test]
     fn an_object_that_is_going_is_waited_for() {
-        let going = json!({ "metadata": { "uid": "1", "deletionTimestamp": "2026-01-01T00:00:00Z" } });
-        assert_eq!(removal(&entry(Some("1")), Some(&going), None), Removal::Going);
+        let mut going = owned("1", &record("r"));
+        going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+        assert_eq!(becomes(Some("1"), &going), Removal::Going);
     }
 
     #[test]

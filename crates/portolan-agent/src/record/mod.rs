@@ -2,7 +2,8 @@
 //!
 //! An object is written into the record before it is applied, and leaves it after it is known to be gone: whenever the
 //! agent dies, the record has every object that it may have left, and perhaps one more. An entry without a UID says that
-//! the agent was about to apply the object; whether it did shows in the object's `managedFields`.
+//! the agent was about to apply the object. Being listed is no licence to delete an object: that the object names the
+//! record as its owner is, or a mark with the record's UID until it does ([`crate::plan::Licence`]).
 
 mod store;
 
@@ -13,6 +14,7 @@ use portolan_api::shorten;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::spoke::Place;
 use crate::work::{ObjectId, Work, WorkKey, WorkKind};
 
 pub(crate) use store::{Records, Unkept};
@@ -35,6 +37,8 @@ pub(crate) struct Stored {
     pub(crate) version: String,
     /// It is being deleted: what is written into it is lost with it.
     pub(crate) is_leaving: bool,
+    /// Who has to agree before it goes.
+    pub(crate) finalizers: Vec<String>,
 }
 
 /// Which state of the work the record is about.
@@ -91,6 +95,16 @@ pub(crate) struct Entry {
     pub(crate) uid: Option<String>,
 }
 
+impl Entry {
+    /// Where the object is found.
+    pub(crate) fn place(&self, id: &ObjectId) -> Place {
+        Place {
+            id: id.clone(),
+            version: self.version.clone(),
+        }
+    }
+}
+
 impl Record {
     /// The record of a work that has left nothing yet.
     pub(crate) fn new(key: &WorkKey) -> Record {
@@ -100,6 +114,18 @@ impl Record {
             note: Note::default(),
             entries: BTreeMap::new(),
         }
+    }
+
+    /// Whether the record waits for us before it goes. One that does not is from before objects named their records.
+    pub(crate) fn is_held(&self) -> bool {
+        let ours = self.key.kind.record_finalizer();
+        let stored = self.stored.as_ref();
+        stored.is_some_and(|stored| stored.finalizers.iter().any(|held| held == ours))
+    }
+
+    /// Whether it is being deleted.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.stored.as_ref().is_some_and(|stored| stored.is_leaving)
     }
 
     /// `status.appliedResources` in the words of the kind.

@@ -4,6 +4,7 @@ use portolan_api::work::AppliedManifestWork;
 use serde_json::{Value, json};
 
 use super::{Note, Record, Stored, hub_hash, name};
+use crate::plan::{Licence, RecordReference};
 use crate::settings::Settings;
 use crate::spoke::{Objects, Part, Place, Problem};
 use crate::work::{ObjectId, WorkKey, WorkKind};
@@ -52,7 +53,7 @@ impl Records {
     /// The record of a work; an empty one if there is none.
     pub(crate) async fn read(&self, key: &WorkKey) -> Result<Record, Unkept> {
         let place = self.place(key);
-        let found = self.objects.get(&place).await?;
+        let found = self.objects.get(&place, None).await?;
         Ok(found.map_or_else(|| Record::new(key), |object| parse(key, &object)))
     }
 
@@ -68,10 +69,95 @@ impl Records {
             listed => listed?,
         };
         let named = objects.iter().map(|object| {
-            let name = object.pointer("/metadata/name").and_then(Value::as_str);
-            (name.unwrap_or_default().to_owned(), parse(&key, object))
+            let text = |pointer: &str| {
+                let text = object.pointer(pointer).and_then(Value::as_str);
+                text.unwrap_or_default().to_owned()
+            };
+            let key = WorkKey {
+                kind,
+                name: match kind {
+                    WorkKind::ManifestWork => text("/spec/manifestWorkName"),
+                    WorkKind::Work => text("/spec/workName"),
+                },
+            };
+            (text("/metadata/name"), parse(&key, object))
         });
         Ok(named.collect())
+    }
+
+    /// The record as objects name it; `None` while it is not stored.
+    pub(crate) fn reference(&self, record: &Record) -> Option<RecordReference> {
+        let uid = record.stored.as_ref()?.uid.clone();
+        let (api_version, kind) = match record.key.kind {
+            WorkKind::ManifestWork => (
+                AppliedManifestWork::api_version(&()),
+                AppliedManifestWork::kind(&()),
+            ),
+            WorkKind::Work => (
+                multicluster::AppliedWork::api_version(&()),
+                multicluster::AppliedWork::kind(&()),
+            ),
+        };
+        Some(RecordReference {
+            api_version: api_version.into_owned(),
+            kind: kind.into_owned(),
+            name: self.name(&record.key),
+            uid,
+        })
+    }
+
+    /// What allows us to delete objects that the record lists.
+    pub(crate) fn licence(&self, record: &Record) -> Licence {
+        let is_old = !record.is_held() && !record.note.uid.is_empty();
+        match self.reference(record) {
+            Some(reference) if is_old => Licence::RecordedUid(reference),
+            Some(reference) => Licence::Reference(reference),
+            None => Licence::Nothing,
+        }
+    }
+
+    /// Whether records of the kind can be made: not while the member cluster ends the kind, and deletes all of them.
+    pub(crate) async fn is_lasting(&self, kind: WorkKind) -> Result<bool, Unkept> {
+        let api_version = match kind {
+            WorkKind::ManifestWork => AppliedManifestWork::api_version(&()),
+            WorkKind::Work => multicluster::AppliedWork::api_version(&()),
+        };
+        let verbs = self.objects.verbs(&api_version, plural(kind)).await?;
+        Ok(verbs.iter().any(|verb| verb == "create"))
+    }
+
+    /// Makes a record from before objects named theirs wait for us.
+    pub(crate) async fn hold(&self, record: &Record) -> Result<Record, Unkept> {
+        let ours = record.key.kind.record_finalizer().to_owned();
+        self.set_finalizers(record, |held| held.push(ours)).await
+    }
+
+    /// Lets a record go.
+    pub(crate) async fn release(&self, record: &Record) -> Result<Record, Unkept> {
+        let ours = record.key.kind.record_finalizer();
+        self.set_finalizers(record, |held| held.retain(|held| held != ours))
+            .await
+    }
+
+    async fn set_finalizers(
+        &self,
+        record: &Record,
+        change: impl FnOnce(&mut Vec<String>),
+    ) -> Result<Record, Unkept> {
+        let Some(current) = &record.stored else {
+            return Ok(record.clone());
+        };
+        let mut finalizers = current.finalizers.clone();
+        change(&mut finalizers);
+        let fields = json!({ "metadata": {
+            "uid": current.uid, "resourceVersion": current.version, "finalizers": finalizers,
+        } });
+        let place = self.place(&record.key);
+        let written = self.objects.merge(&place, Part::Object, &fields).await?;
+        Ok(Record {
+            stored: stored(&written),
+            ..record.clone()
+        })
     }
 
     /// Brings the stored record from one state to another, each part only if it changes. The note is first: it is
@@ -106,15 +192,31 @@ impl Records {
         Ok(to)
     }
 
-    /// Deletes the record of a work that has left nothing.
+    /// Deletes the record of a work that has left nothing, as it was read. No object must name it any more.
     pub(crate) async fn delete(&self, record: &Record) -> Result<(), Unkept> {
+        let released = match record.is_held() {
+            true => self.release(record).await,
+            false => Ok(record.clone()),
+        };
+        let record = match released {
+            // It was being deleted, and waited for nobody else.
+            Err(Unkept::Failed(Problem::NotFound(_))) => return Ok(()),
+            released => released?,
+        };
         if let Some(stored) = &record.stored {
             // A record that lingers would be found by the next work of the same name.
             let place = self.place(&record.key);
-            match self.objects.delete_at_once(&place, &stored.uid).await {
-                // Another record has its name by now.
-                Ok(()) | Err(Problem::Conflict(_)) => {}
-                Err(problem) => return Err(problem.into()),
+            let deleted = self
+                .objects
+                .delete_at_once(&place, &stored.uid, &stored.version)
+                .await;
+            if let Err(problem) = deleted {
+                let now = self.read(&record.key).await?.stored;
+                let is_there = now.is_some_and(|now| now.uid == stored.uid);
+                // Otherwise another record has its name by now.
+                if is_there || !matches!(problem, Problem::Conflict(_)) {
+                    return Err(problem.into());
+                }
             }
         }
         Ok(())
@@ -139,7 +241,10 @@ impl Records {
         }
         json!({
             "apiVersion": api_version, "kind": kind,
-            "metadata": { "name": self.name(&record.key), "annotations": annotations },
+            "metadata": {
+                "name": self.name(&record.key), "annotations": annotations,
+                "finalizers": [record.key.kind.record_finalizer()],
+            },
             "spec": spec,
         })
     }
@@ -173,10 +278,13 @@ fn plural(kind: WorkKind) -> &'static str {
 
 fn stored(object: &Value) -> Option<Stored> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    let finalizers = object.pointer("/metadata/finalizers").and_then(Value::as_array);
+    let finalizers = finalizers.into_iter().flatten().filter_map(Value::as_str);
     Some(Stored {
         uid: text("/metadata/uid")?.to_owned(),
         version: text("/metadata/resourceVersion")?.to_owned(),
         is_leaving: text("/metadata/deletionTimestamp").is_some(),
+        finalizers: finalizers.map(str::to_owned).collect(),
     })
 }
 

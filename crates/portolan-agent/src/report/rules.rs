@@ -37,6 +37,13 @@ pub(super) fn conditions(target: &Target, object: &Value) -> Vec<Said> {
     said
 }
 
+/// The same for an object that may not be read.
+pub(super) fn unknown(target: &Target, why: &str) -> Vec<Said> {
+    let said = conditions(target, &Value::Null).into_iter();
+    said.map(|said| Said::new(&said.r#type, Truth::Unknown, FAILED, why))
+        .collect()
+}
+
 /// Whether a rule of the object's settings gives a condition of this type.
 pub(super) fn ask_for(target: &Target, r#type: &str) -> bool {
     let usual = || {

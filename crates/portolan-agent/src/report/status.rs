@@ -29,6 +29,9 @@ const REMOVING: &str = "RemovingObjects";
 /// Type of the condition that says whether all asked-for values were read back.
 const FEEDBACK_SYNCED: &str = "StatusFeedbackSynced";
 
+/// Why nothing is said about the content of an object.
+const HIDDEN: &str = "the executor of the work may not get the object";
+
 /// What came of applying a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Applied {
@@ -53,6 +56,8 @@ impl Applied {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Found {
     There(Box<Value>),
+    /// It is there, and whoever the work is applied for may not read it.
+    Hidden,
     Missing,
     /// It could not be found out, in words.
     Unknown(String),
@@ -171,7 +176,7 @@ fn manifest(work: &Work, finding: &Finding, now: Timestamp) -> ManifestCondition
         }
     }];
     said.push(match &finding.found {
-        Found::There(_) => Said::new(
+        Found::There(_) | Found::Hidden => Said::new(
             conditions::WORK_AVAILABLE,
             Truth::True,
             "ResourceAvailable",
@@ -205,6 +210,17 @@ fn manifest(work: &Work, finding: &Finding, now: Timestamp) -> ManifestCondition
                 ),
             });
             values = Some(StatusFeedback { values: found });
+        }
+    }
+    if let (Some(target), Found::Hidden) = (&finding.target, &finding.found) {
+        said.extend(rules::unknown(target, HIDDEN));
+        if !target.config.feedback.is_empty() {
+            said.push(Said::new(
+                FEEDBACK_SYNCED,
+                Truth::False,
+                "StatusFeedbackSyncFailed",
+                HIDDEN,
+            ));
         }
     }
     let mut conditions = dated(said, before, work.generation, now);

@@ -5,5 +5,5 @@ mod objects;
 mod problem;
 
 pub(crate) use kinds::learn;
-pub(crate) use objects::{Objects, Part, Place};
+pub(crate) use objects::{IMPERSONATE, Objects, Part, Place};
 pub(crate) use problem::Problem;

@@ -6,10 +6,11 @@ use kube::api::{
     DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
 };
 use kube::core::Request;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Problem;
-use crate::work::{FIELD_MANAGER, ObjectId, Target};
+use crate::plan::Right;
+use crate::work::{Account, FIELD_MANAGER, ObjectId, Target};
 
 /// How long a server may take for one answer; webhooks may take thirty seconds at most.
 const PATIENCE: Duration = Duration::from_secs(35);
@@ -17,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(35);
 /// Objects in one answer of a list.
 const PAGE: u32 = 100;
 
-const IMPERSONATE: HeaderName = HeaderName::from_static("impersonate-user");
+pub(crate) const IMPERSONATE: HeaderName = HeaderName::from_static("impersonate-user");
 
 /// Where an object is found.
 #[derive(Clone, Debug)]
@@ -74,13 +75,46 @@ impl Objects {
     }
 
     /// The object, if it is there.
-    pub(crate) async fn get(&self, place: &Place) -> Result<Option<Value>, Problem> {
+    pub(crate) async fn get(&self, place: &Place, user: Option<&str>) -> Result<Option<Value>, Problem> {
         let request = Request::new(place.collection()).get(&place.id.name, &GetParams::default());
-        match self.send(request, None).await {
-            Ok(object) => Ok(Some(object)),
-            Err(Problem::NotFound(_)) => Ok(None),
-            Err(problem) => Err(problem),
-        }
+        if_there(self.send(request, user).await)
+    }
+
+    /// The metadata of the object, if it is there: nothing of what it is about.
+    pub(crate) async fn look(&self, place: &Place) -> Result<Option<Value>, Problem> {
+        let request = Request::new(place.collection()).get_metadata(&place.id.name, &GetParams::default());
+        if_there(self.send(request, None).await)
+    }
+
+    /// The verbs that the member cluster serves for a resource; none if it does not serve it.
+    pub(crate) async fn verbs(&self, api_version: &str, plural: &str) -> Result<Vec<String>, Problem> {
+        let asked = self.client.list_api_group_resources(api_version).await;
+        let served = match asked.map_err(|error| Problem::of(&error)) {
+            Err(Problem::NotFound(_)) => return Ok(Vec::new()),
+            served => served?.resources,
+        };
+        let found = served.into_iter().find(|resource| resource.name == plural);
+        Ok(found.map(|resource| resource.verbs).unwrap_or_default())
+    }
+
+    /// Whether a service account has a right.
+    pub(crate) async fn may(&self, account: &Account, right: &Right) -> Result<bool, Problem> {
+        let review = json!({
+            "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+            "spec": {
+                "user": account.user(),
+                "groups": account.groups(),
+                "resourceAttributes": {
+                    "verb": right.verb, "group": right.group, "resource": right.resource,
+                    "namespace": right.namespace, "name": right.name.as_deref().unwrap_or_default(),
+                },
+            },
+        });
+        let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+        let request = Request::new(path).create(&PostParams::default(), review.to_string().into_bytes());
+        let answer = self.send(request, None).await?;
+        let status = |field: &str| answer.pointer(field).and_then(Value::as_bool) == Some(true);
+        Ok(status("/status/allowed") && !status("/status/denied"))
     }
 
     /// Makes the object.
@@ -147,21 +181,38 @@ impl Objects {
 
     /// Deletes the object, if it has this UID; what depends on it goes first.
     pub(crate) async fn delete(&self, place: &Place, uid: &str) -> Result<(), Problem> {
-        self.delete_with(place, uid, PropagationPolicy::Foreground).await
+        let which = Preconditions {
+            uid: Some(uid.to_owned()),
+            ..Preconditions::default()
+        };
+        self.delete_with(place, which, PropagationPolicy::Foreground)
+            .await
     }
 
-    /// Deletes the object, if it has this UID, and waits for nothing that depends on it.
-    pub(crate) async fn delete_at_once(&self, place: &Place, uid: &str) -> Result<(), Problem> {
-        self.delete_with(place, uid, PropagationPolicy::Background).await
+    /// Deletes the object, if it is the very one in this version, and waits for nothing that depends on it.
+    pub(crate) async fn delete_at_once(
+        &self,
+        place: &Place,
+        uid: &str,
+        version: &str,
+    ) -> Result<(), Problem> {
+        let which = Preconditions {
+            uid: Some(uid.to_owned()),
+            resource_version: Some(version.to_owned()),
+        };
+        self.delete_with(place, which, PropagationPolicy::Background)
+            .await
     }
 
-    async fn delete_with(&self, place: &Place, uid: &str, policy: PropagationPolicy) -> Result<(), Problem> {
+    async fn delete_with(
+        &self,
+        place: &Place,
+        which: Preconditions,
+        policy: PropagationPolicy,
+    ) -> Result<(), Problem> {
         let how = DeleteParams {
             propagation_policy: Some(policy),
-            preconditions: Some(Preconditions {
-                uid: Some(uid.to_owned()),
-                ..Preconditions::default()
-            }),
+            preconditions: Some(which),
             ..DeleteParams::default()
         };
         let request = Request::new(place.collection()).delete(&place.id.name, &how);
@@ -188,5 +239,13 @@ impl Objects {
                 "the member cluster did not answer within {PATIENCE:?}"
             ))),
         }
+    }
+}
+
+fn if_there(answer: Result<Value, Problem>) -> Result<Option<Value>, Problem> {
+    match answer {
+        Ok(object) => Ok(Some(object)),
+        Err(Problem::NotFound(_)) => Ok(None),
+        Err(problem) => Err(problem),
     }
 }

@@ -10,7 +10,9 @@ use std::time::Duration;
 use http::{Method, Request};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::client::Body;
 use kube::{Api, Client};
@@ -27,7 +29,7 @@ use crate::work::{Distributed, Loose, Work, WorkKey, WorkKind, read};
 use crate::works::{Input, Outcome, Passes, Watches};
 
 pub(super) const CLUSTER: &str = "east";
-const NAMESPACE: &str = "default";
+pub(super) const NAMESPACE: &str = "default";
 
 /// Runs to the end on this thread.
 pub(super) fn run<T>(scene: impl Future<Output = T>) -> T {
@@ -159,10 +161,60 @@ impl World {
     }
 
     async fn put_manifest(&self, name: &str, manifest: Value) {
-        let work =
-            json!({ "metadata": { "name": name }, "spec": { "workload": { "manifests": [manifest] } } });
+        self.put_spec(name, json!({ "workload": { "manifests": [manifest] } }))
+            .await;
+    }
+
+    /// A ManifestWork with this content.
+    pub(super) async fn put_spec(&self, name: &str, spec: Value) {
+        let work = json!({ "metadata": { "name": name }, "spec": spec });
         let work = serde_json::from_value(work).unwrap();
         self.works().create(&PostParams::default(), &work).await.unwrap();
+    }
+
+    /// Changes a part of a ManifestWork.
+    pub(super) async fn patch(&self, name: &str, patch: Value) {
+        let how = PatchParams::default();
+        self.works()
+            .patch(name, &how, &Patch::Merge(patch))
+            .await
+            .unwrap();
+    }
+
+    /// Somebody on the member applies an object in this manager's name.
+    pub(super) async fn apply_as(&self, manager: &str, name: &str, value: &str) {
+        let mut map = manifest(name);
+        map["data"] = json!({ "k": value });
+        let how = PatchParams::apply(manager).force();
+        self.maps().patch(name, &how, &Patch::Apply(map)).await.unwrap();
+    }
+
+    /// Lets a service account of the member do this to ConfigMaps.
+    pub(super) async fn allow(&self, account: &str, verbs: &[&str]) {
+        let how = PatchParams::apply("test").force();
+        let group = "rbac.authorization.k8s.io";
+        let role = json!({
+            "apiVersion": format!("{group}/v1"), "kind": "Role", "metadata": { "name": account },
+            "rules": [{ "apiGroups": [""], "resources": ["configmaps"], "verbs": verbs }],
+        });
+        let roles = Api::<Role>::namespaced(self.spoke(), NAMESPACE);
+        roles.patch(account, &how, &Patch::Apply(role)).await.unwrap();
+        let binding = json!({
+            "apiVersion": format!("{group}/v1"), "kind": "RoleBinding", "metadata": { "name": account },
+            "roleRef": { "apiGroup": group, "kind": "Role", "name": account },
+            "subjects": [{ "kind": "ServiceAccount", "name": account, "namespace": NAMESPACE }],
+        });
+        let bindings = Api::<RoleBinding>::namespaced(self.spoke(), NAMESPACE);
+        bindings
+            .patch(account, &how, &Patch::Apply(binding))
+            .await
+            .unwrap();
+    }
+
+    /// Owners that an object on the member names; `None` if it is not there.
+    pub(super) async fn owners(&self, name: &str) -> Option<Vec<OwnerReference>> {
+        let map = self.maps().get_opt(name).await.unwrap()?;
+        Some(map.metadata.owner_references.unwrap_or_default())
     }
 
     pub(super) async fn delete(&self, name: &str) {
@@ -205,6 +257,19 @@ impl World {
         self.maps().create(&PostParams::default(), &map).await.unwrap();
     }
 
+    /// How many records there are.
+    pub(super) async fn records(&self) -> usize {
+        let records = Api::<AppliedManifestWork>::all(self.spoke());
+        records.list(&ListParams::default()).await.unwrap().items.len()
+    }
+
+    /// A work goes without waiting for this agent.
+    pub(super) async fn lose(&self, name: &str) {
+        self.patch(name, json!({ "metadata": { "finalizers": null } }))
+            .await;
+        self.delete(name).await;
+    }
+
     /// Names of the objects that records know of.
     pub(super) async fn recorded(&self) -> Vec<String> {
         let records = Api::<AppliedManifestWork>::all(self.spoke());
@@ -235,11 +300,11 @@ fn through(service: Service, may_go: impl Fn(&Request<Body>) -> bool + Send + Sy
     Client::new(service, NAMESPACE)
 }
 
-fn manifest(name: &str) -> Value {
+pub(super) fn manifest(name: &str) -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "namespace": NAMESPACE } })
 }
 
-fn spec(objects: &[&str]) -> Value {
+pub(super) fn spec(objects: &[&str]) -> Value {
     let manifests: Vec<Value> = objects.iter().map(|name| manifest(name)).collect();
     json!({ "workload": { "manifests": manifests } })
 }
@@ -281,6 +346,11 @@ impl Agent {
         for key in keys {
             self.passes.pass(&key).await;
         }
+    }
+
+    /// Deals with records whose works are not on the hub.
+    pub(super) async fn sweep(&mut self) {
+        self.passes.sweep(WorkKind::ManifestWork).await;
     }
 
     /// The work as the hub has it now.

@@ -10,7 +10,7 @@ use crate::work::WorkKind;
 use crate::works::Input;
 
 /// The check passes, and fails when the rule is broken.
-fn notices(rule: Rule, holds: impl Fn() -> bool) {
+pub(super) fn notices(rule: Rule, holds: impl Fn() -> bool) {
     assert!(holds(), "{rule:?} holds");
     assert!(
         !with_broken(rule, &holds),

@@ -1,5 +1,6 @@
 //! The works of the hub, of both kinds, in one shape.
 
+mod executor;
 mod loose;
 mod manifest;
 mod read;
@@ -12,6 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::labels::{multicluster, ocm};
 use portolan_api::work::{DeleteOption, ManifestCondition, ManifestConfigOption, ManifestResourceMeta};
 
+pub(crate) use executor::{Account, Executor};
 pub(crate) use loose::{Distributed, Loose};
 pub(crate) use manifest::{Fault, Manifest};
 pub(crate) use read::{hash, read, unreadable};
@@ -35,6 +37,14 @@ impl WorkKind {
         match self {
             WorkKind::ManifestWork => ocm::MANIFEST_WORK_FINALIZER,
             WorkKind::Work => multicluster::WORK_FINALIZER,
+        }
+    }
+
+    /// What keeps the record of a work of this kind until it is known what becomes of the objects that it owns.
+    pub(crate) fn record_finalizer(self) -> &'static str {
+        match self {
+            WorkKind::ManifestWork => ocm::APPLIED_MANIFEST_WORK_FINALIZER,
+            WorkKind::Work => multicluster::APPLIED_WORK_FINALIZER,
         }
     }
 
@@ -115,8 +125,8 @@ pub(crate) struct Wish {
     pub(crate) manifests: Vec<Result<Manifest, Fault>>,
     pub(crate) configs: Vec<ManifestConfigOption>,
     pub(crate) delete_option: DeleteOption,
-    /// The user in whose name objects are applied, if not in the agent's own.
-    pub(crate) executor: Option<String>,
+    /// In whose name objects are read and applied.
+    pub(crate) executor: Executor,
 }
 
 /// The status of a work, whichever kind it is of.

@@ -1,19 +1,17 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::multicluster::{WorkSpec, WorkStatus};
-use portolan_api::work::{
-    Executor, ManifestCondition, ManifestResourceMeta, ManifestWorkSpec, ManifestWorkStatus,
-};
+use portolan_api::work::{ManifestCondition, ManifestResourceMeta, ManifestWorkSpec, ManifestWorkStatus};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{Manifest, Status, Wish, Work, WorkKey, WorkKind};
+use super::{Executor, Manifest, Status, Wish, Work, WorkKey, WorkKind};
 
 /// Reads a work of either kind. What cannot be read is said in the work.
 pub(crate) fn read(kind: WorkKind, metadata: &ObjectMeta, spec: &Value, status: &Value) -> Work {
     let (wish, status) = match kind {
         WorkKind::ManifestWork => (
-            parse::<ManifestWorkSpec>(spec).map(of_manifest_work),
+            manifest_work(spec),
             parse::<ManifestWorkStatus>(status)
                 .map(|status| Status {
                     conditions: status.conditions,
@@ -67,22 +65,23 @@ fn parse<T: DeserializeOwned + Default>(value: &Value) -> Result<T, String> {
     }
 }
 
-fn of_manifest_work(spec: ManifestWorkSpec) -> Wish {
-    Wish {
+/// The executor is read by itself: one of a type that is not known spoils no more than the manifests of its work.
+fn manifest_work(spec: &Value) -> Result<Wish, String> {
+    let executor = Executor::read(spec.get("executor").unwrap_or(&Value::Null));
+    let spec: ManifestWorkSpec = match spec {
+        Value::Object(fields) if executor != Executor::Agent => {
+            let mut fields = fields.clone();
+            fields.remove("executor");
+            parse(&Value::Object(fields))?
+        }
+        spec => parse(spec)?,
+    };
+    Ok(Wish {
         manifests: spec.workload.manifests.iter().map(Manifest::read).collect(),
         configs: spec.manifest_configs,
         delete_option: spec.delete_option.unwrap_or_default(),
-        executor: spec.executor.and_then(user),
-    }
-}
-
-/// The user that an executor stands for.
-fn user(executor: Executor) -> Option<String> {
-    let account = executor.subject?.service_account?;
-    Some(format!(
-        "system:serviceaccount:{}:{}",
-        account.namespace, account.name
-    ))
+        executor,
+    })
 }
 
 fn of_work(status: WorkStatus) -> Status {
@@ -135,19 +134,12 @@ mod tests {
     }
 
     #[test]
-    fn an_executor_is_the_user_of_its_service_account() {
-        let spec = json!({ "executor": { "subject": {
-            "type": "ServiceAccount", "serviceAccount": { "namespace": "shop", "name": "deployer" },
-        } } });
-        let work = read(
-            WorkKind::ManifestWork,
-            &ObjectMeta::default(),
-            &spec,
-            &Value::Null,
-        );
-        assert_eq!(
-            work.wish.unwrap().executor.as_deref(),
-            Some("system:serviceaccount:shop:deployer")
-        );
+    fn an_executor_that_is_not_known_spoils_nothing_but_the_work_s_own_manifests() {
+        let spec = json!({ "executor": { "subject": { "type": "User" } }, "workload": { "manifests": [1] } });
+        let metadata = ObjectMeta::default();
+        let work = read(WorkKind::ManifestWork, &metadata, &spec, &Value::Null);
+        let wish = work.wish.unwrap();
+        assert!(matches!(wish.executor, Executor::Invalid(_)));
+        assert_eq!(wish.manifests.len(), 1);
     }
 }

@@ -7,30 +7,67 @@ use portolan_controllers::logging::Operation;
 use serde_json::Value;
 
 use super::desk::Outcome;
-use super::items::Item;
+use super::items::{Item, Noted, Reader};
 use super::pass::{Passes, lock, worse};
-use crate::plan::{Action, Seen, act};
+use crate::plan::{Action, RecordReference, Seen, act};
+use crate::record::{Entry, Record};
 use crate::report::{Applied, Finding, Found};
 use crate::spoke::{Place, Problem};
-use crate::work::{Fault, Wish, WorkKey};
+use crate::work::{Fault, ObjectId, Strategy, Target, WorkKey};
 
 /// Objects of one work that are asked for side by side.
 const PARALLEL: usize = 8;
 
+/// What is seen of an object.
+#[derive(Clone, Debug)]
+pub(super) enum Sight {
+    Full(Value),
+    /// Only its metadata: whoever the work is applied for may not read it.
+    Metadata(Value),
+    Missing,
+}
+
+/// What is to be done about an object; `None` where nothing can be.
+type Planned = Option<Result<Action, Fault>>;
+
+/// For whom the objects of a work are brought up to date.
+pub(super) struct Order<'a> {
+    pub(super) key: &'a WorkKey,
+    /// In whose name, if not in the agent's own.
+    pub(super) user: Option<String>,
+    /// The record that lists them, with what it says of them.
+    pub(super) record: &'a Record,
+    pub(super) owner: Option<RecordReference>,
+}
+
+/// What came of the objects of a work.
+pub(super) struct CarriedOut {
+    pub(super) findings: Vec<Finding>,
+    pub(super) noted: Vec<(ObjectId, Noted)>,
+    pub(super) outcome: Outcome,
+}
+
+/// What came of one object.
+struct Done {
+    applied: Applied,
+    found: Found,
+    noted: Noted,
+    written: bool,
+}
+
 impl Passes {
     /// What is there for each of them.
-    pub(super) async fn observe(&self, items: &[Item]) -> Vec<Result<Option<Value>, Problem>> {
-        let objects = &self.objects;
+    pub(super) async fn observe(&self, items: &[Item]) -> Vec<Result<Sight, Problem>> {
         // The places are made first: a stream of futures that borrow from the items would not be `Send`.
-        let places: Vec<Option<Place>> = items
+        let places: Vec<Option<(Place, Reader)>> = items
             .iter()
-            .map(|item| item.target.as_ref().map(Place::of))
+            .map(|item| Some((Place::of(item.target.as_ref()?), item.reader.clone())))
             .collect();
         futures::stream::iter(places)
             .map(|place| async move {
                 match place {
-                    Some(place) => objects.get(&place).await,
-                    None => Ok(None),
+                    Some((place, reader)) => self.sight(&place, &reader).await,
+                    None => Ok(Sight::Missing),
                 }
             })
             .buffered(PARALLEL)
@@ -38,26 +75,46 @@ impl Passes {
             .await
     }
 
-    /// What is to be done about each of them; `None` where nothing can be.
+    async fn sight(&self, place: &Place, reader: &Reader) -> Result<Sight, Problem> {
+        let read = match reader {
+            Reader::Agent => self.objects.get(place, None).await,
+            Reader::Account(user) => self.objects.get(place, Some(user)).await,
+            Reader::Nobody => Err(Problem::Refused(String::new())),
+        };
+        match read {
+            Ok(there) => Ok(there.map_or(Sight::Missing, Sight::Full)),
+            Err(Problem::Refused(_)) if *reader != Reader::Agent => {
+                let there = self.objects.look(place).await?;
+                Ok(there.map_or(Sight::Missing, Sight::Metadata))
+            }
+            Err(problem) => Err(problem),
+        }
+    }
+
+    /// What is to be done about each of them.
     pub(super) fn actions(
         &self,
-        key: &WorkKey,
+        record: &Record,
         items: &[Item],
-        observed: &[Result<Option<Value>, Problem>],
-    ) -> Vec<Option<Result<Action, Fault>>> {
+        observed: &[Result<Sight, Problem>],
+    ) -> Vec<Planned> {
         let seen = lock(&self.seen);
-        let seen = seen.get(key);
+        let seen = seen.get(&record.key);
         items
             .iter()
             .zip(observed)
             .map(|(item, observed)| {
                 let target = item.target.as_ref().filter(|_| item.refused.is_none())?;
-                let there = observed.as_ref().ok()?;
-                Some(act(
-                    target,
-                    there.as_ref(),
-                    seen.and_then(|seen| seen.get(&target.id)),
-                ))
+                let there = match observed.as_ref().ok()? {
+                    Sight::Full(there) => Some(there),
+                    Sight::Missing => None,
+                    Sight::Metadata(_) => return None,
+                };
+                // What the record does not know is applied once more, and written down before that.
+                let entry = record.entries.get(&target.id);
+                let known = entry.is_some_and(|entry| entry.uid.is_some());
+                let seen = seen.filter(|_| known).and_then(|seen| seen.get(&target.id));
+                Some(act(target, there, seen))
             })
             .collect()
     }
@@ -65,21 +122,28 @@ impl Passes {
     /// Does it, in the order of the manifests: a namespace comes before what is in it.
     pub(super) async fn carry_out(
         &self,
-        key: &WorkKey,
-        wish: &Wish,
+        order: Order<'_>,
         items: Vec<Item>,
-        observed: Vec<Result<Option<Value>, Problem>>,
-        actions: Vec<Option<Result<Action, Fault>>>,
-    ) -> (Vec<Finding>, Outcome) {
+        observed: Vec<Result<Sight, Problem>>,
+        actions: Vec<Planned>,
+    ) -> CarriedOut {
         let mut outcome = Outcome::Quiet;
-        let mut findings = Vec::new();
-        let before = lock(&self.seen).remove(key).unwrap_or_default();
+        let (mut findings, mut notes) = (Vec::new(), Vec::new());
+        let before = lock(&self.seen).remove(order.key).unwrap_or_default();
         let mut seen = BTreeMap::new();
         let mut written = 0;
         for ((item, observed), action) in items.into_iter().zip(observed).zip(actions) {
-            let user = wish.executor.as_deref();
-            let (finding, is_written) = self.one(item, observed, action, user).await;
-            written += usize::from(is_written);
+            let done = self.one(&order, &item, observed, action).await;
+            written += usize::from(done.written);
+            if let Some(target) = &item.target {
+                notes.push((target.id.clone(), done.noted));
+            }
+            let finding = Finding {
+                meta: item.meta,
+                target: item.target,
+                applied: done.applied,
+                found: done.found,
+            };
             if finding.applied.has_failed() {
                 outcome = worse(outcome, Outcome::Failed);
             }
@@ -96,64 +160,91 @@ impl Passes {
             }
             findings.push(finding);
         }
-        lock(&self.seen).insert(key.clone(), seen);
+        lock(&self.seen).insert(order.key.clone(), seen);
         if written > 0 {
             let all = findings.len();
             self.monitor
-                .say(key, &format!("{written} of {all} objects applied"));
+                .say(order.key, &format!("{written} of {all} objects applied"));
         }
-        (findings, outcome)
+        CarriedOut {
+            findings,
+            noted: notes,
+            outcome,
+        }
     }
 
-    /// Does one, and says what came of it and whether something was written.
+    /// Does one, and says what came of it.
     async fn one(
         &self,
-        item: Item,
-        observed: Result<Option<Value>, Problem>,
-        action: Option<Result<Action, Fault>>,
-        user: Option<&str>,
-    ) -> (Finding, bool) {
-        let there = match &observed {
-            Ok(Some(object)) => Found::There(Box::new(object.clone())),
-            Ok(None) => Found::Missing,
+        order: &Order<'_>,
+        item: &Item,
+        observed: Result<Sight, Problem>,
+        action: Planned,
+    ) -> Done {
+        let place = item.target.as_ref().map(Place::of);
+        let found = match &observed {
+            Ok(Sight::Full(object)) => Found::There(Box::new(object.clone())),
+            Ok(Sight::Metadata(_)) => Found::Hidden,
+            Ok(Sight::Missing) => Found::Missing,
             Err(problem) => Found::Unknown(problem.to_string()),
         };
-        let finding = |item: Item, applied, found| Finding {
-            meta: item.meta,
-            target: item.target,
+        let unchanged = |applied, noted| Done {
             applied,
-            found,
+            found: found.clone(),
+            noted,
+            written: false,
         };
         if let Some(refused) = item.refused.clone() {
-            return (finding(item, refused, there), false);
-        }
-        let failed = |problem: &Problem| Applied::Failed {
-            reason: match problem {
-                Problem::Conflict(_) => "ApplyConflict".to_owned(),
-                problem => problem.reason().to_owned(),
-            },
-            message: problem.to_string(),
-        };
-        let (place, action) = match (item.target.as_ref().map(Place::of), action, &observed) {
-            (Some(place), Some(Ok(action)), _) => (place, action),
-            (_, Some(Err(Fault(message))), _) => {
-                let reason = "InvalidManifestConfig".to_owned();
-                return (finding(item, Applied::Failed { reason, message }, there), false);
+            // That it is to stay counts, whoever may apply it.
+            if refused != Applied::Finished
+                && !item.owned
+                && let (Some(place), Some(owner)) = (&place, &order.owner)
+                && let Ok(Sight::Full(there) | Sight::Metadata(there)) = observed
+                && let Err(problem) = self.disown(place, there, owner, order.user()).await
+            {
+                return unchanged(unreferenced(&problem), Noted::Unknown);
             }
-            (_, _, Err(problem)) => return (finding(item, failed(problem), there), false),
-            // An item without a place is refused, and one that was observed has an action.
-            _ => return (finding(item, Applied::Done, there), false),
+            return unchanged(refused, Noted::Unknown);
+        }
+        let (target, place, there) = match (&item.target, place, observed) {
+            (Some(target), Some(place), Ok(Sight::Full(there))) => (target, place, Some(there)),
+            (Some(target), Some(place), Ok(Sight::Missing)) => (target, place, None),
+            (_, _, Ok(Sight::Metadata(_))) => {
+                let why = "the executor may not get the object; accepted: a role on the member cluster that allows it";
+                return unchanged(failed(&Problem::Refused(why.to_owned())), Noted::Unknown);
+            }
+            (_, _, Err(problem)) => return unchanged(failed(&problem), Noted::Unknown),
+            // An item without a place is refused.
+            _ => return unchanged(Applied::Done, Noted::Unknown),
+        };
+        let made = |body: Value| match &order.owner {
+            Some(owner) if there.is_none() && item.owned => owner.mark(&body),
+            _ => body,
         };
         let answer = match action {
-            Action::Leave => return (finding(item, Applied::Done, there), false),
-            Action::Absent => {
+            Some(Ok(Action::Create { body })) => self.objects.create(&place, &made(body), order.user()).await,
+            Some(Ok(Action::Apply { body, manager, force })) => {
+                let body = made(body);
+                self.objects
+                    .apply(&place, &body, &manager, force, order.user())
+                    .await
+            }
+            Some(Ok(Action::Absent)) => {
                 let message = "the object is only looked at, and is not there".to_owned();
                 let reason = "NotFound".to_owned();
-                return (finding(item, Applied::Failed { reason, message }, there), false);
+                return unchanged(Applied::Failed { reason, message }, Noted::NotOurs);
             }
-            Action::Create { body } => self.objects.create(&place, &body, user).await,
-            Action::Apply { body, manager, force } => {
-                self.objects.apply(&place, &body, &manager, force, user).await
+            Some(Err(Fault(message))) => {
+                let reason = "InvalidManifestConfig".to_owned();
+                return unchanged(Applied::Failed { reason, message }, Noted::Unknown);
+            }
+            Some(Ok(Action::Leave)) | None => {
+                let Some(there) = there else {
+                    return unchanged(Applied::Done, Noted::Unknown);
+                };
+                let entry = order.record.entries.get(&target.id);
+                let ours = is_ours(target, entry, &there, order.owner.as_ref());
+                return self.refer_to(order, item, &place, there, ours, false).await;
             }
         };
         self.monitor.applied(&answer);
@@ -166,14 +257,94 @@ impl Passes {
         match answer {
             Ok(object) => {
                 self.monitor.spoke.succeeded(operation);
-                (finding(item, Applied::Done, Found::There(Box::new(object))), true)
+                self.refer_to(order, item, &place, object, true, true).await
             }
             Err(problem) => {
                 self.monitor
                     .spoke
                     .failed_as(operation, problem.failure(), &problem.to_string());
-                (finding(item, failed(&problem), there), false)
+                let noted = match problem {
+                    // It may have arrived.
+                    Problem::Unanswered(_) => Noted::Unknown,
+                    _ => Noted::Refused,
+                };
+                unchanged(failed(&problem), noted)
             }
         }
+    }
+
+    /// Makes an object that is as it should be name its record, or not, and says what came of it.
+    async fn refer_to(
+        &self,
+        order: &Order<'_>,
+        item: &Item,
+        place: &Place,
+        there: Value,
+        ours: bool,
+        written: bool,
+    ) -> Done {
+        let before = Found::There(Box::new(there.clone()));
+        let referred = match &order.owner {
+            Some(owner) if ours && item.owned => self.own(place, there, owner, order.user()).await,
+            Some(owner) => self.disown(place, there, owner, order.user()).await,
+            None => Ok(Some(there)),
+        };
+        let done = |applied, found, noted| Done {
+            applied,
+            found,
+            noted,
+            written,
+        };
+        match referred {
+            Ok(Some(there)) => {
+                let uid = there.pointer("/metadata/uid").and_then(Value::as_str);
+                let noted = match uid {
+                    Some(uid) if ours => Noted::Applied(uid.to_owned()),
+                    _ => Noted::NotOurs,
+                };
+                done(Applied::Done, Found::There(Box::new(there)), noted)
+            }
+            Ok(None) => {
+                let gone = Problem::NotFound("the object was deleted while it was applied".to_owned());
+                done(failed(&gone), Found::Missing, Noted::Unknown)
+            }
+            Err(problem) => done(unreferenced(&problem), before, Noted::Unknown),
+        }
+    }
+}
+
+impl Order<'_> {
+    fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+}
+
+/// Whether an object that needs no write is one that was written for this work.
+fn is_ours(target: &Target, entry: Option<&Entry>, there: &Value, owner: Option<&RecordReference>) -> bool {
+    match &target.config.strategy {
+        Strategy::ReadOnly => false,
+        // It is left alone only after it was applied.
+        Strategy::Apply { .. } => true,
+        Strategy::CreateOnly => entry.is_some_and(|entry| match &entry.uid {
+            Some(uid) => there.pointer("/metadata/uid").and_then(Value::as_str) == Some(uid),
+            None => owner.is_some_and(|owner| owner.has_made(there) || owner.is_owner_of(there)),
+        }),
+    }
+}
+
+fn failed(problem: &Problem) -> Applied {
+    Applied::Failed {
+        reason: match problem {
+            Problem::Conflict(_) => "ApplyConflict".to_owned(),
+            problem => problem.reason().to_owned(),
+        },
+        message: problem.to_string(),
+    }
+}
+
+fn unreferenced(problem: &Problem) -> Applied {
+    Applied::Failed {
+        reason: problem.reason().to_owned(),
+        message: format!("the owner references of the object cannot be written: {problem}"),
     }
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::monitor::Monitor;
 use crate::report::to_json;
 use crate::spoke::Problem;
-use crate::work::{Distributed, Loose, Status, Work, WorkKind, read, unreadable};
+use crate::work::{Distributed, Loose, Status, Work, WorkKey, WorkKind, read, unreadable};
 
 const MANAGER: &str = "portolan-agent";
 const PATIENCE: Duration = Duration::from_secs(35);
@@ -72,6 +72,26 @@ impl Hub {
                 _ => return Ok(works),
             }
         }
+    }
+
+    /// Whether the work is there, the very one, and nobody deletes it.
+    pub(super) async fn is_wanted(&self, work: &Work) -> Result<bool, Problem> {
+        let found = self.find(&work.key).await?;
+        Ok(found.is_some_and(|found| found.uid == work.uid && !found.deleting))
+    }
+
+    /// The work as the hub has it now.
+    pub(super) async fn find(&self, key: &WorkKey) -> Result<Option<Work>, Problem> {
+        match key.kind {
+            WorkKind::ManifestWork => self.get::<ManifestWork>(&key.name).await,
+            WorkKind::Work => self.get::<multicluster::Work>(&key.name).await,
+        }
+    }
+
+    async fn get<K: Distributed>(&self, name: &str) -> Result<Option<Work>, Problem> {
+        let api: Api<Loose<K>> = Api::namespaced(self.client.clone(), &self.namespace);
+        let found = in_time(api.get_opt(name)).await?;
+        Ok(found.map(|object| read(K::KIND, &object.metadata, &object.spec, &object.status)))
     }
 
     /// Lets the work go.

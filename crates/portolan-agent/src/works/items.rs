@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use portolan_api::work::ManifestResourceMeta;
-use serde_json::Value;
 
 use super::pass::Passes;
-use crate::plan::{Action, Claims};
-use crate::record::{Entry, Record, Unkept};
+use crate::plan::{Action, Claims, is_orphaned};
+use crate::record::{Record, Unkept};
 use crate::report::{Applied, Finding, Found, finished};
-use crate::work::{Fault, Manifest, Strategy, Target, Wish, Work, WorkKind, resolve};
+use crate::sabotage::{Rule, broken};
+use crate::work::{Fault, Manifest, ObjectId, Strategy, Target, Wish, Work, WorkKind, resolve};
 
 /// A manifest on its way.
 pub(super) struct Item {
@@ -17,6 +17,33 @@ pub(super) struct Item {
     /// What became of it already: it is not to be applied.
     pub(super) refused: Option<Applied>,
     pub(super) target: Option<Target>,
+    /// Whether the object goes with the work.
+    pub(super) owned: bool,
+    /// In whose name the object is read.
+    pub(super) reader: Reader,
+}
+
+/// In whose name an object is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reader {
+    Agent,
+    /// In that of this user.
+    Account(String),
+    /// Whose it is may not read it: only whether it is there is looked up.
+    Nobody,
+}
+
+/// What came of an object, for the record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Noted {
+    /// The object of this UID is ours.
+    Applied(String),
+    /// The member cluster would not have it.
+    Refused,
+    /// What is there is not ours, or nothing is there and nothing is to be.
+    NotOurs,
+    /// Nobody knows, or nothing was tried.
+    Unknown,
 }
 
 impl Passes {
@@ -30,6 +57,8 @@ impl Passes {
                 meta: meta(ordinal, manifest.as_ref().ok()),
                 refused: None,
                 target: None,
+                owned: false,
+                reader: Reader::Agent,
             };
             let invalid = |Fault(message): Fault| Applied::Failed {
                 reason: "InvalidManifest".to_owned(),
@@ -68,6 +97,8 @@ impl Passes {
                             message: format!("{} is older and says what this object looks like", owner.0),
                         });
                     }
+                    item.owned = target.config.strategy != Strategy::ReadOnly
+                        && !is_orphaned(&wish.delete_option, &target.id);
                     item.target = Some(target);
                 }
             }
@@ -101,13 +132,16 @@ fn meta(ordinal: usize, manifest: Option<&Manifest>) -> ManifestResourceMeta {
     meta
 }
 
-/// Writes down what is about to be applied, and forgets what is only looked at from now on.
+/// Whether anything is to be applied.
+pub(super) fn will_write(actions: &[Option<Result<Action, Fault>>]) -> bool {
+    let mut actions = actions.iter().flatten().flatten();
+    actions.any(|action| matches!(action, Action::Create { .. } | Action::Apply { .. }))
+}
+
+/// Writes down what is about to be applied.
 pub(super) fn note_ahead(record: &mut Record, items: &[Item], actions: &[Option<Result<Action, Fault>>]) {
     for (item, action) in items.iter().zip(actions) {
         let Some(target) = &item.target else { continue };
-        if target.config.strategy == Strategy::ReadOnly {
-            record.entries.remove(&target.id);
-        }
         if let Some(Ok(Action::Create { .. } | Action::Apply { .. })) = action {
             let entry = record.entries.entry(target.id.clone()).or_default();
             entry.version.clone_from(&target.version);
@@ -118,16 +152,19 @@ pub(super) fn note_ahead(record: &mut Record, items: &[Item], actions: &[Option<
     }
 }
 
-/// Writes down which object it was.
-pub(super) fn note_uid(record: &mut Record, finding: &Finding) {
-    let (Some(target), Applied::Done, Found::There(object)) =
-        (&finding.target, &finding.applied, &finding.found)
-    else {
-        return;
-    };
-    let uid = object.pointer("/metadata/uid").and_then(Value::as_str);
-    if let Some(Entry { uid: noted, .. }) = record.entries.get_mut(&target.id) {
-        *noted = uid.map(str::to_owned);
+/// Writes down what came of it. What was refused and was not in the record `before` was never ours.
+pub(super) fn note_after(record: &mut Record, before: &Record, noted: Vec<(ObjectId, Noted)>) {
+    for (id, noted) in noted {
+        match noted {
+            Noted::Applied(uid) => {
+                if let Some(entry) = record.entries.get_mut(&id) {
+                    entry.uid = Some(uid);
+                }
+            }
+            Noted::Refused if broken(Rule::RefusedIsForgotten) || before.entries.contains_key(&id) => {}
+            Noted::Refused | Noted::NotOurs => drop(record.entries.remove(&id)),
+            Noted::Unknown => {}
+        }
     }
 }
 
@@ -141,5 +178,47 @@ pub(super) fn unrecorded(item: Item, why: &Unkept) -> Finding {
             message: why.to_string(),
         }),
         found: Found::Unknown("nothing was applied".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Entry;
+    use crate::work::WorkKey;
+
+    fn id(name: &str) -> ObjectId {
+        ObjectId {
+            name: name.to_owned(),
+            ..ObjectId::default()
+        }
+    }
+
+    fn record(names: &[&str]) -> Record {
+        let key = WorkKey {
+            kind: WorkKind::ManifestWork,
+            name: "web".to_owned(),
+        };
+        Record {
+            entries: names.iter().map(|name| (id(name), Entry::default())).collect(),
+            ..Record::new(&key)
+        }
+    }
+
+    #[test]
+    fn what_was_refused_leaves_the_record_if_it_was_new_there_and_what_was_not_answered_stays() {
+        let before = record(&["old"]);
+        let mut after = record(&["new", "old", "unanswered", "applied", "theirs"]);
+        let noted = vec![
+            (id("new"), Noted::Refused),
+            (id("old"), Noted::Refused),
+            (id("unanswered"), Noted::Unknown),
+            (id("applied"), Noted::Applied("7".to_owned())),
+            (id("theirs"), Noted::NotOurs),
+        ];
+        note_after(&mut after, &before, noted);
+        let left: Vec<&str> = after.entries.keys().map(|id| id.name.as_str()).collect();
+        assert_eq!(left, ["applied", "old", "unanswered"]);
+        assert_eq!(after.entries[&id("applied")].uid.as_deref(), Some("7"));
     }
 }

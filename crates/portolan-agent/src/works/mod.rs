@@ -5,6 +5,8 @@
 //! pass    one look at one work: observe ─► plan ─► note ─► apply ─► remove ─► report
 //! reach   which objects are being dealt with, so that nobody else does
 //! applying, removing   the two things that are done to objects
+//! owning  owner references on objects; leaving  records that somebody deletes
+//! executing  what the executor of a work may do
 //! items   the manifests on their way: their places, what the record says
 //! watching  objects that are looked at as they change
 //! hub     what is asked of the hub: finalizer and status are written, works listed, the kind looked up
@@ -15,8 +17,11 @@
 
 mod applying;
 mod desk;
+mod executing;
 mod hub;
 mod items;
+mod leaving;
+mod owning;
 mod pass;
 mod reach;
 mod removing;
@@ -108,9 +113,10 @@ pub(crate) fn start(
         ),
     ];
     let objects = Watches::new(spoke.clone(), sender, monitor.spoke.clone());
-    let passes = Passes::new(hub, spoke, objects, settings, monitor.clone());
-    let keeping = tokio::spawn(keep(Arc::new(passes), settings.clone(), inputs, stop));
-    (keeping, watches)
+    let passes = Arc::new(Passes::new(hub, spoke, objects, settings, monitor.clone()));
+    let sweeping = tokio::spawn(leaving::sweep(passes.clone(), settings.poll, stop.clone()));
+    let keeping = tokio::spawn(keep(passes, settings.clone(), inputs, stop));
+    (keeping, watches.into_iter().chain([sweeping]).collect())
 }
 
 fn source<K: Distributed>(

@@ -7,20 +7,21 @@ use portolan_controllers::failure::Failure;
 use portolan_controllers::logging::Operation;
 use tokio::sync::Semaphore;
 
+use super::applying::Order;
 use super::desk::{Desk, Outcome};
 use super::hub::Hub;
-use super::items::{note_ahead, note_uid, unrecorded};
+use super::items::{note_after, note_ahead, unrecorded, will_write};
 use super::reach::{Taken, reach};
 use super::watching::Watches;
 use crate::Clock;
 use crate::monitor::Monitor;
-use crate::plan::{Seen, Served, Stance, stance};
+use crate::plan::{Allowed, Seen, Served, Stance, stance};
 use crate::record::{Record, Records, Unkept};
-use crate::report::{self, Finding};
+use crate::report::{self, Finding, Found};
 use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
 use crate::spoke::{Objects, Problem, learn};
-use crate::work::{Kinds, ObjectId, Status, Work, WorkKey, WorkKind};
+use crate::work::{Account, Executor, Kinds, ObjectId, Status, Wish, Work, WorkKey, WorkKind};
 
 /// Works that are dealt with side by side.
 const AT_ONCE: usize = 8;
@@ -50,8 +51,10 @@ pub(crate) struct Passes {
     pub(super) monitor: Monitor,
     /// What the hub last said about the kinds of works.
     pub(super) served: Mutex<BTreeMap<WorkKind, Served>>,
+    /// What the executors of works may do, as it was last asked.
+    pub(super) allowed: Mutex<BTreeMap<WorkKey, Allowed>>,
     desk: Mutex<Desk>,
-    taken: Taken,
+    pub(super) taken: Taken,
     /// How many works are dealt with side by side.
     turns: Semaphore,
     pub(super) deletion_patience: Duration,
@@ -78,6 +81,7 @@ impl Passes {
             kinds: Mutex::default(),
             watches,
             served: Mutex::default(),
+            allowed: Mutex::default(),
             desk: Mutex::new(Desk::new(settings)),
             taken: Taken::default(),
             turns: Semaphore::new(AT_ONCE),
@@ -88,9 +92,10 @@ impl Passes {
 
     /// A work is not on the hub any more. Deleted works wait for us, so one with objects was lost, and they stay.
     pub(crate) fn gone(&self, key: &WorkKey) {
-        self.watches.follow(key, std::iter::empty());
+        self.watches.follow(key, None, std::iter::empty());
         self.monitor.gone(key);
         lock(&self.seen).remove(key);
+        lock(&self.allowed).remove(key);
         if let Some(record) = self.forget(key)
             && !record.entries.is_empty()
         {
@@ -145,6 +150,8 @@ impl Passes {
         let known = || self.desk().works().get(key).cloned();
         let record = {
             let _turn = self.turns.acquire().await;
+            // Somebody may have deleted it, and objects must not name one that is gone.
+            self.forget(key);
             self.record(key).await?
         };
         loop {
@@ -214,8 +221,8 @@ impl Passes {
         };
         let record = self.record(&work.key).await?;
         // What is written into it would go with it, and objects would be left that no record has.
-        if record.stored.as_ref().is_some_and(|stored| stored.is_leaving) {
-            return Err(Unkept::Leaving.into());
+        if record.is_leaving() {
+            return self.hand_over(&work, &wish, record).await;
         }
         let (stance, note) = stance(&work, &record);
         if let Stance::Hold { applied } = stance {
@@ -230,10 +237,11 @@ impl Passes {
         }
         let unknown = self.kinds().unknown(wish.manifests.iter().flatten());
         self.learn(unknown).await?;
-        let items = self.items(&work, &wish);
-        let sound = items.iter().all(|item| item.target.is_some());
+        let mut items = self.items(&work, &wish);
+        let sound = is_sound(&wish, items.iter().map(|item| item.target.is_some()));
+        self.confine(&work, &wish, &mut items).await;
         let observed = self.observe(&items).await;
-        let actions = self.actions(&work.key, &items, &observed);
+        let actions = self.actions(&record, &items, &observed);
 
         let mut ahead = Record {
             note,
@@ -250,19 +258,28 @@ impl Passes {
                     .into_iter()
                     .map(|item| unrecorded(item, &unserved))
                     .collect();
-                return self.conclude(&work, findings, Outcome::Failed).await;
+                return self.conclude(&work, &wish, findings, Outcome::Failed).await;
             }
             saved => saved?,
         };
-        let (findings, mut outcome) = self.carry_out(&work.key, &wish, items, observed, actions).await;
+        let is_first = record.entries.values().all(|entry| entry.uid.is_none());
+        if is_first && will_write(&actions) && !self.is_still_wanted(&work, &record, &saved).await? {
+            return Ok(Outcome::Quiet);
+        }
+        let order = Order {
+            key: &work.key,
+            user: wish.executor.account().map(Account::user),
+            record: &saved,
+            owner: self.records.reference(&saved),
+        };
+        let done = self.carry_out(order, items, observed, actions).await;
+        let (findings, mut outcome) = (done.findings, done.outcome);
 
         let mut after = Record {
             stored: saved.stored.clone(),
             ..ahead
         };
-        for finding in &findings {
-            note_uid(&mut after, finding);
-        }
+        note_after(&mut after, &record, done.noted);
         let wanted: BTreeSet<ObjectId> = findings
             .iter()
             .filter_map(|finding| Some(finding.target.as_ref()?.id.clone()))
@@ -273,7 +290,6 @@ impl Passes {
             .filter(|id| !wanted.contains(*id))
             .cloned()
             .collect();
-        // A manifest that cannot be understood may be the new form of one that seems to have been withdrawn.
         // One that is over is left as it is.
         let over = report::is_over(&findings);
         if !withdrawn.is_empty() && stance == Stance::Sure && sound && !over && self.desk().is_complete() {
@@ -282,20 +298,27 @@ impl Passes {
                 .await;
             outcome = worse(outcome, removed.outcome);
         }
-        self.save(&saved, after).await?;
-        self.conclude(&work, findings, outcome).await
+        let saved = self.save(&saved, after).await?;
+        self.bring_up_to_date(&wish, saved).await?;
+        self.conclude(&work, &wish, findings, outcome).await
     }
 
     /// Says what came of it.
     async fn conclude(
         &self,
         work: &Work,
+        wish: &Wish,
         findings: Vec<Finding>,
         outcome: Outcome,
     ) -> Result<Outcome, Trouble> {
-        let targets = findings.iter().filter_map(|finding| finding.target.as_ref());
-        self.watches
-            .follow(&work.key, targets.filter(|target| target.config.watched));
+        let seen = findings.iter().filter(|finding| finding.found != Found::Hidden);
+        let targets = seen.filter_map(|finding| finding.target.as_ref());
+        let watched = targets.filter(|target| target.config.watched);
+        let user = wish.executor.account().map(Account::user);
+        match &wish.executor {
+            Executor::Invalid(_) => self.watches.follow(&work.key, None, std::iter::empty()),
+            _ => self.watches.follow(&work.key, user.as_deref(), watched),
+        }
         let status = report::report(work, &findings, self.clock.now());
         self.tell(work, status).await?;
         Ok(outcome)
@@ -328,6 +351,12 @@ impl Passes {
         lock(&self.kept).insert(saved.key.clone(), saved.clone());
         Ok(saved)
     }
+}
+
+/// Whether it is certain what the work asks for, and for whom: a manifest that cannot be understood may be the new form of
+/// one that seems to have been withdrawn.
+pub(super) fn is_sound(wish: &Wish, mut has_place: impl Iterator<Item = bool>) -> bool {
+    !matches!(wish.executor, Executor::Invalid(_)) && has_place.all(|has_place| has_place)
 }
 
 /// Whoever died with it in hand has left it whole: nothing is done in between.

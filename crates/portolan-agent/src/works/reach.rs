@@ -61,6 +61,17 @@ pub(super) fn reach(work: &Work, record: &Record, kinds: &Kinds, works: &BTreeMa
     }
 }
 
+/// The objects that a record lists, to be had alone.
+pub(super) fn all_of(record: &Record) -> Reach {
+    let listed = record.entries.keys();
+    Reach {
+        shared: BTreeSet::new(),
+        alone: listed
+            .map(|id| (id.group.clone(), id.namespace.clone(), id.name.clone()))
+            .collect(),
+    }
+}
+
 fn names(manifest: &Manifest) -> (&str, &str, &str) {
     (&manifest.group, &manifest.namespace, &manifest.name)
 }

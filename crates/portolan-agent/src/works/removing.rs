@@ -2,10 +2,13 @@ use std::collections::BTreeMap;
 
 use portolan_api::work::DeleteOption;
 use portolan_controllers::logging::Operation;
+use serde_json::Value;
 
 use super::desk::Outcome;
 use super::pass::{Passes, Trouble, lock, worse};
-use crate::plan::{Claims, Meaning, Other, Owner, Removal, Served, is_orphaned, meaning, removal};
+use crate::plan::{
+    Claims, Meaning, Other, Owner, RecordReference, Removal, Served, is_orphaned, meaning, removal,
+};
 use crate::record::{Record, Unkept};
 use crate::report;
 use crate::sabotage::{Rule, broken};
@@ -147,19 +150,24 @@ impl Passes {
         };
         let (mut gone, mut kept) = (0, 0);
         for id in ids {
-            if is_orphaned(option, id) {
-                tracing::debug!(work = %key, object = %id, "the object is kept, as its work says");
-                record.entries.remove(id);
-                kept += 1;
-                continue;
-            }
             let (kind, place) = (id.kind(), id.place());
+            let is_kept = is_orphaned(option, id);
             let operation = Operation {
-                verb: "delete",
+                verb: if is_kept { "release" } else { "delete" },
                 resource: &kind,
                 object: &place,
             };
-            match self.remove_one(key, record, id, &others).await {
+            let dealt_with = match is_kept {
+                true => self.leave(record, id).await.map(|()| None),
+                false => self.remove_one(key, record, id, &others).await,
+            };
+            match dealt_with {
+                Ok(None) if is_kept => {
+                    self.monitor.spoke.succeeded(operation);
+                    tracing::debug!(work = %key, object = %id, "the object is kept, as its work says");
+                    record.entries.remove(id);
+                    kept += 1;
+                }
                 Ok(None) => {
                     self.monitor.spoke.succeeded(operation);
                     record.entries.remove(id);
@@ -201,12 +209,10 @@ impl Passes {
         let Some(entry) = record.entries.get(id) else {
             return Ok(None);
         };
-        let place = Place {
-            id: id.clone(),
-            version: entry.version.clone(),
-        };
-        let there = self.objects.get(&place).await?;
-        let own = record.stored.as_ref().map(|stored| stored.uid.as_str());
+        let place = entry.place(id);
+        let there = self.objects.look(&place).await?;
+        let licence = self.records.licence(record);
+        let own = licence.record();
         let by_reference = there.as_ref().and_then(|there| Owner::by_reference(there, own));
         let certain = by_reference.or_else(|| Owner::by_record(&others.records, record, id));
         let other = certain.map(Other::Owns).or_else(|| {
@@ -216,9 +222,16 @@ impl Passes {
             let inside = || Owner::inside_by_record(&others.records, record, id).map(Other::Perhaps);
             known.or_else(listed).or_else(inside)
         });
-        match removal(entry, there.as_ref(), other) {
-            Removal::Gone => Ok(None),
+        match removal(entry, there.as_ref(), other, &licence) {
+            Removal::Gone => {
+                if there.is_some() {
+                    tracing::info!(work = %key, object = %id, "the object is kept: it is not the one that was applied for the work");
+                }
+                self.let_stay(&place, there, own).await?;
+                Ok(None)
+            }
             Removal::Shared(owner) => {
+                self.let_stay(&place, there, own).await?;
                 tracing::info!(work = %key, object = %id, owner = owner.0, "the object is kept: it has another owner");
                 Ok(None)
             }
@@ -228,12 +241,37 @@ impl Passes {
                 self.objects.delete(&place, &uid).await?;
                 tracing::debug!(work = %key, object = %id, "the object is deleted: it is not in its work any more");
                 // Many objects are gone at once, and those are not worth another look.
-                match self.objects.get(&place).await? {
+                match self.objects.look(&place).await? {
                     None => Ok(None),
                     Some(_) => Ok(Some(("its deletion is under way".to_owned(), Outcome::Changed))),
                 }
             }
         }
+    }
+
+    /// Takes the record off the owners of an object that stays. One that named a record that is gone would be collected.
+    pub(super) async fn leave(&self, record: &Record, id: &ObjectId) -> Result<(), Problem> {
+        let Some(entry) = record.entries.get(id) else {
+            return Ok(());
+        };
+        let place = entry.place(id);
+        let there = self.objects.look(&place).await?;
+        let own = self.records.reference(record);
+        self.let_stay(&place, there, own.as_ref()).await
+    }
+
+    async fn let_stay(
+        &self,
+        place: &Place,
+        there: Option<Value>,
+        own: Option<&RecordReference>,
+    ) -> Result<(), Problem> {
+        if let (Some(there), Some(own)) = (there, own)
+            && !broken(Rule::StaysUnowned)
+        {
+            self.disown(place, there, own, None).await?;
+        }
+        Ok(())
     }
 
     /// Everything that can tell that an object has another owner.

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
+use http::header::HeaderValue;
 use kube::api::{ApiResource, DynamicObject};
+use kube::client::Body;
 use kube::core::PartialObjectMeta;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
@@ -18,7 +20,7 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::Input;
-use crate::spoke::{Place, Problem};
+use crate::spoke::{IMPERSONATE, Place, Problem};
 use crate::work::{ObjectId, Target, WorkKey};
 
 /// Watches that one agent has open at the same time: each is a connection, and a server has many agents.
@@ -34,8 +36,11 @@ pub(crate) struct Watches {
     spoke: Client,
     sender: mpsc::Sender<Input>,
     log: FailureLog,
-    followed: Mutex<BTreeMap<ObjectId, Followed>>,
+    followed: Mutex<BTreeMap<Watched, Followed>>,
 }
+
+/// An object, and in whose name it is watched if not in the agent's own.
+type Watched = (ObjectId, Option<String>);
 
 struct Followed {
     /// Who is told.
@@ -59,40 +64,60 @@ impl Watches {
         }
     }
 
-    /// From now on the work is told of changes of these objects, and of no others.
-    pub(super) fn follow<'t>(&self, work: &WorkKey, targets: impl Iterator<Item = &'t Target>) {
-        let wanted: BTreeMap<&ObjectId, &Target> = targets.map(|target| (&target.id, target)).collect();
+    /// From now on the work is told of changes of these objects, and of no others. They are watched in the name of `user`.
+    pub(super) fn follow<'t>(
+        &self,
+        work: &WorkKey,
+        user: Option<&str>,
+        targets: impl Iterator<Item = &'t Target>,
+    ) {
+        let wanted: BTreeMap<Watched, &Target> = targets
+            .map(|target| ((target.id.clone(), user.map(str::to_owned)), target))
+            .collect();
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         followed.retain(|id, followed| {
             let mut works = followed.works.lock().unwrap_or_else(PoisonError::into_inner);
             if !wanted.contains_key(id) {
                 works.remove(work);
             }
-            !works.is_empty()
+            // One that was refused is tried again: the right may have been granted.
+            !works.is_empty() && !followed.watch.is_finished()
         });
-        for (id, target) in wanted {
-            if let Some(followed) = followed.get(id) {
+        for (watched, target) in wanted {
+            if let Some(followed) = followed.get(&watched) {
                 let mut works = followed.works.lock().unwrap_or_else(PoisonError::into_inner);
                 works.insert(work.clone());
                 continue;
             }
             if followed.len() >= MOST {
-                tracing::debug!(object = %id, most = MOST, "the limit of watches is reached; the object is read periodically instead");
+                tracing::debug!(object = %target.id, most = MOST, "the limit of watches is reached; the object is read periodically instead");
                 continue;
             }
+            let spoke = match user.map(|user| in_the_name_of(&self.spoke, user)) {
+                None => self.spoke.clone(),
+                Some(Some(spoke)) => spoke,
+                // The name of a service account can always be sent.
+                Some(None) => continue,
+            };
             let works = Arc::new(Mutex::new(BTreeSet::from([work.clone()])));
             let sender = self.sender.clone();
-            let watch = watch(
-                self.spoke.clone(),
-                target,
-                works.clone(),
-                sender,
-                self.log.clone(),
-            );
+            let watch = watch(spoke, target, works.clone(), sender, self.log.clone());
             let watch = tokio::spawn(watch).abort_handle();
-            followed.insert(id.clone(), Followed { works, watch });
+            followed.insert(watched, Followed { works, watch });
         }
     }
+}
+
+/// A client all of whose requests are made in another's name.
+fn in_the_name_of(spoke: &Client, user: &str) -> Option<Client> {
+    let user = HeaderValue::from_str(user).ok()?;
+    let client = spoke.clone();
+    let service = tower::service_fn(move |mut request: http::Request<Body>| {
+        request.headers_mut().insert(IMPERSONATE, user.clone());
+        let client = client.clone();
+        async move { client.send(request).await.map_err(tower::BoxError::from) }
+    });
+    Some(Client::new(service, spoke.default_namespace()))
 }
 
 /// Tells the works each time the object changes, until the server will not have it.

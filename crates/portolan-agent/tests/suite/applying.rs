@@ -6,7 +6,7 @@ use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use portolan_api::multicluster::Work;
 use serde_json::json;
 
-use crate::world::{World, eventually};
+use crate::world::{World, eventually, eventually_or};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_work_is_applied_recorded_reported_changed_and_removed() {
@@ -300,13 +300,15 @@ async fn values_and_conditions_follow_the_object() {
         "observedGeneration": 1, "replicas": 2, "updatedReplicas": 2, "readyReplicas": 2, "availableReplicas": 2,
     } });
     // A controller of the member may write there as well.
-    eventually("the work has what the deployment says", async || {
+    let last = std::cell::RefCell::new(String::new());
+    let says_so = async || {
         deployments
             .patch_status("web", &PatchParams::default(), &Patch::Merge(&status))
             .await
             .unwrap();
         let work = world.manifest_works().get("web").await.unwrap();
         let status = work.status.unwrap_or_default();
+        last.replace(format!("{status:?}"));
         let holds = |r#type: &str, truth: &str| {
             status
                 .conditions
@@ -335,7 +337,11 @@ async fn values_and_conditions_follow_the_object() {
             && holds("Ready", "True")
             && value("ReadyReplicas").and_then(|value| value.integer) == Some(2)
             && value("image").and_then(|value| value.string).as_deref() == Some("example.com/web:1")
-    })
+    };
+    eventually_or(
+        async || says_so().await.then_some(()),
+        || format!("the work has what the deployment says; last: {}", last.borrow()),
+    )
     .await;
     agent.stop().await;
 }

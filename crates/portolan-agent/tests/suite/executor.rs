@@ -32,7 +32,7 @@ async fn an_executor_applies_what_it_may_and_nothing_else() {
     let (client, how) = (world.spoke.client(), PostParams::default());
     let role: Role = serde_json::from_value(json!({
         "metadata": { "name": "deployer" },
-        "rules": [{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "patch"] }],
+        "rules": [{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "patch", "delete"] }],
     }))
     .unwrap();
     Api::namespaced(client.clone(), &world.namespace)

@@ -4,12 +4,14 @@
 
 mod applying;
 mod executor;
+mod executor_confined;
 mod faults;
 mod finished;
 mod fleet;
 mod heartbeat;
 mod network;
 mod owners;
+mod owning;
 mod restored;
 mod watching;
 mod world;

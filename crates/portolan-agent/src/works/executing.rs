@@ -1,0 +1,130 @@
+//! What the executor of a work may do, asked before anything is done.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::StreamExt;
+
+use super::items::{Item, Reader};
+use super::pass::{Passes, lock};
+use crate::plan::{Allowed, Right, denial, verbs};
+use crate::report::Applied;
+use crate::sabotage::{Rule, broken};
+use crate::spoke::Problem;
+use crate::work::{Account, Executor, Target, Wish, Work};
+
+/// Questions that are asked side by side.
+const PARALLEL: usize = 8;
+
+impl Passes {
+    /// Takes those manifests out that the executor may not apply, and says in whose name the rest is read.
+    pub(super) async fn confine(&self, work: &Work, wish: &Wish, items: &mut [Item]) {
+        match &wish.executor {
+            Executor::Agent => {}
+            Executor::Invalid(_) if broken(Rule::WholeExecutor) => {}
+            Executor::Invalid(why) => {
+                for item in items {
+                    item.reader = Reader::Nobody;
+                    item.refused.get_or_insert_with(|| Applied::Failed {
+                        reason: "InvalidExecutor".to_owned(),
+                        message: why.clone(),
+                    });
+                }
+            }
+            Executor::Account(account) => {
+                if !broken(Rule::ExecutorReads) {
+                    let readers = items.iter_mut().map(|item| &mut item.reader);
+                    readers.for_each(|reader| *reader = Reader::Account(account.user()));
+                }
+                if !broken(Rule::AskFirst) {
+                    self.ask(work, account, items).await;
+                }
+            }
+        }
+    }
+
+    async fn ask(&self, work: &Work, account: &Account, items: &mut [Item]) {
+        let now = self.clock.now();
+        let known = lock(&self.allowed).remove(&work.key);
+        let known = known.filter(|known| known.is_about(&work.uid, work.generation, account));
+        let mut allowed = known.unwrap_or_else(|| Allowed::new(&work.uid, work.generation, account));
+        let mut problems = BTreeMap::new();
+        // Most roles are about all objects of a kind, which takes one question for all of them.
+        for right in [Right::to_all, Right::to_one] {
+            let open: BTreeSet<Right> = items
+                .iter()
+                .filter(|item| item.refused.is_none())
+                .filter_map(|item| Some((needs(item)?, item.target.as_ref()?)))
+                .flat_map(|(verbs, target)| verbs.into_iter().map(move |verb| (verb, &target.id)))
+                .filter(|(verb, id)| !allowed.has(verb, id, now))
+                .map(|(verb, id)| right(verb, id))
+                .collect();
+            for (right, answer) in self.answers(account, open).await {
+                match answer {
+                    Ok(true) => allowed.note(right, now),
+                    Ok(false) => {}
+                    Err(problem) => drop(problems.insert(right, problem)),
+                }
+            }
+        }
+        for item in items.iter_mut().filter(|item| item.refused.is_none()) {
+            let (Some(verbs), Some(target)) = (needs(item), &item.target) else {
+                continue;
+            };
+            let denied: Vec<&'static str> = verbs
+                .into_iter()
+                .filter(|verb| !allowed.has(verb, &target.id, now))
+                .collect();
+            if denied.is_empty() {
+                continue;
+            }
+            let unanswered = denied
+                .iter()
+                .find_map(|verb| problems.get(&Right::to_one(verb, &target.id)));
+            let refused = refusal(account, target, &denied, unanswered);
+            if denied.contains(&"get") && !broken(Rule::ExecutorReads) {
+                item.reader = Reader::Nobody;
+            }
+            item.refused = Some(refused);
+        }
+        lock(&self.allowed).insert(work.key.clone(), allowed);
+    }
+
+    async fn answers(
+        &self,
+        account: &Account,
+        rights: BTreeSet<Right>,
+    ) -> Vec<(Right, Result<bool, Problem>)> {
+        let objects = &self.objects;
+        futures::stream::iter(rights)
+            .map(|right| async move {
+                let answer = objects.may(account, &right).await;
+                (right, answer)
+            })
+            .buffered(PARALLEL)
+            .collect()
+            .await
+    }
+}
+
+/// The verbs that the manifest takes.
+fn needs(item: &Item) -> Option<Vec<&'static str>> {
+    let target = item.target.as_ref()?;
+    Some(verbs(&target.config.strategy, item.owned))
+}
+
+fn refusal(account: &Account, target: &Target, denied: &[&str], unanswered: Option<&Problem>) -> Applied {
+    match unanswered {
+        None => Applied::Failed {
+            reason: "Refused".to_owned(),
+            message: denial(account, &target.id, denied),
+        },
+        Some(problem) => Applied::Failed {
+            reason: problem.reason().to_owned(),
+            message: format!(
+                "the member cluster does not tell what the executor {} may do, and nothing is applied before that: \
+                 {problem}; accepted: an agent that may create subjectaccessreviews.authorization.k8s.io",
+                account.user()
+            ),
+        },
+    }
+}

@@ -1,0 +1,229 @@
+//! Records that somebody deletes on the member cluster, and records from before objects named theirs.
+//!
+//! A record waits for us before it goes, since the member cluster collects every object that names a record that is gone.
+//! What its work still asks for goes to a new record and stays as it is; the rest goes with the record. When the definition
+//! of records goes, nobody has given up any object, and all stay.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use portolan_api::work::DeleteOption;
+use portolan_controllers::logging::Operation;
+use tokio::sync::watch;
+
+use super::desk::Outcome;
+use super::pass::{Passes, Trouble, is_sound};
+use super::reach::all_of;
+use crate::plan::{Stance, is_orphaned, stance};
+use crate::record::{Record, Unkept};
+use crate::sabotage::{Rule, broken};
+use crate::work::{Executor, ObjectId, Wish, Work, WorkKind, resolve};
+
+/// Looks for records of works that are not on the hub once in so many looks at works.
+const SELDOM: u32 = 6;
+
+/// Deals with records whose works are not on the hub, until it is told to stop.
+pub(super) async fn sweep(passes: Arc<Passes>, poll: Duration, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(poll * SELDOM) => {}
+            changed = stop.changed() => match changed {
+                Ok(()) if !*stop.borrow() => continue,
+                _ => return,
+            },
+        }
+        for kind in [WorkKind::ManifestWork, WorkKind::Work] {
+            passes.sweep(kind).await;
+        }
+    }
+}
+
+impl Passes {
+    /// Deals with a deleted record whose work is there.
+    pub(super) async fn hand_over(
+        &self,
+        work: &Work,
+        wish: &Wish,
+        record: Record,
+    ) -> Result<Outcome, Trouble> {
+        if !record.is_held() {
+            return Err(Unkept::Leaving.into());
+        }
+        let unknown = self.kinds().unknown(wish.manifests.iter().flatten());
+        self.learn(unknown).await?;
+        let places: Vec<Option<ObjectId>> = {
+            let kinds = self.kinds();
+            let places = wish.manifests.iter().map(|manifest| {
+                let manifest = manifest.as_ref().ok()?;
+                Some(resolve(manifest, &wish.configs, &kinds)?.ok()?.id)
+            });
+            places.collect()
+        };
+        let certain = is_sound(wish, places.iter().map(Option::is_some))
+            && stance(work, &record).0 == Stance::Sure
+            && self.records.is_lasting(record.key.kind).await?;
+        let wanted: Vec<ObjectId> = places.into_iter().flatten().collect();
+        let entries = record.entries.clone().into_iter();
+        let (staying, going): (Vec<_>, Vec<_>) = entries.partition(|(id, _)| !certain || wanted.contains(id));
+        let mut after = record.clone();
+        if !going.is_empty() {
+            if !self.desk().is_complete() {
+                return Ok(Outcome::Quiet);
+            }
+            let going: Vec<ObjectId> = going.into_iter().map(|(id, _)| id).collect();
+            let removed = self
+                .remove(&work.key, &wish.delete_option, &mut after, &going)
+                .await;
+            if !removed.left.is_empty() {
+                self.save(&record, after).await?;
+                return Ok(removed.outcome);
+            }
+        }
+        for (id, _) in &staying {
+            self.leave(&record, id).await.map_err(Trouble::Spoke)?;
+        }
+        let released = self.records.release(&record).await?;
+        self.forget(&work.key);
+        if self.records.read(&work.key).await?.stored.is_some() {
+            // Somebody else holds it as well.
+            tracing::debug!(work = %released.key, "the record of the work waits for others before it goes");
+            return Err(Unkept::Leaving.into());
+        }
+        // The objects are the same, so that what is known of them counts.
+        let next = Record {
+            note: released.note,
+            entries: staying.into_iter().collect(),
+            ..Record::new(&work.key)
+        };
+        self.save(&Record::new(&work.key), next).await?;
+        Ok(Outcome::Changed)
+    }
+
+    /// Asks the hub once more before the first object of a work is applied. Another agent may be ending or starting: it may
+    /// have found no record, and let the work go. The record that is made too late is deleted.
+    pub(super) async fn is_still_wanted(
+        &self,
+        work: &Work,
+        before: &Record,
+        now: &Record,
+    ) -> Result<bool, Trouble> {
+        let is_wanted =
+            broken(Rule::AskAfterRecord) || self.hub.is_wanted(work).await.map_err(Trouble::Hub)?;
+        if !is_wanted {
+            self.forget(&work.key);
+            if before.stored.is_none() {
+                self.records.delete(now).await?;
+            }
+        }
+        Ok(is_wanted)
+    }
+
+    /// Deals with records of works that are not on the hub. Who deletes the record of a lost work gives its objects up. One
+    /// of which nothing was applied was made by an agent that ended before it could ask whether the work is still there.
+    pub(crate) async fn sweep(&self, kind: WorkKind) {
+        let operation = Operation {
+            verb: "list the records of",
+            resource: kind.resource(),
+            object: "",
+        };
+        let records = match self.records.all(kind).await {
+            Ok(records) => records,
+            Err(unkept) => return self.log(operation, &unkept.into()),
+        };
+        for (name, record) in records {
+            let is_ours = self.records.name(&record.key) == name;
+            let is_deleted = record.is_leaving() && record.is_held();
+            let has_applied = record.entries.values().any(|entry| entry.uid.is_some());
+            if !is_ours || !is_deleted && has_applied {
+                continue;
+            }
+            let lost = {
+                let desk = self.desk();
+                desk.is_complete() && !desk.works().contains_key(&record.key)
+            };
+            let given_up = match (lost, is_deleted) {
+                (false, _) => Ok(()),
+                (true, true) => self.give_up(&record).await,
+                (true, false) => self.clear_away(&record).await,
+            };
+            if let Err(trouble) = given_up {
+                let operation = Operation {
+                    verb: "give up the record of",
+                    object: &record.key.name,
+                    ..operation
+                };
+                self.log(operation, &trouble);
+            }
+        }
+    }
+
+    /// Deletes the record of a work that is not on the hub, if nothing of what it lists was ever applied.
+    async fn clear_away(&self, record: &Record) -> Result<(), Trouble> {
+        let Some(owner) = self.records.reference(record) else {
+            return Ok(());
+        };
+        for (id, entry) in &record.entries {
+            let there = self.objects.look(&entry.place(id)).await;
+            let there = there.map_err(Trouble::Spoke)?;
+            if there.is_some_and(|there| owner.is_owner_of(&there) || owner.has_made(&there)) {
+                return Ok(());
+            }
+        }
+        let found = self.hub.find(&record.key).await.map_err(Trouble::Hub)?;
+        if found.is_none() {
+            self.records.delete(record).await?;
+        }
+        Ok(())
+    }
+
+    async fn give_up(&self, record: &Record) -> Result<(), Trouble> {
+        let _hold = self.taken.take(all_of(record)).await;
+        let mut after = record.clone();
+        let all: Vec<ObjectId> = record.entries.keys().cloned().collect();
+        if self.records.is_lasting(record.key.kind).await? {
+            let option = DeleteOption::default();
+            let removed = self.remove(&record.key, &option, &mut after, &all).await;
+            self.save(record, after.clone()).await?;
+            self.forget(&record.key);
+            if !removed.left.is_empty() {
+                return Ok(());
+            }
+            after = self.records.read(&record.key).await?;
+        } else {
+            for id in &all {
+                self.leave(record, id).await.map_err(Trouble::Spoke)?;
+            }
+        }
+        self.records.release(&after).await?;
+        Ok(())
+    }
+
+    /// Makes the objects of a record from before name it, and then the record wait for us. An object that an executor may
+    /// not delete does not get to name it here.
+    pub(super) async fn bring_up_to_date(&self, wish: &Wish, record: Record) -> Result<(), Trouble> {
+        let Some(owner) = self.records.reference(&record).filter(|_| !record.is_held()) else {
+            return Ok(());
+        };
+        for (id, entry) in &record.entries {
+            if is_orphaned(&wish.delete_option, id) || entry.uid.is_none() {
+                continue;
+            }
+            let place = entry.place(id);
+            let Some(there) = self.objects.look(&place).await.map_err(Trouble::Spoke)? else {
+                continue;
+            };
+            let uid = there.pointer("/metadata/uid").and_then(serde_json::Value::as_str);
+            if uid != entry.uid.as_deref() || owner.is_owner_of(&there) {
+                continue;
+            }
+            if wish.executor != Executor::Agent {
+                return Ok(());
+            }
+            let owned = self.own(&place, there, &owner, None).await;
+            owned.map_err(Trouble::Spoke)?;
+        }
+        self.records.hold(&record).await?;
+        self.forget(&record.key);
+        Ok(())
+    }
+}
