@@ -138,8 +138,18 @@ impl Door {
                     () = tokio::time::sleep(RENEW_EVERY) => {}
                 }
                 let mut certificates = certificates.lock().unwrap_or_else(PoisonError::into_inner);
-                if !matches!(certificates.renew(clock.now()), Ok(Renewal::Unchanged) | Err(_)) {
-                    let _ = serving.replace(certificates.serving());
+                let renewed = match certificates.renew(clock.now()) {
+                    Ok(Renewal::Unchanged) => continue,
+                    Ok(_) => serving
+                        .replace(certificates.serving())
+                        .map_err(|error| error.to_string()),
+                    Err(error) => Err(error.to_string()),
+                };
+                match renewed {
+                    Ok(()) => tracing::info!("the certificate of the hub is renewed"),
+                    Err(error) => tracing::warn!(
+                        "cannot renew the certificate of the hub: {error}; it is tried again in a day"
+                    ),
                 }
             }
         })

@@ -8,9 +8,11 @@ use anyhow::Context;
 use portolan_hub::{Hub, OpenError, StartError};
 
 use crate::listen;
+use crate::logging::LogArgs;
 use crate::output;
 use crate::shell;
 use crate::stop::{self, Part, Stop};
+use crate::tracing_export::TraceArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,9 +51,13 @@ pub(crate) struct Args {
     /// How many MiB of objects one namespace stores at the most
     #[arg(long, value_name = "MIB", default_value_t = 1024)]
     max_stored_per_namespace_mib: u64,
+
+    #[command(flatten)]
+    logs: LogArgs,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let _traces = args.logs.init("info", &TraceArgs::default())?;
     stop::block_on(serve(args))
 }
 

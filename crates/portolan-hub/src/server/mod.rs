@@ -14,6 +14,7 @@ mod duplicates;
 mod gate;
 mod impersonate;
 mod in_flight;
+mod journal;
 mod listen;
 mod metadata;
 mod metrics;

@@ -12,6 +12,7 @@ use http::header::{HeaderName, HeaderValue};
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 
 use super::call::Call;
+use super::journal::Change;
 use super::metrics::Labels;
 use super::request::{Place, Query, Target, Verb, target};
 use super::status::{Answer, Failure};
@@ -72,10 +73,16 @@ where
             let started = core.clock.now();
             let mut labels = Labels::of(&head.method);
             let body: Incoming = Box::pin(body::read(incoming));
+            let method = head.method.clone();
             let answer = core
                 .answer(&peer, head.method, &head.uri, head.headers, body, &mut labels)
                 .await;
-            let response = answer.unwrap_or_else(|failure| body::failure(&failure));
+            let response = answer.unwrap_or_else(|failure| {
+                // The path alone: a query may hold what is none of the log's business.
+                let (path, code) = (head.uri.path(), failure.code().as_u16());
+                tracing::debug!("refused {method} {path}: {code} {}", failure.message());
+                body::failure(&failure)
+            });
             let took = core.clock.now().duration_since(started);
             core.metrics.observe(labels, response.status(), took);
             Ok(response)
@@ -149,7 +156,9 @@ impl Core {
                     apply,
                     call.query.get("dryRun").is_some(),
                 );
+                let change = Change::of(verb, &call);
                 let response = self.serve(verb, call).await?;
+                change.iter().for_each(Change::log);
                 if verb != Verb::Watch {
                     return Ok(match counted {
                         Some(counted) => body::answer_holding(response, counted),
