@@ -25,7 +25,7 @@ pub(crate) fn start(
     client: &Client,
     settings: &Settings,
     pace: Pace,
-) -> (impl Future<Output = ()> + use<>, impl Future<Output = ()> + use<>) {
+) -> (Source<ManifestWork>, impl Future<Output = ()> + use<>) {
     let (sender, inputs) = mpsc::channel(CHANNEL);
     let works = Source::new(client.clone(), vec![Feed::new(sender, Input::Work)]);
     let works = works
@@ -39,7 +39,7 @@ pub(crate) fn start(
     let kept = upkeep::keep(state, inputs, pace, move |work| {
         delete(client.clone(), requests.clone(), work)
     });
-    (works.run(), kept)
+    (works, kept)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -115,6 +115,7 @@ struct State {
 }
 
 impl Keeper for State {
+    const NAME: &'static str = "finished works";
     type Input = Input;
     type Write = (WorkKey, Finished);
 

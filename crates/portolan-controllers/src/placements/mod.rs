@@ -49,7 +49,8 @@ use crate::health::{Missing, Outputs, UNSERVED};
 use crate::logging::{self, ChangeLog};
 use crate::metrics::Metrics;
 use crate::settings::{Output, Settings};
-use crate::trace;
+use crate::tasks::LONGEST_WAIT;
+use crate::{sabotage, trace};
 use desk::Desk;
 use gate::{Knowledge, Watched};
 use job::{Change, Job, Report, Step, Summary, Teardown};
@@ -57,8 +58,8 @@ use status::Conditions;
 
 /// Messages taken in before the next look at what is due: a burst of changes is one evaluation.
 const BATCH: usize = 1024;
-/// Longest sleep; a timer further away is looked at again then.
-const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
+/// Names the loop.
+pub(crate) const NAME: &str = "placements";
 
 /// The controller, ready to run.
 pub(crate) struct Placements {
@@ -137,8 +138,11 @@ impl Placements {
 
     /// Runs until told to stop; then finishes what is being written.
     pub(crate) async fn run(mut self, mut inputs: mpsc::Receiver<Received>, mut stop: oneshot::Receiver<()>) {
+        let turns = self.outputs.health.tasks().turns(NAME);
         let mut batch = Vec::with_capacity(BATCH);
         loop {
+            turns.turn();
+            sabotage::at_turn(NAME).await;
             let sleep = self.sleep();
             tokio::select! {
                 biased;
@@ -177,15 +181,15 @@ impl Placements {
     /// How long nothing happens unless something comes in.
     fn sleep(&self) -> Duration {
         if self.running.len() >= self.settings.parallel_writes {
-            return LONGEST_SLEEP;
+            return LONGEST_WAIT;
         }
         let now = self.now();
         let until = self.desk.next_timer(now).map(|at| at.duration_since(now));
-        let wait = until.map_or(LONGEST_SLEEP, |wait| Duration::try_from(wait).unwrap_or_default());
+        let wait = until.map_or(LONGEST_WAIT, |wait| Duration::try_from(wait).unwrap_or_default());
         let burst = self.changes.due().map(|due| due.duration_since(Instant::now()));
         let wait = burst.map_or(wait, |burst| wait.min(burst));
         // A timer may lie a fraction of the clock's resolution ahead.
-        wait.clamp(Duration::from_millis(1), LONGEST_SLEEP)
+        wait.clamp(Duration::from_millis(1), LONGEST_WAIT)
     }
 
     fn start_due(&mut self) {
@@ -246,6 +250,7 @@ impl Placements {
         let span = trace::decision(&job.summary.key, job.summary.clusters, age);
         trace::evaluated(&span, evaluation);
         self.running.spawn(async move {
+            sabotage::at_write(NAME);
             let started = Instant::now();
             let report = publisher.publish(job).instrument(span.clone()).await;
             report.trace(&span);
@@ -294,7 +299,8 @@ impl Placements {
                 }
                 self.desk.done(report, self.now());
             }
-            // A task ends early only when the runtime does, or by a panic, which is passed on.
+            // A task ends early only when the runtime does, or by a panic, which is passed on: the placement would stay in
+            // flight for ever. The end of the loop is noticed and ends the process ([`crate::tasks`]).
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(_) => {}
         }

@@ -284,6 +284,7 @@ impl State {
 }
 
 impl Keeper for State {
+    const NAME: &'static str = "cluster profiles";
     type Input = Input;
     type Write = Write;
 

@@ -300,6 +300,7 @@ impl State {
 }
 
 impl Keeper for State {
+    const NAME: &'static str = "registration";
     type Input = Input;
     type Write = Write;
 

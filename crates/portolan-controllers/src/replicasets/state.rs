@@ -339,6 +339,7 @@ impl State {
 }
 
 impl Keeper for State {
+    const NAME: &'static str = "replica sets";
     type Input = Input;
     type Write = Job;
 

@@ -186,6 +186,7 @@ impl State {
 }
 
 impl Keeper for State {
+    const NAME: &'static str = "work syncer";
     type Input = Input;
     type Write = Write;
 

@@ -26,6 +26,8 @@ pub(crate) use queue::{Decision, Queue, backoff};
 pub(crate) use version::Version;
 
 pub(crate) use crate::request::Failure;
+use crate::sabotage;
+use crate::tasks::LONGEST_WAIT;
 use crate::watch::Delta;
 
 /// How many messages are handled before it is asked again what is due: enough to take a whole list in a few rounds,
@@ -34,6 +36,8 @@ const BATCH: usize = 1024;
 
 /// Decides what to write; does nothing itself.
 pub(crate) trait Keeper {
+    /// Names its loop where it is said that the loop died or stands still.
+    const NAME: &'static str;
     /// What it hears: what watches say, and how its writes ended.
     type Input: Send + 'static;
     /// What it wants done.
@@ -59,17 +63,24 @@ pub(crate) async fn keep<K, F>(
     K: Keeper,
     F: Future<Output = K::Input> + Send + 'static,
 {
+    let turns = pace.tasks.turns(K::NAME);
     let mut under_way = JoinSet::new();
     loop {
+        turns.turn();
+        sabotage::at_turn(K::NAME).await;
         let now = pace.clock.now();
         let room = pace.parallel.saturating_sub(under_way.len());
         for write in keeper.due(now, room) {
-            under_way.spawn(carry_out(write));
+            let write = carry_out(write);
+            under_way.spawn(async move {
+                sabotage::at_write(K::NAME);
+                write.await
+            });
         }
         // With no room left only the end of a write can change anything.
         let pause = match keeper.next_due() {
-            Some(at) if under_way.len() < pace.parallel => Some(until(now, at)),
-            _ => None,
+            Some(at) if under_way.len() < pace.parallel => until(now, at).min(LONGEST_WAIT),
+            _ => LONGEST_WAIT,
         };
         tokio::select! {
             input = inputs.recv() => {
@@ -81,7 +92,7 @@ pub(crate) async fn keep<K, F>(
                 }
             }
             Some(ended) = under_way.join_next(), if !under_way.is_empty() => hear(&mut keeper, ended),
-            () = tokio::time::sleep(pause.unwrap_or_default()), if pause.is_some() => {}
+            () = tokio::time::sleep(pause) => {}
         }
         while let Some(ended) = under_way.try_join_next() {
             hear(&mut keeper, ended);
@@ -95,7 +106,8 @@ pub(crate) async fn keep<K, F>(
 fn hear<K: Keeper>(keeper: &mut K, ended: Result<K::Input, tokio::task::JoinError>) {
     match ended {
         Ok(input) => keeper.handle(input),
-        // A task ends early only when the runtime does, or by a panic, which is passed on.
+        // A task ends early only when the runtime does, or by a panic, which is passed on: what the keeper believes to be
+        // under way would stay so for ever. The end of the loop is noticed and ends the process ([`crate::tasks`]).
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
         Err(_) => {}
     }

@@ -122,6 +122,11 @@ where
         self
     }
 
+    /// Names the task that runs it.
+    pub fn name(&self) -> String {
+        format!("watch of {}", resource::<K>())
+    }
+
     /// Watches until nobody listens any more. Errors are logged and tried again.
     pub async fn run(mut self) {
         if self.watch().await.is_err() {
@@ -130,8 +135,8 @@ where
     }
 
     async fn watch(&mut self) -> Result<(), Closed> {
-        let resource = format!("{}.{}", K::plural(&()), K::group(&()));
-        let resource = resource.trim_end_matches('.');
+        let resource = resource::<K>();
+        let resource = resource.as_str();
         if let Some(guard) = &mut self.guard {
             guard.logging(&self.log);
         }
@@ -334,6 +339,12 @@ where
         }
         Ok(())
     }
+}
+
+/// The resource with its group, as in RBAC rules.
+fn resource<K: Resource<DynamicType = ()>>() -> String {
+    let resource = format!("{}.{}", K::plural(&()), K::group(&()));
+    resource.trim_end_matches('.').to_owned()
 }
 
 /// Whether the server says that it does not know the kind.

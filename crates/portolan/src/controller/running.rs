@@ -24,6 +24,10 @@ impl Probed for Answers {
         self.metrics.text()
     }
 
+    fn why_not_alive(&self) -> Option<String> {
+        self.health.why_not_alive()
+    }
+
     fn why_not_ready(&self) -> Vec<String> {
         self.health.why_not_ready()
     }
@@ -43,6 +47,12 @@ impl Running {
         };
         let probes = tokio::spawn(probes.serve(Arc::new(answers)));
         Running { controllers, probes }
+    }
+
+    /// Waits until the controllers no longer do their work. Returns why, as the error that the process ends with.
+    pub(crate) async fn failed(&self) -> anyhow::Error {
+        let why = self.controllers.failed().await;
+        anyhow::anyhow!("the controllers stop because they cannot go on: {why}; start them again")
     }
 
     /// Finishes the writes that are under way. Probes answer until then.

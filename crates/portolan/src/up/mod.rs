@@ -140,6 +140,7 @@ async fn serve(args: &Args, data: Option<&Path>) -> anyhow::Result<()> {
                 ended = up.live() => ended,
                 () = stop.requested() => Ok(()),
                 why = hub.failed() => Err(hub::failed(&why)),
+                error = up.failed() => Err(error),
             };
             (Some(up), ended)
         }
@@ -169,6 +170,20 @@ struct Up {
 }
 
 impl Up {
+    /// Waits until the controllers or a member cluster cannot go on.
+    async fn failed(&self) -> anyhow::Error {
+        let members = async {
+            match &self.spokes {
+                Some(spokes) => spokes.failed().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            error = self.running.failed() => error,
+            error = members => error,
+        }
+    }
+
     /// Lets the fleet live and shows decisions, until nobody reads them any more.
     async fn live(&self) -> anyhow::Result<()> {
         let show = |turns: Vec<_>, at_start| watch::show(&turns, at_start, watch::Format::Text);

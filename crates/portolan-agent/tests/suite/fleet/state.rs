@@ -112,7 +112,9 @@ pub(super) async fn unsettled(fleet: &Fleet, script: &Script) -> kube::Result<Op
         let wanted = script.wanted(number);
         if values != wanted {
             let details = details(member, &values, &wanted).await?;
-            return Ok(Some(format!("m{number} has {values:?}, wanted are {wanted:?}; {details}")));
+            return Ok(Some(format!(
+                "m{number} has {values:?}, wanted are {wanted:?}; {details}"
+            )));
         }
         let mut names = BTreeSet::new();
         for kind in ["ManifestWork", "Work"] {
@@ -154,7 +156,10 @@ async fn details(
         }
     }
     for kind in ["AppliedManifestWork", "AppliedWork"] {
-        for record in api(member.client(), kind, "").list(&ListParams::default()).await? {
+        for record in api(member.client(), kind, "")
+            .list(&ListParams::default())
+            .await?
+        {
             let resources = record.data.pointer("/status/appliedResources");
             let names = resources.and_then(Value::as_array).into_iter().flatten();
             let names: Vec<String> = names

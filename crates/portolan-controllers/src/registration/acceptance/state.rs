@@ -257,6 +257,7 @@ impl State {
 }
 
 impl Keeper for State {
+    const NAME: &'static str = "acceptance";
     type Input = Input;
     type Write = Write;
 
