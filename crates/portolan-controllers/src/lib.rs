@@ -32,6 +32,7 @@ mod finished;
 mod health;
 pub mod logging;
 mod metrics;
+mod moment;
 mod placements;
 mod profiles;
 mod registration;

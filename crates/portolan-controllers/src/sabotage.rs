@@ -17,6 +17,8 @@ pub(crate) enum Rule {
     UnchangedUntouched,
     /// Rule 7: what a work reports counts, whatever generation it is about.
     ObservedNotAssumed,
+    /// A soak and a time to live count from what a member's clock says.
+    CountFromWhatTheHubSaw,
 }
 
 /// Whether the running test asked for `rule` to be broken.

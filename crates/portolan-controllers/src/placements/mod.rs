@@ -30,7 +30,6 @@ mod tests;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use portolan_engine::placement::PlacementKey;
 use tokio::sync::{mpsc, oneshot};
@@ -48,6 +47,7 @@ use crate::failure::shortened;
 use crate::health::{Missing, Outputs, UNSERVED};
 use crate::logging::{self, ChangeLog};
 use crate::metrics::Metrics;
+use crate::moment::Moment;
 use crate::settings::{Output, Settings};
 use crate::tasks::LONGEST_WAIT;
 use crate::{sabotage, trace};
@@ -118,7 +118,7 @@ impl Placements {
             }
         }
         Placements {
-            desk: Desk::new(settings.clone()),
+            desk: Desk::new(settings.clone(), Instant::now()),
             settings,
             publisher,
             events,
@@ -174,8 +174,8 @@ impl Placements {
         self.desk.handle(received.input);
     }
 
-    fn now(&self) -> Timestamp {
-        self.settings.clock.now()
+    fn now(&self) -> Moment {
+        self.settings.clock.moment()
     }
 
     /// How long nothing happens unless something comes in.
@@ -184,9 +184,9 @@ impl Placements {
             return LONGEST_WAIT;
         }
         let now = self.now();
-        let until = self.desk.next_timer(now).map(|at| at.duration_since(now));
-        let wait = until.map_or(LONGEST_WAIT, |wait| Duration::try_from(wait).unwrap_or_default());
-        let burst = self.changes.due().map(|due| due.duration_since(Instant::now()));
+        let until = |at: Instant| at.saturating_duration_since(now.instant);
+        let wait = self.desk.next_timer(now).map_or(LONGEST_WAIT, until);
+        let burst = self.changes.due().map(until);
         let wait = burst.map_or(wait, |burst| wait.min(burst));
         // A timer may lie a fraction of the clock's resolution ahead.
         wait.clamp(Duration::from_millis(1), LONGEST_WAIT)
@@ -297,7 +297,7 @@ impl Placements {
                 {
                     self.due_since.insert(report.key.clone(), since);
                 }
-                self.desk.done(report, self.now());
+                self.desk.done(report, Instant::now());
             }
             // A task ends early only when the runtime does, or by a panic, which is passed on: the placement would stay in
             // flight for ever. The end of the loop is noticed and ends the process ([`crate::tasks`]).

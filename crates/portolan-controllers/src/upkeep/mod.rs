@@ -15,9 +15,9 @@ mod version;
 use std::future::Future;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 pub(crate) use conditions::{Wanted, with_condition};
 pub(crate) use membership::{Labels, Membership};
@@ -25,6 +25,7 @@ pub(crate) use pace::{Pace, creating, patching};
 pub(crate) use queue::{Decision, Queue, backoff};
 pub(crate) use version::Version;
 
+use crate::moment::Moment;
 pub(crate) use crate::request::Failure;
 use crate::sabotage;
 use crate::tasks::LONGEST_WAIT;
@@ -46,11 +47,14 @@ pub(crate) trait Keeper {
     /// Takes note.
     fn handle(&mut self, input: Self::Input);
 
+    /// The loop turned so much later than it was to: the process was paused, and heard nothing meanwhile.
+    fn paused(&mut self, _now: Instant, _late: Duration) {}
+
     /// What is to be done now, `room` things at most. What is returned counts as under way until it is heard of.
-    fn due(&mut self, now: Timestamp, room: usize) -> Vec<Self::Write>;
+    fn due(&mut self, now: Moment, room: usize) -> Vec<Self::Write>;
 
     /// When something may become due without anything being heard.
-    fn next_due(&self) -> Option<Timestamp>;
+    fn next_due(&self) -> Option<Instant>;
 }
 
 /// Runs a keeper until nobody sends to `inputs` any more; writes under way are then waited for.
@@ -65,10 +69,17 @@ pub(crate) async fn keep<K, F>(
 {
     let turns = pace.tasks.turns(K::NAME);
     let mut under_way = JoinSet::new();
+    let mut planned: Option<Instant> = None;
     loop {
         turns.turn();
         sabotage::at_turn(K::NAME).await;
-        let now = pace.clock.now();
+        let now = pace.clock.moment();
+        let late = planned.map_or(Duration::ZERO, |planned| {
+            now.instant.saturating_duration_since(planned)
+        });
+        if !late.is_zero() {
+            keeper.paused(now.instant, late);
+        }
         let room = pace.parallel.saturating_sub(under_way.len());
         for write in keeper.due(now, room) {
             let write = carry_out(write);
@@ -79,9 +90,10 @@ pub(crate) async fn keep<K, F>(
         }
         // With no room left only the end of a write can change anything.
         let pause = match keeper.next_due() {
-            Some(at) if under_way.len() < pace.parallel => until(now, at).min(LONGEST_WAIT),
+            Some(at) if under_way.len() < pace.parallel => until(now.instant, at).min(LONGEST_WAIT),
             _ => LONGEST_WAIT,
         };
+        planned = Some(now.instant + pause);
         tokio::select! {
             input = inputs.recv() => {
                 let Some(input) = input else { break };
@@ -114,10 +126,8 @@ fn hear<K: Keeper>(keeper: &mut K, ended: Result<K::Input, tokio::task::JoinErro
 }
 
 /// Never zero: a timer that is a little early would otherwise spin.
-fn until(now: Timestamp, at: Timestamp) -> Duration {
-    Duration::try_from(at.duration_since(now))
-        .unwrap_or_default()
-        .max(Duration::from_millis(1))
+fn until(now: Instant, at: Instant) -> Duration {
+    at.saturating_duration_since(now).max(Duration::from_millis(1))
 }
 
 /// How much of a kind is known.
@@ -145,5 +155,98 @@ impl Knowledge {
 
     pub(crate) fn is_complete(self) -> bool {
         self == Knowledge::Complete
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::sabotage::{Fault, set_fault};
+    use crate::settings::{Clock, Settings};
+
+    /// Writes one thing, and again whenever that failed. Counts pauses.
+    struct Stubborn(Queue<()>, Arc<AtomicUsize>);
+
+    impl Keeper for Stubborn {
+        const NAME: &'static str = "stubborn";
+        type Input = Instant;
+        type Write = ();
+
+        fn handle(&mut self, at: Instant) {
+            self.0.failed(&(), at);
+        }
+
+        fn paused(&mut self, _now: Instant, late: Duration) {
+            self.1
+                .fetch_add(usize::from(late >= Duration::from_secs(6)), Ordering::SeqCst);
+        }
+
+        fn due(&mut self, now: Moment, room: usize) -> Vec<()> {
+            self.0.look(now.instant, room, |()| Decision::Write(()))
+        }
+
+        fn next_due(&self) -> Option<Instant> {
+            self.0.next()
+        }
+    }
+
+    fn stubborn() -> Stubborn {
+        let mut queue = Queue::new(Duration::from_secs(1));
+        queue.touch(());
+        Stubborn(queue, Arc::default())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_rest_ends_although_the_wall_clock_is_set_back_in_the_middle_of_it() {
+        let (wall, tries) = (Arc::new(AtomicI64::new(10_000)), Arc::new(AtomicUsize::new(0)));
+        let (shown, counted) = (wall.clone(), tries.clone());
+        let clock = Clock::new(move || Timestamp::from_second(shown.load(Ordering::SeqCst)).unwrap());
+        let pace = fake::live::pace(&Settings::new(clock));
+        let (sender, inputs) = mpsc::channel(1);
+        let kept = tokio::spawn(keep(stubborn(), inputs, pace, move |()| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            wall.fetch_sub(3600, Ordering::SeqCst);
+            async { Instant::now() }
+        }));
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert!(tries.load(Ordering::SeqCst) > 50, "{tries:?}");
+        drop(sender);
+        kept.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_was_paused_is_told_apart_from_one_that_waits() {
+        let pace = fake::live::pace(&Settings::new(Clock::new(|| Timestamp::UNIX_EPOCH)));
+        let (_sender, inputs) = mpsc::channel(1);
+        let idle = Stubborn(Queue::new(Duration::from_secs(1)), Arc::default());
+        let pauses = idle.1.clone();
+        tokio::spawn(keep(idle, inputs, pace, |()| async { Instant::now() }));
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        assert_eq!(pauses.load(Ordering::SeqCst), 0);
+        // Nobody runs while the clock is moved: less than a minute is enough.
+        tokio::time::advance(Duration::from_secs(26)).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(pauses.load(Ordering::SeqCst), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_that_panics_ends_its_loop_and_is_named() {
+        let pace = fake::live::pace(&Settings::new(Clock::new(|| Timestamp::UNIX_EPOCH)));
+        let tasks = pace.tasks.clone();
+        let (_sender, inputs) = mpsc::channel(1);
+        set_fault(Stubborn::NAME, Fault::WritePanics);
+        tasks.spawn(
+            Stubborn::NAME,
+            keep(stubborn(), inputs, pace, |()| async { Instant::now() }),
+        );
+        assert_eq!(
+            tasks.failed().await,
+            "the task stubborn panicked: as the test asked"
+        );
     }
 }

@@ -1,6 +1,7 @@
 use portolan_api::multicluster::ClusterProfile;
 
 use super::fixture::{Hub, cluster, foreign};
+use crate::moment::tests::instant;
 use crate::profiles::message::{Input, Outcome, Write};
 use crate::upkeep::fake::second;
 use crate::upkeep::{Failure, Keeper};
@@ -8,14 +9,14 @@ use crate::watch::Delta;
 
 /// Lets every write that is due fail. How many there were.
 fn fail(hub: &mut Hub, now: i64, failure: Failure) -> usize {
-    let due = hub.state.due(second(now), 4);
+    let due = hub.state.due(second(now).into(), 4);
     for write in &due {
         let Write::Create { key, .. } = write else {
             panic!("{write:?}")
         };
         let endings = vec![(key.clone(), Outcome::Failed(failure))];
         hub.state.handle(Input::Ended {
-            at: second(now),
+            at: instant(second(now)),
             endings,
         });
     }
@@ -53,18 +54,18 @@ fn a_profile_whose_status_could_not_be_written_gets_it_later_in_one_write() {
     let mut hub = Hub::new();
     hub.server.put(&cluster("a", "prod"));
     hub.deliver();
-    let due = hub.state.due(second(0), usize::MAX);
+    let due = hub.state.due(second(0).into(), usize::MAX);
     let [Write::Create { key, content }] = due.as_slice() else {
         panic!("{due:?}")
     };
     let created = hub.server.create(&content.profile("team")).unwrap();
     let endings = vec![(key.clone(), Outcome::Begun(created, Failure::Transient))];
     hub.state.handle(Input::Ended {
-        at: second(0),
+        at: instant(second(0)),
         endings,
     });
     hub.deliver();
-    assert!(hub.state.due(second(0), usize::MAX).is_empty());
+    assert!(hub.state.due(second(0).into(), usize::MAX).is_empty());
     assert_eq!(hub.settle(second(1)), 1);
     assert!(hub.profile("team", "a").status.is_some());
 }
@@ -81,9 +82,9 @@ fn the_echo_of_a_write_and_older_events_do_not_write_again() {
         "the older of the two events"
     );
     hub.deliver_one();
-    assert!(hub.state.due(second(0), usize::MAX).is_empty());
+    assert!(hub.state.due(second(0).into(), usize::MAX).is_empty());
     hub.deliver();
-    assert!(hub.state.due(second(100), usize::MAX).is_empty());
+    assert!(hub.state.due(second(100).into(), usize::MAX).is_empty());
 }
 
 #[test]
@@ -91,12 +92,12 @@ fn an_answer_about_a_profile_that_was_deleted_meanwhile_is_not_believed() {
     let mut hub = Hub::new();
     hub.server.put(&cluster("a", "prod"));
     hub.deliver();
-    let due = hub.state.due(second(0), usize::MAX);
+    let due = hub.state.due(second(0).into(), usize::MAX);
     let endings = hub.carry_out(&due[0]);
     hub.server.delete::<ClusterProfile>("team", "a");
     hub.deliver();
     hub.state.handle(Input::Ended {
-        at: second(0),
+        at: instant(second(0)),
         endings,
     });
     hub.settle(second(1));
@@ -132,7 +133,12 @@ fn who_keeps_deleting_a_profile_sees_it_come_back_slower_and_slower() {
         hub.server.delete::<ClusterProfile>("team", "a");
         hub.settle(now);
         let wait = match hub.profiles().is_empty() {
-            true => hub.state.next_due().unwrap().duration_since(now).as_millis(),
+            true => hub
+                .state
+                .next_due()
+                .unwrap()
+                .duration_since(instant(now))
+                .as_millis(),
             false => 0,
         };
         waits.push(wait);
