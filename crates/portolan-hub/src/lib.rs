@@ -18,6 +18,7 @@ mod protobuf;
 mod schema;
 mod server;
 mod store;
+mod supervision;
 mod table;
 
 pub use admission::{Admission, AdmissionRequest, Operation, Refusal, User, Verdict};

@@ -128,7 +128,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 async fn serve(args: &Args, data: Option<&Path>) -> anyhow::Result<()> {
     let mut stop = Stop::new()?;
-    let mut hub = args.start_hub(data).await?;
+    let hub = args.start_hub(data).await?;
     let started = tokio::select! {
         started = args.work(&hub, data) => started.map(Some),
         // Told to stop while starting: there is nothing yet whose end must be waited for.

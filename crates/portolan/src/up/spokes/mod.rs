@@ -107,19 +107,21 @@ impl Spokes {
         &self.kubeconfig
     }
 
-    /// Waits until the agent of a member, or what plays its workloads, cannot go on.
+    /// Waits until a member, its agent, or what plays its workloads, cannot go on.
     pub(super) async fn failed(&self) -> anyhow::Error {
-        let agents = self
-            .members
-            .iter()
-            .enumerate()
-            .map(|(index, member)| Box::pin(async move { (index, member.agent.failed().await) }));
+        let members = self.members.iter().enumerate().map(|(index, member)| {
+            Box::pin(async move {
+                let error = tokio::select! {
+                    why = member.agent.failed() => crate::agent::failed(&why),
+                    why = member.hub.failed() => crate::hub::failed(&why),
+                };
+                error.context(format!("the member cluster {} failed", member::name(index)))
+            })
+        });
         // There is at least one member.
-        let agents = futures::future::select_all(agents);
+        let members = futures::future::select_all(members);
         tokio::select! {
-            ((index, why), ..) = agents => {
-                crate::agent::failed(&why).context(format!("the member cluster {}", member::name(index)))
-            }
+            (error, ..) = members => error,
             why = self.tasks.failed() => anyhow::anyhow!("the member clusters cannot go on: {why}; start them again"),
         }
     }
