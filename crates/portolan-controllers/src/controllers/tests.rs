@@ -9,6 +9,7 @@ use tower::BoxError;
 use super::*;
 use crate::sabotage::{Fault, set_fault};
 use crate::settings::Clock;
+use crate::upkeep::fake;
 
 const LOOPS: [&str; 7] = [
     "placements",
@@ -72,4 +73,21 @@ async fn controllers_that_stop_report_no_failure() {
     controllers.stop().await;
     tokio::time::sleep(Duration::from_secs(3600)).await;
     assert_eq!(health.why_not_alive(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_of_a_decision_that_panics_does_not_end_scheduling_in_silence() {
+    let (hub, client) = fake::live::hub().await;
+    let placements: kube::Api<Placement> = kube::Api::default_namespaced(client.clone());
+    let placement: Placement = fake::object(serde_json::json!({ "metadata": { "name": "web" }, "spec": {} }));
+    placements
+        .create(&kube::api::PostParams::default(), &placement)
+        .await
+        .unwrap();
+    set_fault("placements", Fault::WritePanics);
+    let controllers = Controllers::start(client, Settings::new(fake::live::clock()));
+    let failure = controllers.failed().await;
+    assert_eq!(failure, "the task placements panicked: as the test asked");
+    controllers.kill();
+    hub.stop().await;
 }

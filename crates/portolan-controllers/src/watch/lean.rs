@@ -312,4 +312,33 @@ mod tests {
             assert_eq!(lean, plain, "{text}");
         }
     }
+
+    #[tokio::test]
+    async fn of_a_manifest_work_it_is_kept_when_the_hub_wrote_the_status() {
+        let (hub, client) = crate::upkeep::fake::live::hub().await;
+        let works: kube::Api<Lean<ManifestWork>> = kube::Api::default_namespaced(client.clone());
+        let plain: kube::Api<ManifestWork> = kube::Api::default_namespaced(client);
+        let work = serde_json::from_value(json!({ "metadata": { "name": "w" }, "spec": {} })).unwrap();
+        plain
+            .create(&kube::api::PostParams::default(), &work)
+            .await
+            .unwrap();
+        let Lean(unwritten) = works.get("w").await.unwrap();
+        assert_eq!(crate::moment::status_written(&unwritten.metadata), None);
+        let condition = json!({
+            "type": "Applied", "status": "True", "reason": "R", "message": "", "lastTransitionTime": "2001-01-01T00:00:00Z",
+        });
+        let patch = kube::api::Patch::Merge(json!({ "status": { "conditions": [condition] } }));
+        let by = kube::api::PatchParams::default();
+        plain.patch_status("w", &by, &patch).await.unwrap();
+        let Lean(written) = works.get("w").await.unwrap();
+        let time = crate::moment::status_written(&written.metadata).unwrap();
+        assert!(time >= written.metadata.creation_timestamp.unwrap().0);
+        assert_eq!(
+            written.metadata.managed_fields.unwrap().len(),
+            1,
+            "nothing else is kept"
+        );
+        hub.stop().await;
+    }
 }
