@@ -53,7 +53,7 @@ impl Desk {
         };
         let mut decision = decide::dress(&self.engine, placement, outcome, &stored, publication, now.wall);
         if let Some(at) = decision.layout.scores_due {
-            self.timers.insert((now.when(at), key.clone()));
+            self.dates.insert((at, key.clone()));
         }
         let (writes_decisions, writes_slices) =
             (self.writes(Watched::Decisions), self.writes(Watched::Slices));

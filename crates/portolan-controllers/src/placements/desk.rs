@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{self, PlacementDecisionStatus};
 use portolan_api::{multicluster, shorten};
@@ -61,6 +62,8 @@ pub(crate) struct Desk {
     pub(super) budget: Budget,
     /// When to look at placements again though nothing changed.
     pub(super) timers: BTreeSet<(Instant, PlacementKey)>,
+    /// The same for times on the wall clock that follow from what objects say.
+    pub(super) dates: BTreeSet<(Timestamp, PlacementKey)>,
     pub(super) doubt: Doubt,
     pub(super) restoring: Restoring,
     /// Fields that the server would drop.
@@ -125,6 +128,7 @@ impl Desk {
             contests: Contests::default(),
             budget: Budget::new(settings.score_writes_per_second, now),
             timers: BTreeSet::new(),
+            dates: BTreeSet::new(),
             doubt: Doubt::default(),
             restoring: Restoring::default(),
             lacks: Lacks::default(),
@@ -188,11 +192,12 @@ impl Desk {
             true => [
                 self.engine.next_timer().map(|at| now.when(at)),
                 self.timers.first().map(|(at, _)| *at),
+                self.dates.first().map(|(at, _)| now.when(*at)),
                 resting,
                 self.sweep_at,
             ],
             // Nothing is evaluated before it opens.
-            false => [self.next_doubt(now.instant), resting, None, None],
+            false => [self.next_doubt(now.instant), resting, None, None, None],
         };
         timers.into_iter().flatten().min()
     }
@@ -468,6 +473,10 @@ impl Desk {
         self.engine.wake(now.wall);
         while let Some((at, key)) = self.timers.first().cloned().filter(|(at, _)| *at <= now.instant) {
             self.timers.remove(&(at, key.clone()));
+            self.engine.reconsider(&key);
+        }
+        while let Some((at, key)) = self.dates.first().cloned().filter(|(at, _)| *at <= now.wall) {
+            self.dates.remove(&(at, key.clone()));
             self.engine.reconsider(&key);
         }
         self.next_teardown(now.instant)
