@@ -22,11 +22,12 @@ impl Agent {
     pub fn start(hub: Client, spoke: Client, settings: Settings) -> Agent {
         let (hub, spoke) = (patient(hub), patient(spoke));
         let (stop, stopped) = watch::channel(false);
-        let monitor = Monitor::new(settings.clock.clone());
+        let monitor = Monitor::new();
         let servers = (hub.clone(), spoke.clone());
         let heartbeat = heartbeat::beat(servers, settings.clone(), monitor.clone(), stopped.clone());
         let (works, mut others) = works::start(hub, spoke, &settings, &monitor, stopped);
-        others.push(tokio::spawn(heartbeat));
+        others.push(monitor.tasks.spawn("heartbeat", heartbeat));
+        others.push(monitor.tasks.watch());
         Agent {
             monitor,
             stop,
@@ -40,19 +41,33 @@ impl Agent {
         self.monitor.clone()
     }
 
+    /// Waits until a task has died or a loop stands still, and says which. The agent renews its Lease no more: it is to be
+    /// stopped and started again.
+    pub async fn failed(&self) -> String {
+        self.monitor.tasks.failed().await
+    }
+
     /// Finishes the work that is under way, and returns. What is applied stays applied.
-    pub async fn stop(self) {
+    pub async fn stop(mut self) {
+        self.monitor.tasks.stopping();
         // Nobody to tell means that it has ended already.
         let _ = self.stop.send(true);
-        let _ = self.works.await;
+        let _ = (&mut self.works).await;
         self.others.iter().for_each(JoinHandle::abort);
     }
 
     /// Ends at once, in the middle of whatever is under way: what a crash does. Only tests want that.
     pub fn kill(self) {
+        self.monitor.tasks.stopping();
         self.others
             .iter()
             .chain([&self.works])
             .for_each(JoinHandle::abort);
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.monitor.tasks.stopping();
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jiff::Timestamp;
 use portolan_api::labels::conditions;
 use portolan_controllers::failure::shortened;
 use portolan_controllers::logging::{ChangeLog, FailureLog};
+use portolan_controllers::tasks::Tasks;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -14,7 +14,6 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use tokio::time::Instant;
 
-use crate::Clock;
 use crate::spoke::Problem;
 use crate::work::{Status, Work, WorkKey, WorkKind};
 
@@ -32,8 +31,8 @@ struct Applies {
 /// How an agent is. Cheap to clone; all clones are of the same agent.
 #[derive(Clone, Debug)]
 pub struct Monitor {
-    clock: Clock,
     known: Arc<Mutex<Known>>,
+    pub(crate) tasks: Tasks,
     /// Failures of requests to the hub.
     pub(crate) hub: FailureLog,
     /// Failures of requests to the member cluster.
@@ -51,22 +50,22 @@ struct Known {
     /// Whether the hub gave an answer when it was last asked; nothing before that.
     reachable: Option<bool>,
     /// When the Lease was last renewed, or the agent started.
-    renewed: Timestamp,
+    renewed: Instant,
     /// Whether all works were known once.
     was_ready: bool,
 }
 
 impl Monitor {
-    pub(crate) fn new(clock: Clock) -> Monitor {
+    pub(crate) fn new() -> Monitor {
         let known = Known {
             works: BTreeMap::new(),
             unknown: BTreeSet::from([WorkKind::ManifestWork, WorkKind::Work]),
             reachable: None,
-            renewed: clock.now(),
+            renewed: Instant::now(),
             was_ready: false,
         };
         Monitor {
-            clock,
+            tasks: Tasks::default(),
             hub: FailureLog::new("the hub"),
             spoke: FailureLog::new("the member cluster"),
             changes: Arc::default(),
@@ -141,23 +140,25 @@ impl Monitor {
     }
 
     pub(crate) fn renewed(&self) {
-        self.known().renewed = self.clock.now();
+        self.known().renewed = Instant::now();
+    }
+
+    /// The task that died or the loop that stands still, if there is one. The agent is to be started again then.
+    pub fn why_not_alive(&self) -> Option<String> {
+        self.tasks.failure()
     }
 
     /// What is missing before it does its work, one reason each; nothing when it is ready.
     pub fn why_not_ready(&self) -> Vec<String> {
         let mut problems = self.hub.problems();
         let known = self.known();
-        let mut missing: Vec<String> = known
-            .unknown
-            .iter()
-            .map(|kind| {
-                let resource = kind.resource();
-                let listing = || format!("{resource} are still being listed");
-                let why = problems.remove(resource).unwrap_or_else(listing);
-                format!("{why}; applied objects are kept")
-            })
-            .collect();
+        let unknown = known.unknown.iter().map(|kind| {
+            let resource = kind.resource();
+            let listing = || format!("{resource} are still being listed");
+            let why = problems.remove(resource).unwrap_or_else(listing);
+            format!("{why}; applied objects are kept")
+        });
+        let mut missing: Vec<String> = self.why_not_alive().into_iter().chain(unknown).collect();
         if known.reachable == Some(false) {
             missing.push("the hub does not answer; applied objects are kept".to_owned());
         }
@@ -192,7 +193,7 @@ impl Monitor {
                 let kind = key.kind.to_string();
                 works.get_or_create(&Works { kind, state }).inc();
             }
-            age.set(self.clock.now().duration_since(known.renewed).as_secs_f64());
+            age.set(known.renewed.elapsed().as_secs_f64());
             single(known.reachable == Some(true))
         };
         let mut registry = Registry::with_prefix("portolan_agent");
@@ -227,7 +228,7 @@ mod tests {
 
     #[test]
     fn it_is_ready_when_all_works_are_known_and_the_hub_answers() {
-        let monitor = Monitor::new(Clock::new(|| Timestamp::UNIX_EPOCH));
+        let monitor = Monitor::new();
         assert_eq!(monitor.why_not_ready().len(), 2);
         monitor.lacks(BTreeSet::new());
         assert!(monitor.why_not_ready().is_empty());

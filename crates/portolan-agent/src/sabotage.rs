@@ -39,6 +39,8 @@ pub(crate) enum Rule {
     ExecutorReads,
     /// Half an executor is none, and the agent itself takes its place.
     WholeExecutor,
+    /// The Lease is renewed after a task of the agent died.
+    DeadAgentIsSilent,
 }
 
 /// Whether the running test asked for `rule` to be broken.
@@ -66,4 +68,51 @@ pub(crate) fn with_broken<T>(rule: Rule, body: impl FnOnce() -> T) -> T {
     let result = body();
     BROKEN.with(|broken| broken.set(None));
     result
+}
+
+/// What goes wrong with a task, in a test.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The loop panics.
+    Panics,
+    /// The loop waits for something that never comes.
+    StandsStill,
+    /// One of the loop's writes panics.
+    WritePanics,
+}
+
+#[cfg(test)]
+thread_local! {
+    static FAULT: std::cell::Cell<Option<(&'static str, Fault)>> = const { std::cell::Cell::new(None) };
+}
+
+/// From now on the loop of this name has the fault, on this thread.
+#[cfg(test)]
+pub(crate) fn set_fault(name: &'static str, fault: Fault) {
+    FAULT.with(|set| set.set(Some((name, fault))));
+}
+
+/// No loop has a fault from now on, on this thread.
+#[cfg(test)]
+pub(crate) fn clear_fault() {
+    FAULT.with(|set| set.set(None));
+}
+
+/// Where a loop turns. Does nothing outside of tests.
+pub(crate) async fn at_turn(_name: &str) {
+    #[cfg(test)]
+    match FAULT.with(std::cell::Cell::get) {
+        Some((name, Fault::Panics)) if name == _name => panic!("as the test asked"),
+        Some((name, Fault::StandsStill)) if name == _name => std::future::pending().await,
+        _ => {}
+    }
+}
+
+/// Where a write of a loop begins. Does nothing outside of tests.
+pub(crate) fn at_write(_name: &str) {
+    #[cfg(test)]
+    if FAULT.with(std::cell::Cell::get) == Some((_name, Fault::WritePanics)) {
+        panic!("as the test asked");
+    }
 }

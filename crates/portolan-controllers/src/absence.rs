@@ -6,17 +6,21 @@
 //! has taken its place, or the cluster is back and is not selected.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::cluster::{ManagedCluster, TaintEffect};
 use portolan_api::labels::{conditions, ocm};
 use portolan_api::multicluster::ClusterProfile;
+use tokio::time::Instant;
+
+use crate::moment::Moment;
 
 /// How long the works of a cluster that is back are kept without a decision for it. Its scheduler has to notice that the
 /// cluster is back, decide, and write the decision: a shorter time deletes a workload that is about to be wanted, a longer one
 /// leaves it where it is not wanted.
-pub(crate) const RETURN_GRACE: SignedDuration = SignedDuration::from_secs(30);
+pub(crate) const RETURN_GRACE: Duration = Duration::from_secs(30);
 
 /// What a ManagedCluster says about whether it can be reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,7 +90,7 @@ pub(crate) enum Absence {
     /// It cannot be reached.
     Away,
     /// It is back; since when is not known before somebody looks.
-    Back(Option<Timestamp>),
+    Back(Option<Instant>),
     /// It was there when this process heard of it for the first time, and has been available since this time.
     Found(Timestamp),
     /// It is being removed.
@@ -126,10 +130,10 @@ impl Absences {
     }
 
     /// Counts from now for whoever came back, and is done with those who have been back for long.
-    pub(crate) fn look(&mut self, now: Timestamp) {
+    pub(crate) fn look(&mut self, now: Moment) {
         self.absent.retain(|_, absence| {
             if let Absence::Back(None) = absence {
-                *absence = Absence::Back(Some(now));
+                *absence = Absence::Back(Some(now.instant));
             }
             !matches!(absence.judge(false, now), Judgement::Delete) || *absence == Absence::Leaving
         });
@@ -144,23 +148,23 @@ impl Absences {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Judgement {
     Delete,
-    KeepUntil(Timestamp),
+    KeepUntil(Instant),
     Keep,
 }
 
 impl Absence {
     /// What becomes of the works of such a cluster that no decision wants.
-    pub(crate) fn judge(self, is_replaced: bool, now: Timestamp) -> Judgement {
-        let since = match self {
+    pub(crate) fn judge(self, is_replaced: bool, now: Moment) -> Judgement {
+        let until = match self {
             Absence::Leaving => return Judgement::Delete,
             Absence::Away if is_replaced => return Judgement::Delete,
             Absence::Away => return Judgement::Keep,
-            Absence::Back(since) => since.unwrap_or(now),
+            Absence::Back(since) => since.unwrap_or(now.instant) + RETURN_GRACE,
             // Said by another clock: one that is ahead must not keep works for longer.
-            Absence::Found(since) => since.min(now),
+            Absence::Found(since) => now.when(since.min(now.wall) + RETURN_GRACE),
         };
-        match since + RETURN_GRACE {
-            until if until > now => Judgement::KeepUntil(until),
+        match until {
+            until if until > now.instant => Judgement::KeepUntil(until),
             _ => Judgement::Delete,
         }
     }

@@ -26,9 +26,13 @@ use crate::registration::{self, Registration};
 use crate::replicasets::{self, ReplicaSets};
 use crate::settings::{Output, Settings};
 use crate::syncer::Syncer;
+use crate::tasks::Tasks;
 use crate::upkeep::Pace;
 use crate::watch::{Feed, Source};
 use crate::{fields, finished};
+
+#[cfg(test)]
+mod tests;
 
 /// Messages that may wait between a watch and a controller; a full channel slows the watch down.
 const WAITING: usize = 256;
@@ -39,6 +43,7 @@ const AFTERTHOUGHTS: usize = 8;
 /// The controllers, running.
 #[derive(Debug)]
 pub struct Controllers {
+    tasks: Tasks,
     health: Health,
     metrics: Metrics,
     stop: oneshot::Sender<()>,
@@ -57,11 +62,12 @@ impl Controllers {
         let (events, publish_events) = Events::new(client.clone(), metrics.clone());
         let slots = Arc::new(Semaphore::new(settings.parallel_writes.max(1)));
         let log = health.failures().clone();
-        let pace = Pace::new(&settings, slots.clone(), metrics.clone(), log.clone());
+        let tasks = health.tasks().clone();
+        let pace = Pace::new(&settings, slots.clone(), &outputs);
         let (sender, inputs) = mpsc::channel(WAITING);
         let lacks = |lacks| Received::now(Input::Lacks(lacks));
         let fields = fields::watch(client.clone(), outputs.clone(), sender.clone(), lacks);
-        let mut feeds = Feeds::new(&settings, sender, log.clone());
+        let mut feeds = Feeds::new(&settings, sender, log.clone(), tasks.clone());
         let mut keepers = Vec::new();
         let sync_pace = pace.clone();
         let mut profiles = Profiles::off();
@@ -71,7 +77,7 @@ impl Controllers {
                     profiles::Publisher::new(client.clone(), &settings, pace.clone(), outputs.clone());
                 feeds.profiles_first(wanted);
                 profiles = published;
-                keepers.push(tokio::spawn(publisher.run()));
+                keepers.push(tasks.spawn("cluster profiles", publisher.run()));
             } else {
                 outputs.unwanted(Outputs::CLUSTER_PROFILES);
             }
@@ -79,8 +85,8 @@ impl Controllers {
                 let (registration, wanted) = Registration::new(client.clone(), &settings, pace.clone());
                 let (acceptance, accepting) = Acceptance::new(client.clone(), &settings, pace.clone());
                 feeds.registration(wanted, accepting);
-                keepers.push(tokio::spawn(registration.run()));
-                keepers.push(tokio::spawn(acceptance.run()));
+                keepers.push(tasks.spawn("registration", registration.run()));
+                keepers.push(tasks.spawn("acceptance", acceptance.run()));
             }
         }
         let mut watches = Vec::new();
@@ -88,11 +94,11 @@ impl Controllers {
         // make works.
         if settings.replica_sets == Output::Auto && !settings.only_handed_over {
             let (works, finished) = finished::start(&client, &settings, pace.clone());
-            watches.push(tokio::spawn(works));
-            keepers.push(tokio::spawn(finished));
+            watches.push(tasks.spawn(works.name(), works.run()));
+            keepers.push(tasks.spawn("finished works", finished));
             let (sets, wanted) = ReplicaSets::new(client.clone(), &settings, pace);
             watches.extend(feeds.replica_sets(&client, wanted));
-            keepers.push(tokio::spawn(sets.run()));
+            keepers.push(tasks.spawn("replica sets", sets.run()));
         }
         let publisher = Publisher {
             client: client.clone(),
@@ -105,18 +111,21 @@ impl Controllers {
         watches.extend(feeds.watch(&client));
         if settings.work_syncer == Output::Auto {
             let (syncer, works) = Syncer::new(client.clone(), &settings, sync_pace, events.clone());
-            watches.push(tokio::spawn(works.run()));
-            keepers.push(tokio::spawn(syncer.run()));
+            watches.push(tasks.spawn(works.name(), works.run()));
+            keepers.push(tasks.spawn("work syncer", syncer.run()));
         }
-        watches.push(tokio::spawn(fields));
+        // Without the right to read definitions there is nothing to look at.
+        watches.push(tasks.spawn_finite("fields of definitions", fields));
         let (stop, stopped) = oneshot::channel();
         let placements = Placements::new(settings, publisher, events, outputs);
-        tokio::spawn(publish_events);
+        tasks.spawn("events", publish_events);
+        tasks.watch();
         Controllers {
             health,
             metrics,
             stop,
-            placements: tokio::spawn(placements.run(inputs, stopped)),
+            placements: tasks.spawn(placements::NAME, placements.run(inputs, stopped)),
+            tasks,
             keepers,
             watches,
         }
@@ -132,14 +141,22 @@ impl Controllers {
         self.metrics.clone()
     }
 
+    /// Waits until a task has died or a loop stands still, and says which. The controllers do not do all their work from
+    /// then on: they are to be stopped and started again.
+    pub async fn failed(&self) -> String {
+        self.tasks.failed().await
+    }
+
     /// Ends at once, in the middle of whatever is under way: what a crash does. Only tests want that.
     pub fn kill(self) {
+        self.tasks.stopping();
         let tasks = self.watches.iter().chain(&self.keepers).chain([&self.placements]);
         tasks.for_each(JoinHandle::abort);
     }
 
     /// Ends the watches, finishes the writes that are under way, and returns.
     pub async fn stop(self) {
+        self.tasks.stopping();
         self.watches.iter().for_each(JoinHandle::abort);
         // Nobody to tell means that it has ended already.
         let _ = self.stop.send(());
@@ -165,11 +182,12 @@ struct Feeds {
     slices: Output,
     restore_grace: Duration,
     log: FailureLog,
+    tasks: Tasks,
 }
 
 impl Feeds {
     /// What scheduling listens to.
-    fn new(settings: &Settings, sender: mpsc::Sender<Received>, log: FailureLog) -> Feeds {
+    fn new(settings: &Settings, sender: mpsc::Sender<Received>, log: FailureLog, tasks: Tasks) -> Feeds {
         let mut feeds = Feeds {
             clusters: Vec::new(),
             profiles: Vec::new(),
@@ -184,6 +202,7 @@ impl Feeds {
             restore_grace: settings.restore_grace,
             sender: sender.clone(),
             log,
+            tasks,
         };
         if settings.ocm_decisions == Output::Auto {
             feeds
@@ -242,23 +261,25 @@ impl Feeds {
             .labelled(ocm::REPLICA_SET)
             .guarded(client.clone(), self.restore_grace)
             .logging(&self.log);
-        [tokio::spawn(sets.run()), tokio::spawn(works.run())]
+        [
+            self.tasks.spawn(sets.name(), sets.run()),
+            self.tasks.spawn(works.name(), works.run()),
+        ]
     }
 
     /// Starts one watch per kind. What decisions are made of is not lost with its definitions.
     fn watch(self, client: &Client) -> Vec<JoinHandle<()>> {
-        let (sender, mut watches) = (self.sender, Vec::new());
+        let (sender, tasks, mut watches) = (self.sender, self.tasks, Vec::new());
         macro_rules! watch {
-            ($feeds:expr) => {
-                watches.push(tokio::spawn(
-                    Source::new(client.clone(), $feeds).logging(&self.log).run(),
-                ))
-            };
+            ($feeds:expr) => {{
+                let source = Source::new(client.clone(), $feeds).logging(&self.log);
+                watches.push(tasks.spawn(source.name(), source.run()))
+            }};
             (guarded $feeds:expr) => {{
                 let source = Source::new(client.clone(), $feeds)
                     .guarded(client.clone(), self.restore_grace)
                     .logging(&self.log);
-                watches.push(tokio::spawn(source.run()))
+                watches.push(tasks.spawn(source.name(), source.run()))
             }};
         }
         watch!(guarded self.placements);
@@ -276,11 +297,11 @@ impl Feeds {
         }
         if let Some(feed) = self.leases {
             let leases = registration::leases(client.clone(), feed).logging(&self.log);
-            watches.push(tokio::spawn(leases.run()));
+            watches.push(tasks.spawn(leases.name(), leases.run()));
         }
         if let Some(feed) = self.namespaces {
             let namespaces = acceptance::namespaces(client.clone(), feed).logging(&self.log);
-            watches.push(tokio::spawn(namespaces.run()));
+            watches.push(tasks.spawn(namespaces.name(), namespaces.run()));
         }
         if !self.decisions.is_empty() {
             watch!(self.decisions);

@@ -1,20 +1,25 @@
 //! Deletes ManifestWorks that are complete, `deleteOption.ttlSecondsAfterFinished` after they were. An agent may not.
 //!
 //! Works of replica sets are left alone: their owner would make them anew, and what was to run once would run for ever.
-//! A work is deleted as it was seen and not otherwise, so that one that was edited meanwhile is looked at again.
+//! The time counts from when a controller saw that the work was complete, or from when the hub wrote that down, not from
+//! the member's clock. A work is deleted as it was seen and not otherwise, so that one that was edited meanwhile is looked at again.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use kube::api::{Api, DeleteParams, Preconditions};
 use kube::{Client, Resource as _};
 use portolan_api::labels::{conditions, ocm};
 use portolan_api::work::{ManifestWork, ManifestWorkSpec};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
+use crate::moment::{Moment, Since, status_written};
+use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
-use crate::upkeep::{self, Decision, Failure, Keeper, Pace, Queue, Version};
+use crate::upkeep::{self, Decision, Failure, Keeper, Knowledge, Pace, Queue, Version};
 use crate::watch::{Delta, Feed, Key, Source};
 
 /// Messages between the watch and the state. Small, because a message may hold a whole object.
@@ -25,13 +30,14 @@ pub(crate) fn start(
     client: &Client,
     settings: &Settings,
     pace: Pace,
-) -> (impl Future<Output = ()> + use<>, impl Future<Output = ()> + use<>) {
+) -> (Source<ManifestWork>, impl Future<Output = ()> + use<>) {
     let (sender, inputs) = mpsc::channel(CHANNEL);
     let works = Source::new(client.clone(), vec![Feed::new(sender, Input::Work)]);
     let works = works
         .labelled(&format!("!{}", ocm::REPLICA_SET))
         .logging(&pace.log);
     let state = State {
+        known: Knowledge::default(),
         works: BTreeMap::new(),
         queue: Queue::new(settings.longest_backoff),
     };
@@ -39,7 +45,7 @@ pub(crate) fn start(
     let kept = upkeep::keep(state, inputs, pace, move |work| {
         delete(client.clone(), requests.clone(), work)
     });
-    (works.run(), kept)
+    (works, kept)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,13 +65,19 @@ impl fmt::Display for WorkKey {
 struct Finished {
     uid: String,
     version: Version,
-    /// When.
-    until: Timestamp,
+    /// How long it stays after it was complete.
+    stays: Duration,
+    /// When it was complete, by the member's clock. Only compared with itself: nothing is counted from it.
+    changed: Timestamp,
+    /// When its status was last written, by the hub's clock, where it may have been complete before this process listened.
+    recorded: Option<Timestamp>,
+    /// Since when it is complete. Nothing before somebody looked.
+    since: Option<Since>,
 }
 
 impl Finished {
     /// `None` for a work that stays.
-    fn of(work: &ManifestWork) -> Option<Finished> {
+    fn of(work: &ManifestWork, is_found: bool) -> Option<Finished> {
         let seconds = work.spec.delete_option.as_ref()?.ttl_seconds_after_finished?;
         let mut said = work.status.iter().flat_map(|status| &status.conditions);
         let complete =
@@ -74,13 +86,35 @@ impl Finished {
         if work.metadata.deletion_timestamp.is_some() || seconds < 0 || !can_complete(&work.spec) {
             return None;
         }
-        let wait = SignedDuration::from_secs(seconds);
         Some(Finished {
             uid: work.metadata.uid.clone().unwrap_or_default(),
             version: Version::of(&work.metadata),
-            // What lies beyond the end of time never comes.
-            until: complete.last_transition_time.0.checked_add(wait).ok()?,
+            stays: Duration::from_secs(seconds.unsigned_abs()),
+            changed: complete.last_transition_time.0,
+            recorded: status_written(&work.metadata).filter(|_| is_found),
+            since: None,
         })
+    }
+
+    /// Goes on with what was known of the work, unless it was complete anew.
+    fn follow(&mut self, before: &Finished) {
+        if (&self.uid, self.changed) == (&before.uid, before.changed) {
+            self.since = before.since;
+            self.recorded = before.recorded;
+        }
+    }
+
+    /// When it is to go, counted from when a controller saw or the hub wrote down that it was complete. What lies beyond
+    /// the end of time never comes.
+    fn until(&mut self, now: Moment) -> Option<Instant> {
+        let by_member = broken(Rule::CountFromWhatTheHubSaw).then_some(self.changed);
+        let since = *self
+            .since
+            .get_or_insert_with(|| match by_member.or(self.recorded) {
+                Some(at) => Since::recorded(at, now),
+                None => Since::now(now),
+            });
+        since.after(self.stays)
     }
 }
 
@@ -103,22 +137,28 @@ enum Input {
     Work(Delta<ManifestWork>),
     Ended {
         key: WorkKey,
-        at: Timestamp,
+        at: Instant,
         result: Result<(), Failure>,
     },
 }
 
 #[derive(Debug)]
 struct State {
+    known: Knowledge,
     works: BTreeMap<WorkKey, Finished>,
     queue: Queue<WorkKey>,
 }
 
 impl Keeper for State {
+    const NAME: &'static str = "finished works";
     type Input = Input;
     type Write = (WorkKey, Finished);
 
     fn handle(&mut self, input: Input) {
+        let is_found = !self.known.is_complete();
+        if let Input::Work(delta) = &input {
+            self.known.after(delta);
+        }
         match input {
             Input::Work(Delta::Applied(work)) => {
                 let metadata = work.meta();
@@ -126,8 +166,11 @@ impl Keeper for State {
                     namespace: metadata.namespace.clone().unwrap_or_default(),
                     name: metadata.name.clone().unwrap_or_default(),
                 };
-                match Finished::of(&work) {
-                    Some(finished) => {
+                match Finished::of(&work, is_found) {
+                    Some(mut finished) => {
+                        if let Some(before) = self.works.get(&key) {
+                            finished.follow(before);
+                        }
                         self.works.insert(key.clone(), finished);
                         self.queue.touch(key);
                     }
@@ -157,16 +200,21 @@ impl Keeper for State {
         }
     }
 
-    fn due(&mut self, now: Timestamp, room: usize) -> Vec<Self::Write> {
-        let works = &self.works;
-        self.queue.look(now, room, |key| match works.get(key) {
-            None => Decision::Nothing,
-            Some(work) if now < work.until => Decision::Later(work.until),
-            Some(work) => Decision::Write((key.clone(), work.clone())),
+    fn due(&mut self, now: Moment, room: usize) -> Vec<Self::Write> {
+        let works = &mut self.works;
+        self.queue.look(now.instant, room, |key| {
+            let Some(work) = works.get_mut(key) else {
+                return Decision::Nothing;
+            };
+            match work.until(now) {
+                None => Decision::Nothing,
+                Some(until) if now.instant < until => Decision::Later(until),
+                Some(_) => Decision::Write((key.clone(), work.clone())),
+            }
         })
     }
 
-    fn next_due(&self) -> Option<Timestamp> {
+    fn next_due(&self) -> Option<Instant> {
         self.queue.next()
     }
 }
@@ -189,7 +237,7 @@ async fn delete(client: Client, pace: Pace, (key, work): (WorkKey, Finished)) ->
     }
     Input::Ended {
         key,
-        at: pace.clock.now(),
+        at: Instant::now(),
         result,
     }
 }
@@ -202,6 +250,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::moment::tests::{instant, shifted};
+    use crate::sabotage::with_broken;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -226,23 +276,72 @@ mod tests {
         .unwrap()
     }
 
+    /// State that has heard of all works that there are.
     fn state() -> State {
+        let mut state = unlisted();
+        state.handle(Input::Work(Delta::Synced));
+        state
+    }
+
+    fn unlisted() -> State {
         State {
+            known: Knowledge::default(),
             works: BTreeMap::new(),
             queue: Queue::new(Duration::from_secs(1)),
         }
     }
 
     fn due_at(state: &mut State, second: i64) -> usize {
-        state.due(at(second), 10).len()
+        state.due(at(second).into(), 10).len()
+    }
+
+    /// A work that is complete, by a member's clock that is off by `skew`, and that the hub has known of since `written`.
+    fn complete(skew: i64, written: i64) -> Input {
+        let mut work = work(1, Some(30), "True");
+        let condition = work.status.as_mut().unwrap().conditions.first_mut().unwrap();
+        condition.last_transition_time.0 = at(100_000 + skew);
+        let entry = json!([{ "subresource": "status", "time": at(written).to_string() }]);
+        work.metadata.managed_fields = serde_json::from_value(entry).unwrap();
+        Input::Work(Delta::Applied(Arc::new(work)))
+    }
+
+    /// When a work goes that was complete at second 100,000 and is heard of then.
+    fn goes_at(skew: i64) -> i64 {
+        let mut state = state();
+        state.handle(complete(skew, 100_000));
+        let seconds = 100_000..300_000;
+        seconds
+            .into_iter()
+            .find(|second| due_at(&mut state, *second) == 1)
+            .unwrap()
+    }
+
+    #[test]
+    fn the_time_to_live_counts_from_what_the_hub_saw_whatever_the_members_clock_shows() {
+        let times = || [0, -3600, 86_400].map(goes_at);
+        assert_eq!(times(), [100_030; 3]);
+        let by_member = with_broken(Rule::CountFromWhatTheHubSaw, times);
+        assert_eq!(by_member, [100_030, 100_000, 100_030]);
+    }
+
+    #[test]
+    fn a_controller_that_starts_goes_on_with_the_time_that_the_hub_wrote_down() {
+        let mut state = unlisted();
+        state.handle(complete(-3600, 100_000));
+        state.handle(Input::Work(Delta::Synced));
+        assert_eq!(due_at(&mut state, 100_020), 0);
+        assert_eq!(state.next_due(), Some(instant(at(100_030))));
+        // The wall clock is set back by an hour in the middle of the wait.
+        assert_eq!(state.due(shifted(at(100_031), -3600), 10).len(), 1);
     }
 
     #[test]
     fn a_work_goes_when_it_was_complete_for_as_long_as_it_says_and_no_sooner() {
         let mut state = state();
         state.handle(Input::Work(Delta::Applied(Arc::new(work(1, Some(30), "True")))));
+        assert_eq!(due_at(&mut state, 100), 0);
         assert_eq!(due_at(&mut state, 129), 0);
-        assert_eq!(state.next_due(), Some(at(130)));
+        assert_eq!(state.next_due(), Some(instant(at(130))));
         assert_eq!(due_at(&mut state, 130), 1);
         assert_eq!(due_at(&mut state, 131), 0, "it is under way");
     }
@@ -300,11 +399,11 @@ mod tests {
     fn a_failed_deletion_is_tried_again() {
         let mut state = state();
         state.handle(Input::Work(Delta::Applied(Arc::new(work(1, Some(0), "True")))));
-        let (key, _) = state.due(at(200), 10).remove(0);
+        let (key, _) = state.due(at(200).into(), 10).remove(0);
         let result = Err(Failure::Conflict);
         state.handle(Input::Ended {
             key,
-            at: at(200),
+            at: instant(at(200)),
             result,
         });
         assert_eq!((due_at(&mut state, 200), due_at(&mut state, 201)), (0, 1));

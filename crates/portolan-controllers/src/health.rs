@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::logging::FailureLog;
 use crate::metrics::Metrics;
+use crate::tasks::Tasks;
 
 /// Readiness of the controllers, and what else one should know of them, shared.
 #[derive(Clone, Debug)]
 pub struct Health {
     said: Arc<Mutex<Said>>,
     log: FailureLog,
+    tasks: Tasks,
 }
 
 #[derive(Debug)]
@@ -44,24 +46,30 @@ impl Default for Health {
                 notes: BTreeMap::new(),
             })),
             log: FailureLog::new("the hub"),
+            tasks: Tasks::default(),
         }
     }
 }
 
 impl Health {
-    /// Whether every cache is complete and the first decisions are written.
+    /// Whether every cache is complete, the first decisions are written and every task runs.
     pub fn is_ready(&self) -> bool {
-        self.lock().missing.is_empty()
+        self.lock().missing.is_empty() && self.why_not_alive().is_none()
+    }
+
+    /// The task that died or the loop that stands still, if there is one. The controllers are to be started again then.
+    pub fn why_not_alive(&self) -> Option<String> {
+        self.tasks.failure()
     }
 
     /// What decisions wait for: for each resource the right that is missing or why it cannot be read, if that is so.
     pub fn why_not_ready(&self) -> Vec<String> {
         let mut problems = self.log.problems();
         let missing = self.lock().missing.clone();
-        missing
+        let missing = missing
             .into_iter()
-            .map(|missing| problems.remove(missing.resource).unwrap_or(missing.text))
-            .collect()
+            .map(|missing| problems.remove(missing.resource).unwrap_or(missing.text));
+        self.why_not_alive().into_iter().chain(missing).collect()
     }
 
     /// What is no reason not to be ready and still worth knowing: an output that is off, a field that the server lacks, a
@@ -78,6 +86,11 @@ impl Health {
             .chain(problems.into_values())
             .chain(self.log.unreadable())
             .collect()
+    }
+
+    /// The tasks of the controllers.
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.tasks
     }
 
     /// Where failures of the controllers are logged.

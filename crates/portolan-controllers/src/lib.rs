@@ -18,6 +18,7 @@
 //! profiles/      ClusterProfiles for ManagedClusters, written before the slices that refer to them
 //! registration/  built-in sets, conditions of sets and bindings, availability taints (only where OCM does not)
 //! replicasets/   ManifestWorkReplicaSets: a work per chosen cluster, rolled out in steps
+//! tasks          tasks by name: one that panics, ends early or stands still is noticed
 //! syncer/        a Work for each cluster of a decision, from a template: the KEP's consumer
 //! upkeep/        what the last three share: a queue, a loop, and how errors and versions are read
 //! ```
@@ -31,6 +32,7 @@ mod finished;
 mod health;
 pub mod logging;
 mod metrics;
+mod moment;
 mod placements;
 mod profiles;
 mod registration;
@@ -39,6 +41,7 @@ mod request;
 mod sabotage;
 mod settings;
 mod syncer;
+pub mod tasks;
 pub mod trace;
 mod upkeep;
 mod version;

@@ -19,6 +19,8 @@ pub(crate) enum Rule {
     UnchangedUntouched,
     /// Rule 7: what a work reports counts, whatever generation it is about.
     ObservedNotAssumed,
+    /// A soak and a time to live count from what a member's clock says.
+    CountFromWhatTheHubSaw,
 }
 
 /// Whether the running test asked for `rule` to be broken.
@@ -46,4 +48,45 @@ pub(crate) fn with_broken<T>(rule: Rule, body: impl FnOnce() -> T) -> T {
     let result = body();
     BROKEN.with(|broken| broken.set(None));
     result
+}
+
+/// What goes wrong with a task, in a test.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The loop panics.
+    Panics,
+    /// The loop waits for something that never comes.
+    StandsStill,
+    /// One of the loop's writes panics.
+    WritePanics,
+}
+
+#[cfg(test)]
+thread_local! {
+    static FAULT: std::cell::Cell<Option<(&'static str, Fault)>> = const { std::cell::Cell::new(None) };
+}
+
+/// From now on the loop of this name has the fault, on this thread.
+#[cfg(test)]
+pub(crate) fn set_fault(name: &'static str, fault: Fault) {
+    FAULT.with(|set| set.set(Some((name, fault))));
+}
+
+/// Where a loop turns. Does nothing outside of tests.
+pub(crate) async fn at_turn(_name: &str) {
+    #[cfg(test)]
+    match FAULT.with(std::cell::Cell::get) {
+        Some((name, Fault::Panics)) if name == _name => panic!("as the test asked"),
+        Some((name, Fault::StandsStill)) if name == _name => std::future::pending().await,
+        _ => {}
+    }
+}
+
+/// Where a write of a loop begins. Does nothing outside of tests.
+pub(crate) fn at_write(_name: &str) {
+    #[cfg(test)]
+    if FAULT.with(std::cell::Cell::get) == Some((_name, Fault::WritePanics)) {
+        panic!("as the test asked");
+    }
 }

@@ -6,6 +6,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use portolan_engine::fleet::Inventory;
 use portolan_engine::layout::PublishScores;
+use tokio::time::Instant;
+
+use crate::moment::Moment;
 
 /// Tells the time. The binary hands in the system's; a test one that it moves itself.
 #[derive(Clone)]
@@ -20,6 +23,16 @@ impl Clock {
     /// The time it is.
     pub fn now(&self) -> Timestamp {
         (self.0)()
+    }
+}
+
+impl Clock {
+    /// The time it is on both clocks.
+    pub(crate) fn moment(&self) -> Moment {
+        Moment {
+            wall: self.now(),
+            instant: Instant::now(),
+        }
     }
 }
 

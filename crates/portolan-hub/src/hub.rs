@@ -41,9 +41,9 @@ pub struct Hub {
     core: Arc<Core>,
     door: Option<Door>,
     stop: watch::Sender<bool>,
-    tasks: Vec<JoinHandle<()>>,
+    tasks: Vec<JoinHandle<Option<()>>>,
     /// Ends with the number of connections that it had to close before their end.
-    connections: Option<JoinHandle<usize>>,
+    connections: Option<JoinHandle<Option<usize>>>,
 }
 
 /// How a hub is to be started.
@@ -144,21 +144,12 @@ impl Hub {
         }
     }
 
-    /// Waits until the hub can no longer do its work: its data file failed, or one of its tasks ended. Returns why. The
-    /// hub is then to be stopped and started again.
-    pub async fn failed(&mut self) -> String {
-        let store = self.core.store.failed();
-        let tasks = self.tasks.iter_mut();
+    /// Waits until the hub can no longer do its work: its data file failed, one of its tasks ended or stands still. Returns
+    /// why. The hub is then to be stopped and started again.
+    pub async fn failed(&self) -> String {
         tokio::select! {
-            why = store => format!("the data file could not be written: {why}"),
-            (ended, which, _) = futures::future::select_all(tasks) => {
-                // A task that has ended must not be waited for again.
-                drop(self.tasks.swap_remove(which));
-                match ended {
-                    Ok(()) => "a task of the hub ended".to_owned(),
-                    Err(error) => format!("a task of the hub ended: {error}"),
-                }
-            }
+            why = self.core.store.failed() => format!("the data file could not be written: {why}"),
+            why = self.core.supervision.failed() => why,
         }
     }
 
@@ -169,7 +160,7 @@ impl Hub {
         let mut closed = 0;
         // A task that panicked has nothing left to end.
         if let Some(connections) = self.connections.take() {
-            closed = connections.await.unwrap_or_default();
+            closed = connections.await.ok().flatten().unwrap_or_default();
         }
         for task in self.tasks.drain(..) {
             let _ = task.await;
@@ -302,19 +293,19 @@ impl Builder {
             Some(listener) => Some(self.door(listener.address(), core.clock.now())?),
             None => None,
         };
+        let supervision = &core.supervision;
+        tokio::spawn(supervision.clone().watch());
         let mut tasks = vec![
-            tokio::spawn(janitor::run(core.clone(), stopping.clone())),
-            tokio::spawn(janitor::expire(core.clone(), stopping.clone())),
+            supervision.spawn(janitor::NAME, janitor::run(core.clone(), stopping.clone())),
+            supervision.spawn("events", janitor::expire(core.clone(), stopping.clone())),
         ];
         let mut connections = None;
         if let (Some(listener), Some(door)) = (listener, &door) {
             let service = Service::new(core.clone(), Peer::admin());
-            connections = Some(tokio::spawn(listener.serve(
-                service,
-                door.config(),
-                stopping.clone(),
-            )));
-            tasks.extend(door.renewal(core.clock.clone(), stopping).map(tokio::spawn));
+            let serving = listener.serve(service, door.config(), stopping.clone());
+            connections = Some(supervision.spawn("listener", serving));
+            let renewal = door.renewal(core.clock.clone(), stopping);
+            tasks.extend(renewal.map(|renewal| supervision.spawn("certificates", renewal)));
         }
         Ok(Hub {
             core,

@@ -18,6 +18,7 @@ mod protobuf;
 mod schema;
 mod server;
 mod store;
+mod supervision;
 mod table;
 
 pub use access::files::write_private;

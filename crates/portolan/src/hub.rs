@@ -75,7 +75,7 @@ async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
         builder = builder.data(data);
     }
     let started = async { builder.start().await.map_err(not_started) };
-    let Some(mut hub) = stop.unless_requested(started).await? else {
+    let Some(hub) = stop.unless_requested(started).await? else {
         return Ok(ExitCode::SUCCESS);
     };
     hub.write_kubeconfig(&args.kubeconfig)

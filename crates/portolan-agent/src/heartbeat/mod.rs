@@ -21,6 +21,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use crate::monitor::Monitor;
+use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
 use crate::spoke::{Objects, Problem};
 use facts::Facts;
@@ -46,8 +47,10 @@ pub(crate) async fn beat(
         settings,
         monitor,
     };
+    let tasks = heart.monitor.tasks.clone();
     let mut wait = SHORTEST;
-    while !*stop.borrow() {
+    // An agent that does not do its work must not say that the cluster is looked after.
+    while !*stop.borrow() && (heart.monitor.why_not_alive().is_none() || broken(Rule::DeadAgentIsSilent)) {
         let (duration, done) = heart.once().await;
         let period = Duration::from_secs(duration.max(1).unsigned_abs().into()) / 2;
         wait = match done {
@@ -57,6 +60,7 @@ pub(crate) async fn beat(
         };
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
+            _ = tasks.failed(), if !broken(Rule::DeadAgentIsSilent) => {}
             // Nobody holds the agent any more.
             changed = stop.changed() => if changed.is_err() { return },
         }
@@ -225,7 +229,7 @@ mod tests {
             leases: Api::namespaced(hub, "west"),
             objects: Objects::new(spoke.clone()),
             spoke,
-            monitor: Monitor::new(settings.clock.clone()),
+            monitor: Monitor::new(),
             settings,
         };
         heart.once().await.1

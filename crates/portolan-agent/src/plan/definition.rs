@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use tokio::time::Instant;
 
 use crate::sabotage::{Rule, broken};
 
@@ -16,7 +16,7 @@ use crate::sabotage::{Rule, broken};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Served {
     /// When it was asked.
-    pub(crate) asked: Timestamp,
+    pub(crate) asked: Instant,
     /// Whether objects of the kind can be made.
     pub(crate) lasting: bool,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Served {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
     /// That cannot be told before this moment.
-    Early(Timestamp),
+    Early(Instant),
     /// The server is to be asked what it serves.
     Ask,
     /// Somebody deleted the work.
@@ -35,7 +35,7 @@ pub(crate) enum Meaning {
 }
 
 /// What the deletion of a work means that was heard of at `heard`, by the last answer about its kind.
-pub(crate) fn meaning(heard: Timestamp, patience: Duration, said: Option<Served>, now: Timestamp) -> Meaning {
+pub(crate) fn meaning(heard: Instant, patience: Duration, said: Option<Served>, now: Instant) -> Meaning {
     if broken(Rule::DefinitionIsNoDeletion) {
         return Meaning::Deleted;
     }
@@ -53,16 +53,19 @@ pub(crate) fn meaning(heard: Timestamp, patience: Duration, said: Option<Served>
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
 
     const PATIENCE: Duration = Duration::from_secs(2);
 
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(second).unwrap()
+    fn at(second: u64) -> Instant {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        *START + Duration::from_secs(second)
     }
 
     /// What a deletion that was heard of at second 10 means.
-    fn means(said: Option<(i64, bool)>, now: i64) -> Meaning {
+    fn means(said: Option<(u64, bool)>, now: u64) -> Meaning {
         let said = said.map(|(asked, lasting)| Served {
             asked: at(asked),
             lasting,

@@ -89,9 +89,14 @@ impl World {
 
     fn agent_with(&self, spoke: Client) -> Agent {
         let settings = settings();
-        let monitor = Monitor::new(settings.clock.clone());
+        let monitor = Monitor::new();
         // Nobody listens: these works ask for no watches.
-        let watches = Watches::new(spoke.clone(), mpsc::channel(1).0, monitor.spoke.clone());
+        let watches = Watches::new(
+            spoke.clone(),
+            mpsc::channel(1).0,
+            monitor.spoke.clone(),
+            monitor.tasks.clone(),
+        );
         Agent {
             hub: client(&self.hub),
             passes: Passes::new(client(&self.hub), spoke, watches, &settings, monitor),

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use tokio::time::Instant;
 
 use super::Input;
 use crate::sabotage::{Rule, broken};
@@ -23,21 +23,22 @@ pub(crate) enum Outcome {
     /// There is nothing more to do until the hub says something.
     Done,
     /// There is nothing to do before this moment.
-    Until(Timestamp),
+    Until(Instant),
 }
 
-/// The works that are known, and when each is to be looked at.
+/// The works that are known, and when each is to be looked at. All times are of the monotonic clock: a wall clock that is
+/// set back must not make a wait longer.
 #[derive(Debug)]
 pub(crate) struct Desk {
     works: BTreeMap<WorkKey, Work>,
     complete: BTreeMap<WorkKind, bool>,
-    due: BTreeMap<WorkKey, Timestamp>,
+    due: BTreeMap<WorkKey, Instant>,
     /// The works that are being dealt with.
     under_way: BTreeSet<WorkKey>,
     /// How long to wait before the next look at each work.
     waits: BTreeMap<WorkKey, Duration>,
     /// When the deletion of a work was first heard of, and of which one of that name.
-    deletions: BTreeMap<WorkKey, (String, Timestamp)>,
+    deletions: BTreeMap<WorkKey, (String, Instant)>,
     poll: Duration,
     longest_backoff: Duration,
 }
@@ -73,7 +74,7 @@ impl Desk {
     }
 
     /// Takes in what a watch says.
-    pub(crate) fn hear(&mut self, input: Input, now: Timestamp) {
+    pub(crate) fn hear(&mut self, input: Input, now: Instant) {
         match input {
             Input::Work(work) => self.see(*work, now),
             Input::Gone(key) if broken(Rule::LostIsNotDeleted) => {
@@ -107,7 +108,7 @@ impl Desk {
     }
 
     /// Takes in a work, from a watch or from the answer to a write. Our own status is no reason to look again.
-    pub(crate) fn see(&mut self, work: Work, now: Timestamp) {
+    pub(crate) fn see(&mut self, work: Work, now: Instant) {
         let news = self.works.get(&work.key).is_none_or(|known| {
             (
                 &known.uid,
@@ -133,7 +134,7 @@ impl Desk {
         self.works.insert(work.key.clone(), work);
     }
 
-    fn note_deletion(&mut self, work: &Work, now: Timestamp) {
+    fn note_deletion(&mut self, work: &Work, now: Instant) {
         let known = self.deletions.get(&work.key).map(|(uid, _)| uid);
         match work.deleting {
             false => drop(self.deletions.remove(&work.key)),
@@ -143,14 +144,14 @@ impl Desk {
     }
 
     /// When it was first heard that the work is being deleted.
-    pub(crate) fn heard_deleted(&self, work: &Work) -> Option<Timestamp> {
+    pub(crate) fn heard_deleted(&self, work: &Work) -> Option<Instant> {
         let (uid, heard) = self.deletions.get(&work.key)?;
         (*uid == work.uid).then_some(*heard)
     }
 
     /// Keeps the answer to a write, which is what the watch will say as well. What the watch has said since the version
     /// that was written over is newer than the answer, or the same.
-    pub(crate) fn answered(&mut self, before: &Work, work: Work, now: Timestamp) {
+    pub(crate) fn answered(&mut self, before: &Work, work: Work, now: Instant) {
         let known = self.works.get(&before.key);
         if known.is_none_or(|known| known.version != before.version) {
             return;
@@ -164,7 +165,7 @@ impl Desk {
     }
 
     /// A work to be dealt with now. It is under way from now on, and not due before that has ended.
-    pub(crate) fn due(&mut self, now: Timestamp) -> Option<WorkKey> {
+    pub(crate) fn due(&mut self, now: Instant) -> Option<WorkKey> {
         let key = self
             .due
             .iter()
@@ -178,7 +179,7 @@ impl Desk {
     }
 
     /// When the next one is due.
-    pub(crate) fn next(&self) -> Option<Timestamp> {
+    pub(crate) fn next(&self) -> Option<Instant> {
         let due = self.due.iter();
         due.filter(|(key, _)| !self.under_way.contains(*key))
             .map(|(_, at)| *at)
@@ -186,7 +187,7 @@ impl Desk {
     }
 
     /// A work was dealt with.
-    pub(crate) fn dealt_with(&mut self, key: &WorkKey, outcome: Outcome, now: Timestamp) {
+    pub(crate) fn dealt_with(&mut self, key: &WorkKey, outcome: Outcome, now: Instant) {
         self.under_way.remove(key);
         let longest = match outcome {
             Outcome::Done => {
@@ -208,7 +209,7 @@ impl Desk {
         self.ask_for(key, now + wait);
     }
 
-    fn ask_for(&mut self, key: &WorkKey, at: Timestamp) {
+    fn ask_for(&mut self, key: &WorkKey, at: Instant) {
         if self.works.contains_key(key) {
             // A watch may have asked for it meanwhile.
             let due = self.due.entry(key.clone()).or_insert(at);
@@ -219,6 +220,9 @@ impl Desk {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
+    use jiff::Timestamp;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
     use serde_json::{Value, json};
 
@@ -226,8 +230,9 @@ mod tests {
     use crate::Clock;
     use crate::work::read;
 
-    fn at(millis: i64) -> Timestamp {
-        Timestamp::from_millisecond(millis).unwrap()
+    fn at(millis: u64) -> Instant {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        *START + Duration::from_millis(millis)
     }
 
     fn work(generation: i64) -> Work {

@@ -30,17 +30,19 @@ mod tests;
 mod watching;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use kube::Client;
 use portolan_api::multicluster;
 use portolan_api::work::ManifestWork;
+use portolan_controllers::tasks::LONGEST_WAIT;
 use portolan_controllers::watch::{Delta, Feed, Source};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
+use tokio::sync::watch::Receiver;
 use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::Instant;
 
 use crate::monitor::Monitor;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{self, Rule, broken};
 use crate::settings::Settings;
 use crate::work::{Distributed, Loose, Work, WorkKey, WorkKind, read, unreadable};
 #[cfg(test)]
@@ -50,6 +52,8 @@ pub(crate) use watching::Watches;
 
 /// Messages that may wait between a watch and the desk; a full channel slows the watch down.
 const WAITING: usize = 64;
+/// Names the loop.
+const NAME: &str = "works";
 
 /// What a watch of works says.
 #[derive(Debug)]
@@ -97,26 +101,36 @@ pub(crate) fn start(
     spoke: Client,
     settings: &Settings,
     monitor: &Monitor,
-    stop: watch::Receiver<bool>,
+    stop: Receiver<bool>,
 ) -> (JoinHandle<()>, Vec<JoinHandle<()>>) {
     let (sender, inputs) = mpsc::channel(WAITING);
     let watches = vec![
-        tokio::spawn(
-            source::<ManifestWork>(&hub, settings, sender.clone())
-                .logging(&monitor.hub)
-                .run(),
-        ),
-        tokio::spawn(
-            source::<multicluster::Work>(&hub, settings, sender.clone())
-                .logging(&monitor.hub)
-                .run(),
-        ),
+        watch::<ManifestWork>(&hub, settings, sender.clone(), monitor),
+        watch::<multicluster::Work>(&hub, settings, sender.clone(), monitor),
     ];
-    let objects = Watches::new(spoke.clone(), sender, monitor.spoke.clone());
+    let objects = Watches::new(
+        spoke.clone(),
+        sender,
+        monitor.spoke.clone(),
+        monitor.tasks.clone(),
+    );
     let passes = Arc::new(Passes::new(hub, spoke, objects, settings, monitor.clone()));
-    let sweeping = tokio::spawn(leaving::sweep(passes.clone(), settings.poll, stop.clone()));
-    let keeping = tokio::spawn(keep(passes, settings.clone(), inputs, stop));
+    let sweeping = leaving::sweep(passes.clone(), settings.poll, stop.clone());
+    let sweeping = monitor.tasks.spawn("sweep of records", sweeping);
+    let keeping = keep(passes, settings.clone(), inputs, stop);
+    let keeping = monitor.tasks.spawn(NAME, keeping);
     (keeping, watches.into_iter().chain([sweeping]).collect())
+}
+
+/// Starts the watch of one kind.
+fn watch<K: Distributed>(
+    hub: &Client,
+    settings: &Settings,
+    sender: mpsc::Sender<Input>,
+    monitor: &Monitor,
+) -> JoinHandle<()> {
+    let source = source::<K>(hub, settings, sender).logging(&monitor.hub);
+    monitor.tasks.spawn(source.name(), source.run())
 }
 
 fn source<K: Distributed>(
@@ -137,10 +151,13 @@ async fn keep(
     passes: Arc<Passes>,
     settings: Settings,
     mut inputs: mpsc::Receiver<Input>,
-    mut stop: watch::Receiver<bool>,
+    mut stop: Receiver<bool>,
 ) {
+    let turns = passes.monitor.tasks.turns(NAME);
     let mut under_way = JoinSet::new();
     loop {
+        turns.turn();
+        sabotage::at_turn(NAME).await;
         passes.monitor.say_burst();
         while let Ok(input) = inputs.try_recv() {
             hear(&passes, input, &settings);
@@ -150,17 +167,17 @@ async fn keep(
         if stopping && under_way.is_empty() {
             return;
         }
-        let now = settings.clock.now();
+        let now = Instant::now();
         let due = || (!stopping).then(|| passes.desk().due(now)).flatten();
         while let Some(key) = due() {
             let passes = passes.clone();
-            under_way.spawn(async move { (passes.pass(&key).await, key) });
+            under_way.spawn(async move {
+                sabotage::at_write(NAME);
+                (passes.pass(&key).await, key)
+            });
         }
         let next = passes.desk().next().filter(|_| !stopping);
-        let wait = next.map(|at| {
-            let wait = at.duration_since(now);
-            Duration::try_from(wait).unwrap_or_default()
-        });
+        let wake = next.map_or(now + LONGEST_WAIT, |at| at.min(now + LONGEST_WAIT));
         tokio::select! {
             input = inputs.recv() => match input {
                 Some(input) => hear(&passes, input, &settings),
@@ -168,18 +185,19 @@ async fn keep(
             },
             Some(ended) = under_way.join_next() => match ended {
                 Ok((outcome, key)) => {
-                    passes.desk().dealt_with(&key, outcome, settings.clock.now());
+                    passes.desk().dealt_with(&key, outcome, Instant::now());
                     // It went while it was dealt with, and what was just noted of it is for nobody.
                     let is_gone = !passes.desk().works().contains_key(&key);
                     if is_gone {
                         passes.gone(&key);
                     }
                 }
-                // A task ends early only when the runtime does, or by a panic, which is passed on.
+                // A task ends early only when the runtime does, or by a panic, which is passed on: the work would stay under
+                // way for ever. The end of this loop ends the process, and no Lease is renewed from then on.
                 Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                 Err(_) => {}
             },
-            () = sleep(wait) => {}
+            () = tokio::time::sleep_until(wake) => {}
             _ = stop.changed(), if !stopping => {}
         }
     }
@@ -191,19 +209,12 @@ pub(crate) fn hear(passes: &Passes, input: Input, settings: &Settings) {
         passes.gone(key);
     }
     let mut desk = passes.desk();
-    desk.hear(input, settings.clock.now());
+    desk.hear(input, Instant::now());
     if passes.monitor.lacks(desk.incomplete()) {
         tracing::info!(
             "ready: {} works for cluster {}",
             desk.works().len(),
             settings.cluster
         );
-    }
-}
-
-async fn sleep(wait: Option<Duration>) {
-    match wait {
-        Some(wait) => tokio::time::sleep(wait).await,
-        None => std::future::pending().await,
     }
 }

@@ -6,6 +6,7 @@ use kube::Client;
 use portolan_controllers::failure::Failure;
 use portolan_controllers::logging::Operation;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use super::applying::Order;
 use super::desk::{Desk, Outcome};
@@ -215,7 +216,7 @@ impl Passes {
             true => work,
             false => {
                 let held = self.hub.hold(&work).await.map_err(Trouble::Hub)?;
-                self.desk().answered(&work, held.clone(), self.clock.now());
+                self.desk().answered(&work, held.clone(), Instant::now());
                 held
             }
         };
@@ -329,7 +330,7 @@ impl Passes {
         self.monitor.told(work, &status);
         if status != work.status {
             let told = self.hub.report(work, &status).await.map_err(Trouble::Hub)?;
-            self.desk().answered(work, told, self.clock.now());
+            self.desk().answered(work, told, Instant::now());
         }
         Ok(())
     }

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use portolan_api::work::DeleteOption;
 use portolan_controllers::logging::Operation;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::desk::Outcome;
 use super::pass::{Passes, Trouble, lock, worse};
@@ -82,7 +83,7 @@ impl Passes {
 
     /// What the deletion of the work means. Asks the hub where the last answer does not tell.
     async fn meaning(&self, work: &Work) -> Result<Meaning, Trouble> {
-        let now = self.clock.now();
+        let now = Instant::now();
         let heard = self.desk().heard_deleted(work).unwrap_or(now);
         let kind = work.key.kind;
         let means = |said: Option<Served>| meaning(heard, self.deletion_patience, said, now);

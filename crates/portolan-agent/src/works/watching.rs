@@ -16,6 +16,7 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
 use portolan_controllers::failure::error_chain;
 use portolan_controllers::logging::FailureLog;
+use portolan_controllers::tasks::Tasks;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
@@ -36,6 +37,7 @@ pub(crate) struct Watches {
     spoke: Client,
     sender: mpsc::Sender<Input>,
     log: FailureLog,
+    tasks: Tasks,
     followed: Mutex<BTreeMap<Watched, Followed>>,
 }
 
@@ -55,11 +57,12 @@ impl Drop for Followed {
 }
 
 impl Watches {
-    pub(crate) fn new(spoke: Client, sender: mpsc::Sender<Input>, log: FailureLog) -> Watches {
+    pub(crate) fn new(spoke: Client, sender: mpsc::Sender<Input>, log: FailureLog, tasks: Tasks) -> Watches {
         Watches {
             spoke,
             sender,
             log,
+            tasks,
             followed: Mutex::new(BTreeMap::new()),
         }
     }
@@ -102,7 +105,11 @@ impl Watches {
             let works = Arc::new(Mutex::new(BTreeSet::from([work.clone()])));
             let sender = self.sender.clone();
             let watch = watch(spoke, target, works.clone(), sender, self.log.clone());
-            let watch = tokio::spawn(watch).abort_handle();
+            // The server may refuse the watch for good.
+            let watch = self
+                .tasks
+                .spawn_finite("watch of an object", watch)
+                .abort_handle();
             followed.insert(watched, Followed { works, watch });
         }
     }

@@ -1,9 +1,11 @@
-//! Objects without their `managedFields`: what every write leaves there is half of what a server sends, nobody here
-//! reads it, and as a tree in memory it takes several times the space of the rest.
+//! Objects without their `managedFields`: what every write leaves there is half of what a server sends, and as a tree in
+//! memory it takes several times the space of the rest. Of a ManifestWork the time at which its status was last written is
+//! kept.
 //!
 //! Written by hand because it has to happen while the answer is read: kube decodes a whole page of a list before anyone
 //! can take a field away.
 
+use std::any::TypeId;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -15,16 +17,21 @@ use serde::de::{
     Visitor,
 };
 use serde::{Deserialize, forward_to_deserialize_any};
+use serde_json::json;
+
+use crate::work::ManifestWork;
 
 /// An object of kind `K`, read without its `managedFields`.
 #[derive(Clone, Debug)]
 pub struct Lean<K>(pub K);
 
-impl<'de, K: Deserialize<'de>> Deserialize<'de> for Lean<K> {
+impl<'de, K: Deserialize<'de> + 'static> Deserialize<'de> for Lean<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let object = Trim {
             inner: deserializer,
-            level: Level::Object,
+            level: Level::Object {
+                keeps_time: TypeId::of::<K>() == TypeId::of::<ManifestWork>(),
+            },
         };
         K::deserialize(object).map(Lean)
     }
@@ -62,8 +69,13 @@ impl<K: Resource> Resource for Lean<K> {
 /// Where in an object we are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
-    Object,
-    Metadata,
+    Object {
+        keeps_time: bool,
+    },
+    Metadata {
+        /// Whether to keep when the status was last written: for a ManifestWork, rollouts count from that time.
+        keeps_time: bool,
+    },
 }
 
 /// Passes everything on but the one field. Serves as deserializer, seed, visitor and map, whichever is wrapped.
@@ -118,7 +130,8 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Trim<V> {
         self.inner.visit_map(TrimMap {
             map,
             level: self.level,
-            in_metadata: false,
+            in_metadata: None,
+            times: None,
         })
     }
 
@@ -166,11 +179,31 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Trim<V> {
     }
 }
 
+/// What is read of an entry of `managedFields`.
+#[derive(Deserialize)]
+struct Entry {
+    #[serde(default)]
+    subresource: String,
+    time: Option<String>,
+}
+
+/// The newest entry of the status, with nothing but its time.
+fn newest(entries: Vec<Entry>) -> serde_json::Value {
+    let status = entries.into_iter().filter(|entry| entry.subresource == "status");
+    // Times of a server are in one format, so that the order of the texts is theirs.
+    match status.filter_map(|entry| entry.time).max() {
+        Some(time) => json!([{ "subresource": "status", "time": time }]),
+        None => json!([]),
+    }
+}
+
 struct TrimMap<A> {
     map: A,
     level: Level,
-    /// Whether the value to come is the object's metadata.
-    in_metadata: bool,
+    /// The level of the value to come, if that is the object's metadata.
+    in_metadata: Option<Level>,
+    /// The value to come, if that is what is left of `managedFields`.
+    times: Option<serde_json::Value>,
 }
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for TrimMap<A> {
@@ -181,23 +214,33 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for TrimMap<A> {
             let Some(Key(key)) = self.map.next_key::<Key<'de>>()? else {
                 return Ok(None);
             };
-            if self.level == Level::Metadata && key == "managedFields" {
-                self.map.next_value::<IgnoredAny>()?;
-                continue;
+            self.in_metadata = None;
+            match self.level {
+                Level::Metadata { keeps_time } if key == "managedFields" => {
+                    if !keeps_time {
+                        self.map.next_value::<IgnoredAny>()?;
+                        continue;
+                    }
+                    let entries = self.map.next_value::<Option<Vec<Entry>>>()?;
+                    self.times = Some(newest(entries.unwrap_or_default()));
+                }
+                Level::Object { keeps_time } if key == "metadata" => {
+                    self.in_metadata = Some(Level::Metadata { keeps_time });
+                }
+                _ => {}
             }
-            self.in_metadata = self.level == Level::Object && key == "metadata";
             let key: CowStrDeserializer<'_, A::Error> = key.into_deserializer();
             return seed.deserialize(key).map(Some);
         }
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        match self.in_metadata {
-            true => self.map.next_value_seed(Trim {
-                inner: seed,
-                level: Level::Metadata,
-            }),
-            false => self.map.next_value_seed(seed),
+        if let Some(times) = self.times.take() {
+            return seed.deserialize(times).map_err(A::Error::custom);
+        }
+        match self.in_metadata.take() {
+            Some(level) => self.map.next_value_seed(Trim { inner: seed, level }),
+            None => self.map.next_value_seed(seed),
         }
     }
 }

@@ -54,7 +54,7 @@ impl fmt::Display for Unreadable {
     }
 }
 
-impl<K: DeserializeOwned> Received<K> {
+impl<K: DeserializeOwned + 'static> Received<K> {
     /// Reads one object from its text.
     pub fn read(text: &str) -> Received<K> {
         match serde_json::from_str::<Lean<K>>(text) {
@@ -76,7 +76,7 @@ impl<K> Received<K> {
 
 /// Taken as text first, which no depth and no type can spoil. Works with `serde_json` alone, and in an event of a watch
 /// only where the type comes before the object, as every Kubernetes server writes it.
-impl<'de, K: DeserializeOwned> Deserialize<'de> for Received<K> {
+impl<'de, K: DeserializeOwned + 'static> Deserialize<'de> for Received<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Box::<RawValue>::deserialize(deserializer)?;
         Ok(Received::read(text.get()))
@@ -129,7 +129,7 @@ impl<K: Resource> Resource for Received<K> {
 }
 
 /// What can be said of an object that could not be decoded. It is decoded once more to find the field.
-fn unreadable<K: DeserializeOwned>(text: &str, error: &serde_json::Error) -> Unreadable {
+fn unreadable<K: DeserializeOwned + 'static>(text: &str, error: &serde_json::Error) -> Unreadable {
     let mut json = serde_json::Deserializer::from_str(text);
     let found: Result<Lean<K>, _> = serde_path_to_error::deserialize(&mut json);
     let (field, problem) = match found {

@@ -1,9 +1,10 @@
-//! How long a placement rests after its writes failed.
+//! How long a placement rests after its writes failed, by the monotonic clock.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
 use portolan_engine::placement::PlacementKey;
+use tokio::time::Instant;
 
 /// Why writes failed, as far as the wait goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,24 +25,24 @@ impl Severity {
     }
 }
 
-const FIRST_AFTER_CONFLICT: SignedDuration = SignedDuration::from_millis(20);
-const FIRST_AFTER_ERROR: SignedDuration = SignedDuration::from_millis(250);
+const FIRST_AFTER_CONFLICT: Duration = Duration::from_millis(20);
+const FIRST_AFTER_ERROR: Duration = Duration::from_millis(250);
 
 /// Placements that rest.
 #[derive(Debug)]
 pub(crate) struct Backoff {
     resting: BTreeMap<PlacementKey, Rest>,
-    longest: SignedDuration,
+    longest: Duration,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Rest {
-    until: Timestamp,
-    last: SignedDuration,
+    until: Instant,
+    last: Duration,
 }
 
 impl Backoff {
-    pub(crate) fn new(longest: SignedDuration) -> Backoff {
+    pub(crate) fn new(longest: Duration) -> Backoff {
         Backoff {
             resting: BTreeMap::new(),
             longest,
@@ -49,7 +50,7 @@ impl Backoff {
     }
 
     /// Each failure in a row doubles the wait.
-    pub(crate) fn failed(&mut self, key: &PlacementKey, severity: Severity, now: Timestamp) -> Timestamp {
+    pub(crate) fn failed(&mut self, key: &PlacementKey, severity: Severity, now: Instant) -> Instant {
         let first = match severity {
             Severity::Conflict => FIRST_AFTER_CONFLICT,
             Severity::Error => FIRST_AFTER_ERROR,
@@ -58,7 +59,7 @@ impl Backoff {
         let wait = last
             .map_or(first, |last| last.saturating_mul(2).max(first))
             .min(self.longest);
-        let until = now.checked_add(wait).unwrap_or(now);
+        let until = now + wait;
         self.resting.insert(key.clone(), Rest { until, last: wait });
         until
     }
@@ -67,12 +68,12 @@ impl Backoff {
         self.resting.remove(key);
     }
 
-    pub(crate) fn rests(&self, key: &PlacementKey, now: Timestamp) -> bool {
+    pub(crate) fn rests(&self, key: &PlacementKey, now: Instant) -> bool {
         self.resting.get(key).is_some_and(|rest| rest.until > now)
     }
 
     /// When the first of those that rest at `now` is ready again.
-    pub(crate) fn next(&self, now: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn next(&self, now: Instant) -> Option<Instant> {
         let ends = self.resting.values().map(|rest| rest.until);
         ends.filter(|until| *until > now).min()
     }
@@ -84,17 +85,18 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_the_longest_and_start_over_after_success() {
-        let mut backoff = Backoff::new(SignedDuration::from_secs(1));
-        let (key, now) = (PlacementKey::new("n", "p"), Timestamp::UNIX_EPOCH);
+        let mut backoff = Backoff::new(Duration::from_secs(1));
+        let (key, now) = (PlacementKey::new("n", "p"), Instant::now());
         let mut waits = Vec::new();
         for _ in 0..4 {
-            waits.push(backoff.failed(&key, Severity::Error, now).as_millisecond());
+            waits.push((backoff.failed(&key, Severity::Error, now) - now).as_millis());
         }
         assert_eq!(waits, [250, 500, 1000, 1000]);
         assert!(backoff.rests(&key, now));
         backoff.succeeded(&key);
         assert!(!backoff.rests(&key, now));
-        assert_eq!(backoff.failed(&key, Severity::Conflict, now).as_millisecond(), 20);
-        assert_eq!(backoff.next(now).unwrap().as_millisecond(), 20);
+        let until = now + Duration::from_millis(20);
+        assert_eq!(backoff.failed(&key, Severity::Conflict, now), until);
+        assert_eq!(backoff.next(now), Some(until));
     }
 }

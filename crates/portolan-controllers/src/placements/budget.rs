@@ -1,56 +1,62 @@
 //! How many writes a second may be spent on refreshing nothing but scores.
 
-use jiff::{SignedDuration, Timestamp};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 /// A bucket that fills at a constant rate and holds one second's worth.
 #[derive(Debug)]
 pub(crate) struct Budget {
     per_second: f64,
     left: f64,
-    filled_at: Timestamp,
+    filled_at: Instant,
     /// The last time that was given to someone who was refused.
-    booked: Timestamp,
+    booked: Option<Instant>,
 }
 
 impl Budget {
-    pub(crate) fn new(per_second: f64, now: Timestamp) -> Budget {
+    pub(crate) fn new(per_second: f64, now: Instant) -> Budget {
         let per_second = per_second.max(0.001);
         Budget {
             per_second,
             left: per_second.max(1.0),
             filled_at: now,
-            booked: Timestamp::MIN,
+            booked: None,
         }
     }
 
     /// Spends `writes` if there is anything left, going into debt for a large one; else tells when to ask again. Everyone
     /// is given a time of their own: who asks in vain was evaluated in vain, and all of a hub may be waiting.
-    pub(crate) fn spend(&mut self, writes: usize, now: Timestamp) -> Result<(), Timestamp> {
-        let elapsed = now.duration_since(self.filled_at).as_secs_f64().max(0.0);
+    pub(crate) fn spend(&mut self, writes: usize, now: Instant) -> Result<(), Instant> {
+        let elapsed = now.saturating_duration_since(self.filled_at).as_secs_f64();
         self.left = (self.left + elapsed * self.per_second).min(self.per_second.max(1.0));
         self.filled_at = self.filled_at.max(now);
         if self.left >= 1.0 {
             self.left -= writes as f64;
             return Ok(());
         }
-        let paid = now.checked_add(seconds((1.0 - self.left) / self.per_second));
-        let next = self.booked.checked_add(seconds(1.0 / self.per_second));
-        let at = paid.unwrap_or(now).max(next.unwrap_or(now));
-        self.booked = at.max(now + SignedDuration::from_millis(1));
-        Err(self.booked)
+        let paid = now + seconds((1.0 - self.left) / self.per_second);
+        let next = self.booked.map(|booked| booked + seconds(1.0 / self.per_second));
+        let at = next.map_or(paid, |next| paid.max(next));
+        let booked = at.max(now + Duration::from_millis(1));
+        self.booked = Some(booked);
+        Err(booked)
     }
 }
 
-fn seconds(seconds: f64) -> SignedDuration {
-    SignedDuration::try_from_secs_f64(seconds.min(86_400.0)).unwrap_or(SignedDuration::from_secs(1))
+fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds.min(86_400.0)).unwrap_or(Duration::from_secs(1))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
 
-    fn at(milliseconds: i64) -> Timestamp {
-        Timestamp::from_millisecond(milliseconds).unwrap()
+    fn at(milliseconds: u64) -> Instant {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        *START + Duration::from_millis(milliseconds)
     }
 
     #[test]

@@ -4,15 +4,18 @@
 //! decision would see clusters come and go. One of them has to stop.
 
 use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
 use portolan_engine::placement::PlacementKey;
+use tokio::time::Instant;
+
+use crate::moment::Moment;
 
 /// How often our objects may be changed by others within [`WINDOW`] before we stop.
 const LIMIT: usize = 5;
-const WINDOW: SignedDuration = SignedDuration::from_mins(1);
+const WINDOW: Duration = Duration::from_secs(60);
 /// How long we keep away before trying again.
-const TRUCE: SignedDuration = SignedDuration::from_mins(5);
+const TRUCE: Duration = Duration::from_secs(300);
 
 /// The placements that others have written to.
 #[derive(Debug, Default)]
@@ -22,28 +25,32 @@ pub(crate) struct Contests {
 
 #[derive(Debug, Default)]
 struct Contest {
-    overwritten: VecDeque<Timestamp>,
-    truce_until: Option<Timestamp>,
+    overwritten: VecDeque<Instant>,
+    /// As it is said and as it is waited for.
+    truce_until: Option<Moment>,
 }
 
 impl Contests {
     /// We are about to write over what another writer wrote. Tells whether we still should.
-    pub(crate) fn overwrite(&mut self, key: &PlacementKey, now: Timestamp) -> bool {
+    pub(crate) fn overwrite(&mut self, key: &PlacementKey, now: Moment) -> bool {
         let contest = self.placements.entry(key.clone()).or_default();
-        let oldest = now.checked_sub(WINDOW).unwrap_or(Timestamp::MIN);
-        contest.overwritten.retain(|at| *at > oldest);
-        contest.overwritten.push_back(now);
+        let is_recent = |at: &Instant| now.instant.saturating_duration_since(*at) < WINDOW;
+        contest.overwritten.retain(is_recent);
+        contest.overwritten.push_back(now.instant);
         if contest.overwritten.len() > LIMIT {
             contest.overwritten.clear();
-            contest.truce_until = now.checked_add(TRUCE).ok();
+            contest.truce_until = Some(Moment {
+                wall: now.wall.saturating_add(TRUCE).unwrap_or(now.wall),
+                instant: now.instant + TRUCE,
+            });
         }
         contest.truce_until.is_none()
     }
 
     /// Until when we keep away from the decisions of a placement.
-    pub(crate) fn truce(&mut self, key: &PlacementKey, now: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn truce(&mut self, key: &PlacementKey, now: Moment) -> Option<Moment> {
         let contest = self.placements.get_mut(key)?;
-        contest.truce_until = contest.truce_until.filter(|until| *until > now);
+        contest.truce_until = contest.truce_until.filter(|until| until.instant > now.instant);
         contest.truce_until
     }
 
@@ -55,10 +62,12 @@ impl Contests {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+
     use super::*;
 
-    fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_second(seconds).unwrap()
+    fn at(seconds: i64) -> Moment {
+        Timestamp::from_second(seconds).unwrap().into()
     }
 
     #[test]
@@ -66,8 +75,9 @@ mod tests {
         let (mut contests, key) = (Contests::default(), PlacementKey::new("n", "p"));
         assert!((0..5).all(|second| contests.overwrite(&key, at(second))));
         assert!(!contests.overwrite(&key, at(6)));
-        assert_eq!(contests.truce(&key, at(7)), Some(at(306)));
-        assert_eq!(contests.truce(&key, at(306)), None);
+        let until = contests.truce(&key, at(7)).unwrap();
+        assert_eq!((until.wall, until.instant), (at(306).wall, at(306).instant));
+        assert!(contests.truce(&key, at(306)).is_none());
         assert!(contests.overwrite(&key, at(307)));
     }
 

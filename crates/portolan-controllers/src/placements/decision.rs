@@ -20,6 +20,7 @@ use super::job::{Change, Job, Step, Summary};
 use super::notes;
 use super::status::{self, ANNOTATION_REFUSED, Conditions, DECISION_CONTESTED, DUPLICATE_MEMBER};
 use crate::fields::Field;
+use crate::moment::Moment;
 use crate::sabotage::{Rule, broken};
 use crate::settings::Output;
 
@@ -28,31 +29,33 @@ const DUPLICATES_NAMED: usize = 5;
 
 impl Desk {
     /// Evaluates the first placement that is due and not busy.
-    pub(super) fn next_decision(&mut self, now: Timestamp) -> Option<Step> {
+    pub(super) fn next_decision(&mut self, now: Moment) -> Option<Step> {
         let (in_flight, backoff, fresh) = (&self.in_flight, &self.backoff, &self.fresh);
-        let ready = |key: &PlacementKey| !in_flight.contains_key(key) && !backoff.rests(key, now);
-        let (key, outcome) = self.engine.look_at_next(now, ready, |key| fresh.contains(key))?;
+        let ready = |key: &PlacementKey| !in_flight.contains_key(key) && !backoff.rests(key, now.instant);
+        let (key, outcome) = self
+            .engine
+            .look_at_next(now.wall, ready, |key| fresh.contains(key))?;
         let kept = self.keep(&key, &outcome, now);
         let kept = kept.or_else(|| self.keep_unreadable(&key, &outcome, now));
         if let Some(step) = kept {
-            self.engine.set_aside(&key, &outcome, now);
+            self.engine.set_aside(&key, &outcome, now.wall);
             return Some(step);
         }
-        self.engine.accept(&key, &outcome, now);
+        self.engine.accept(&key, &outcome, now.wall);
         let placement = self.engine.placement(&key)?.clone();
         Some(self.step(key, &placement, outcome, now))
     }
 
-    fn step(&mut self, key: PlacementKey, placement: &Placement, outcome: Outcome, now: Timestamp) -> Step {
+    fn step(&mut self, key: PlacementKey, placement: &Placement, outcome: Outcome, now: Moment) -> Step {
         let stored = self.stored(&key);
         let publication = Publication {
             scores: self.settings.publish_scores,
             scores_in_decisions: !self.lacks.has(Field::SCORE),
             profile_namespace: self.settings.profile_namespace.as_deref(),
         };
-        let mut decision = decide::dress(&self.engine, placement, outcome, &stored, publication, now);
+        let mut decision = decide::dress(&self.engine, placement, outcome, &stored, publication, now.wall);
         if let Some(at) = decision.layout.scores_due {
-            self.timers.insert((at, key.clone()));
+            self.dates.insert((at, key.clone()));
         }
         let (writes_decisions, writes_slices) =
             (self.writes(Watched::Decisions), self.writes(Watched::Slices));
@@ -87,7 +90,7 @@ impl Desk {
                 return Step::Settled(summary);
             }
             // The membership is written already; what is left can wait for its turn.
-            if let Err(at) = self.budget.spend(plans.writes(), now) {
+            if let Err(at) = self.budget.spend(plans.writes(), now.instant) {
                 self.timers.insert((at, key.clone()));
                 self.engine.complete(&key);
                 return Step::Settled(summary);
@@ -100,12 +103,12 @@ impl Desk {
         let status = match truce {
             // What was decided is not what is there, and the status speaks of what is there.
             Some(until) => {
-                self.timers.insert((until, key.clone()));
+                self.timers.insert((until.instant, key.clone()));
                 plans = Plans::default();
-                status::with(placement, contested(until), now)
+                status::with(placement, contested(until.wall), now.wall)
             }
             None => {
-                let status = status::of(placement, &decision, &more, plans.writes_scores, now);
+                let status = status::of(placement, &decision, &more, plans.writes_scores, now.wall);
                 status::served(status, &self.lacks)
             }
         };

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{self, PlacementDecisionStatus};
 use portolan_api::{multicluster, shorten};
@@ -13,6 +13,7 @@ use portolan_engine::decide::Stored;
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet::Inventory;
 use portolan_engine::placement::PlacementKey;
+use tokio::time::Instant;
 
 use super::backoff::Backoff;
 use super::budget::Budget;
@@ -25,6 +26,7 @@ use super::shelf::{Shelf, Touched};
 use super::unreadable::UnreadableInputs;
 use crate::fields::{Field, Lacks};
 use crate::health::Missing;
+use crate::moment::Moment;
 use crate::sabotage::{Rule, broken};
 use crate::settings::{Output, Settings};
 use crate::watch::{Delta, Key};
@@ -60,7 +62,9 @@ pub(crate) struct Desk {
     pub(super) contests: Contests,
     pub(super) budget: Budget,
     /// When to look at placements again though nothing changed.
-    pub(super) timers: BTreeSet<(Timestamp, PlacementKey)>,
+    pub(super) timers: BTreeSet<(Instant, PlacementKey)>,
+    /// The same for times on the wall clock that follow from what objects say.
+    pub(super) dates: BTreeSet<(Timestamp, PlacementKey)>,
     pub(super) doubt: Doubt,
     pub(super) restoring: Restoring,
     pub(super) unreadable: UnreadableInputs,
@@ -68,7 +72,7 @@ pub(crate) struct Desk {
     pub(super) lacks: Lacks,
     pub(super) swept: bool,
     /// When to look again for placements that are missing.
-    pub(super) sweep_at: Option<Timestamp>,
+    pub(super) sweep_at: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -89,7 +93,7 @@ pub(super) struct Flight {
 /// Since when decisions could not be made, and who has been told.
 #[derive(Debug, Default)]
 pub(super) struct Doubt {
-    pub(super) since: Option<Timestamp>,
+    pub(super) since: Option<Instant>,
     pub(super) told: BTreeSet<PlacementKey>,
 }
 
@@ -97,8 +101,7 @@ const OCM: &str = "ocm";
 const KEP: &str = "kep";
 
 impl Desk {
-    pub(crate) fn new(settings: Settings) -> Desk {
-        let now = settings.clock.now();
+    pub(crate) fn new(settings: Settings, now: Instant) -> Desk {
         let mut kinds = vec![Watched::Placements, Watched::Scores, Watched::Fields];
         match settings.inventory {
             Inventory::ManagedClusters => {
@@ -108,7 +111,6 @@ impl Desk {
         }
         kinds.extend((settings.ocm_decisions == Output::Auto).then_some(Watched::Decisions));
         kinds.extend((settings.slices == Output::Auto).then_some(Watched::Slices));
-        let longest = SignedDuration::try_from(settings.longest_backoff).unwrap_or(SignedDuration::MAX);
         Desk {
             engine: Engine::new(settings.inventory),
             gate: Gate::new(kinds),
@@ -124,10 +126,11 @@ impl Desk {
             departed: Vec::new(),
             absent: BTreeSet::new(),
             leavers: BTreeSet::new(),
-            backoff: Backoff::new(longest),
+            backoff: Backoff::new(settings.longest_backoff),
             contests: Contests::default(),
             budget: Budget::new(settings.score_writes_per_second, now),
             timers: BTreeSet::new(),
+            dates: BTreeSet::new(),
             doubt: Doubt::default(),
             restoring: Restoring::default(),
             unreadable: UnreadableInputs::default(),
@@ -186,17 +189,18 @@ impl Desk {
     }
 
     /// When to ask again though nothing came in.
-    pub(crate) fn next_timer(&self, now: Timestamp) -> Option<Timestamp> {
-        let resting = self.backoff.next(now);
+    pub(crate) fn next_timer(&self, now: Moment) -> Option<Instant> {
+        let resting = self.backoff.next(now.instant);
         let timers = match self.gate.is_open() {
             true => [
-                self.engine.next_timer(),
+                self.engine.next_timer().map(|at| now.when(at)),
                 self.timers.first().map(|(at, _)| *at),
+                self.dates.first().map(|(at, _)| now.when(*at)),
                 resting,
                 self.sweep_at,
             ],
             // Nothing is evaluated before it opens.
-            false => [self.next_doubt(now), resting, None, None],
+            false => [self.next_doubt(now.instant), resting, None, None, None],
         };
         timers.into_iter().flatten().min()
     }
@@ -352,7 +356,7 @@ impl Desk {
 /// Results.
 impl Desk {
     /// Takes in what became of a job.
-    pub(crate) fn done(&mut self, report: Report, now: Timestamp) {
+    pub(crate) fn done(&mut self, report: Report, now: Instant) {
         let key = report.key;
         let flight = self.in_flight.remove(&key).unwrap_or_default();
         let mut ours: BTreeSet<(&'static str, String, String)> = BTreeSet::new();
@@ -420,9 +424,9 @@ impl Desk {
                 }
             }
             Err(failure) => {
-                let again = self.backoff.failed(&key, failure.severity, now);
+                let again = self.backoff.failed(&key, failure.severity, now) - now;
                 // The failed request was logged where it was made.
-                tracing::debug!(placement = %key, %failure, %again, "the decision was not written; evaluating again");
+                tracing::debug!(placement = %key, %failure, ?again, "the decision was not written; evaluating again");
                 self.engine.reconsider(&key);
                 self.doubt.told.remove(&key);
                 self.restoring.forget_told(&key);
@@ -466,20 +470,25 @@ impl Desk {
     }
 
     /// The next thing to do, if there is one.
-    pub(crate) fn next(&mut self, now: Timestamp) -> Option<Step> {
+    pub(crate) fn next(&mut self, now: Moment) -> Option<Step> {
         if !self.gate.is_open() && !broken(Rule::NeverDestroyOnDoubt) {
             return self.next_in_doubt(now);
         }
         self.doubt_is_over();
         self.restoring.look(now, self.settings.restore_grace);
-        self.sweep(now);
+        self.sweep(now.instant);
         self.settle();
-        self.engine.wake(now);
-        while let Some((at, key)) = self.timers.first().cloned().filter(|(at, _)| *at <= now) {
+        self.engine.wake(now.wall);
+        while let Some((at, key)) = self.timers.first().cloned().filter(|(at, _)| *at <= now.instant) {
             self.timers.remove(&(at, key.clone()));
             self.engine.reconsider(&key);
         }
-        self.next_teardown(now).or_else(|| self.next_decision(now))
+        while let Some((at, key)) = self.dates.first().cloned().filter(|(at, _)| *at <= now.wall) {
+            self.dates.remove(&(at, key.clone()));
+            self.engine.reconsider(&key);
+        }
+        self.next_teardown(now.instant)
+            .or_else(|| self.next_decision(now))
     }
 }
 

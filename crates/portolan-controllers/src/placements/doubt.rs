@@ -1,30 +1,34 @@
 //! While what decisions depend on cannot be read, they are kept, and each placement says so.
 
-use jiff::{SignedDuration, Timestamp};
+use std::time::Duration;
+
+use jiff::Timestamp;
 use portolan_api::shorten;
 use portolan_engine::conditions::Condition;
 use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{Plan, Reference};
+use tokio::time::Instant;
 
 use super::desk::{Desk, Doubt, Flight};
 use super::job::{Change, Job, Step, Summary};
 use super::notes;
 use super::status::{self, Conditions, INPUT_UNREADABLE};
+use crate::moment::Moment;
 
 /// What is over in less than this is nothing to speak of.
-pub(super) const PATIENCE: SignedDuration = SignedDuration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Desk {
     /// When placements are to be told, if that is still to come.
-    pub(super) fn next_doubt(&self, now: Timestamp) -> Option<Timestamp> {
-        let at = self.doubt.since?.checked_add(PATIENCE).ok()?;
+    pub(super) fn next_doubt(&self, now: Instant) -> Option<Instant> {
+        let at = self.doubt.since? + PATIENCE;
         (at > now).then_some(at)
     }
 
     /// The next placement to tell that its decision is kept.
-    pub(super) fn next_in_doubt(&mut self, now: Timestamp) -> Option<Step> {
-        let since = *self.doubt.since.get_or_insert(now);
-        if now < since.checked_add(PATIENCE).unwrap_or(Timestamp::MAX) {
+    pub(super) fn next_in_doubt(&mut self, now: Moment) -> Option<Step> {
+        let since = *self.doubt.since.get_or_insert(now.instant);
+        if now.instant < since + PATIENCE {
             return None;
         }
         let missing: Vec<String> = self.missing().into_iter().map(|missing| missing.text).collect();
@@ -36,11 +40,11 @@ impl Desk {
         let waiting = |key: &&PlacementKey| {
             !self.doubt.told.contains(*key)
                 && !self.in_flight.contains_key(*key)
-                && !self.backoff.rests(key, now)
+                && !self.backoff.rests(key, now.instant)
         };
         let key = self.engine.placements().find(waiting)?.clone();
         self.doubt.told.insert(key.clone());
-        self.tell(&key, condition, now)
+        self.tell(&key, condition, now.wall)
     }
 
     /// Says something in the status of a placement and leaves everything else as it is.

@@ -31,7 +31,6 @@ mod unreadable;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use portolan_engine::placement::PlacementKey;
 use tokio::sync::{mpsc, oneshot};
@@ -49,8 +48,10 @@ use crate::failure::shortened;
 use crate::health::{Missing, Outputs, UNSERVED};
 use crate::logging::{self, ChangeLog};
 use crate::metrics::Metrics;
+use crate::moment::Moment;
 use crate::settings::{Output, Settings};
-use crate::trace;
+use crate::tasks::LONGEST_WAIT;
+use crate::{sabotage, trace};
 use desk::Desk;
 use gate::{Knowledge, Watched};
 use job::{Change, Job, Report, Step, Summary, Teardown};
@@ -58,8 +59,8 @@ use status::Conditions;
 
 /// Messages taken in before the next look at what is due: a burst of changes is one evaluation.
 const BATCH: usize = 1024;
-/// Longest sleep; a timer further away is looked at again then.
-const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
+/// Names the loop.
+pub(crate) const NAME: &str = "placements";
 
 /// The controller, ready to run.
 pub(crate) struct Placements {
@@ -118,7 +119,7 @@ impl Placements {
             }
         }
         Placements {
-            desk: Desk::new(settings.clone()),
+            desk: Desk::new(settings.clone(), Instant::now()),
             settings,
             publisher,
             events,
@@ -138,8 +139,11 @@ impl Placements {
 
     /// Runs until told to stop; then finishes what is being written.
     pub(crate) async fn run(mut self, mut inputs: mpsc::Receiver<Received>, mut stop: oneshot::Receiver<()>) {
+        let turns = self.outputs.health.tasks().turns(NAME);
         let mut batch = Vec::with_capacity(BATCH);
         loop {
+            turns.turn();
+            sabotage::at_turn(NAME).await;
             let sleep = self.sleep();
             tokio::select! {
                 biased;
@@ -171,22 +175,22 @@ impl Placements {
         self.desk.handle(received.input);
     }
 
-    fn now(&self) -> Timestamp {
-        self.settings.clock.now()
+    fn now(&self) -> Moment {
+        self.settings.clock.moment()
     }
 
     /// How long nothing happens unless something comes in.
     fn sleep(&self) -> Duration {
         if self.running.len() >= self.settings.parallel_writes {
-            return LONGEST_SLEEP;
+            return LONGEST_WAIT;
         }
         let now = self.now();
-        let until = self.desk.next_timer(now).map(|at| at.duration_since(now));
-        let wait = until.map_or(LONGEST_SLEEP, |wait| Duration::try_from(wait).unwrap_or_default());
-        let burst = self.changes.due().map(|due| due.duration_since(Instant::now()));
+        let until = |at: Instant| at.saturating_duration_since(now.instant);
+        let wait = self.desk.next_timer(now).map_or(LONGEST_WAIT, until);
+        let burst = self.changes.due().map(until);
         let wait = burst.map_or(wait, |burst| wait.min(burst));
         // A timer may lie a fraction of the clock's resolution ahead.
-        wait.clamp(Duration::from_millis(1), LONGEST_SLEEP)
+        wait.clamp(Duration::from_millis(1), LONGEST_WAIT)
     }
 
     fn start_due(&mut self) {
@@ -247,6 +251,7 @@ impl Placements {
         let span = trace::decision(&job.summary.key, job.summary.clusters, age);
         trace::evaluated(&span, evaluation);
         self.running.spawn(async move {
+            sabotage::at_write(NAME);
             let started = Instant::now();
             let report = publisher.publish(job).instrument(span.clone()).await;
             report.trace(&span);
@@ -293,9 +298,10 @@ impl Placements {
                 {
                     self.due_since.insert(report.key.clone(), since);
                 }
-                self.desk.done(report, self.now());
+                self.desk.done(report, Instant::now());
             }
-            // A task ends early only when the runtime does, or by a panic, which is passed on.
+            // A task ends early only when the runtime does, or by a panic, which is passed on: the placement would stay in
+            // flight for ever. The end of the loop is noticed and ends the process ([`crate::tasks`]).
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(_) => {}
         }

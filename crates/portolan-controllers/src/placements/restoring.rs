@@ -20,12 +20,14 @@ use portolan_engine::conditions::{Condition, DECISION_KEPT};
 use portolan_engine::fleet::Inventory;
 use portolan_engine::outcome::Outcome;
 use portolan_engine::placement::{PlacementKey, owns_decision, owns_slice};
+use tokio::time::Instant;
 
 use super::desk::Desk;
 use super::doubt::PATIENCE;
 use super::gate::Watched;
 use super::input::Input;
 use super::job::Step;
+use crate::moment::Moment;
 use crate::sabotage::{Rule, broken};
 use crate::watch::{Delta, Grace, Key, Youth};
 
@@ -94,7 +96,7 @@ impl Restoring {
     }
 
     /// Finds out which kinds may lack something at `now`.
-    pub(super) fn look(&mut self, now: Timestamp, length: Duration) {
+    pub(super) fn look(&mut self, now: Moment, length: Duration) {
         let kinds = &mut self.kinds;
         let all = [
             (Watched::Placements, &mut kinds.placements),
@@ -144,14 +146,17 @@ impl Restoring {
 struct Waiting {
     clusters: Vec<String>,
     kinds: BTreeSet<Watched>,
-    since: Timestamp,
     until: Timestamp,
+    /// When the decision is looked at again.
+    ends: Instant,
+    /// When it is said that the decision is kept; nothing when that is over.
+    tell_at: Option<Instant>,
 }
 
 impl Desk {
     /// Keeps the last decision of a placement if the new one would lose a cluster for no better reason than that
     /// something is not there yet. What is to be done then.
-    pub(super) fn keep(&mut self, key: &PlacementKey, outcome: &Outcome, now: Timestamp) -> Option<Step> {
+    pub(super) fn keep(&mut self, key: &PlacementKey, outcome: &Outcome, now: Moment) -> Option<Step> {
         let settled = self.restoring.graces.is_empty()
             || outcome.status.keeps_last_decision()
             || broken(Rule::MissingIsNotGone);
@@ -165,9 +170,8 @@ impl Desk {
             return None;
         };
         self.restoring.kept.insert(key.clone());
-        self.timers.insert((waiting.until, key.clone()));
-        let tell_at = waiting.since.checked_add(PATIENCE).unwrap_or(waiting.until);
-        if now < tell_at {
+        self.timers.insert((waiting.ends, key.clone()));
+        if let Some(tell_at) = waiting.tell_at.filter(|at| now.instant < *at) {
             self.timers.insert((tell_at, key.clone()));
             return Some(Step::Settled(self.as_it_is(key)));
         }
@@ -175,7 +179,7 @@ impl Desk {
             return Some(Step::Settled(self.as_it_is(key)));
         }
         let condition = Condition::new(DECISION_KEPT, true, "Restoring", waiting.message());
-        self.tell(key, condition, now)
+        self.tell(key, condition, now.wall)
     }
 
     /// Takes note of what is decided now, for when the objects that say so are looked at as above.
@@ -228,12 +232,14 @@ impl Desk {
                 let waiting = waiting.get_or_insert_with(|| Waiting {
                     clusters: Vec::new(),
                     kinds: BTreeSet::new(),
-                    since: grace.since,
                     until: grace.until,
+                    ends: grace.ends,
+                    tell_at: tell_at(grace),
                 });
                 waiting.kinds.insert(*kind);
-                waiting.since = waiting.since.max(grace.since);
                 waiting.until = waiting.until.max(grace.until);
+                waiting.ends = waiting.ends.max(grace.ends);
+                waiting.tell_at = waiting.tell_at.max(tell_at(grace));
             }
             if let Some(waiting) = waiting.as_mut().filter(|_| is_missing) {
                 waiting.clusters.push(name.clone());
@@ -269,14 +275,14 @@ impl Desk {
     }
 
     /// Until when what is stored for a placement that is missing is kept.
-    pub(super) fn kept_without_placement(&self, key: &PlacementKey) -> Option<Timestamp> {
+    pub(super) fn kept_without_placement(&self, key: &PlacementKey) -> Option<Instant> {
         let mut graces = self.restoring.graces.iter();
         let (_, grace) = graces.find(|(kind, _)| *kind == Watched::Placements)?;
         if broken(Rule::MissingIsNotGone) {
             return None;
         }
         let placements = |kind: Watched| kind == Watched::Placements;
-        self.is_covered(key, placements).then_some(grace.until)
+        self.is_covered(key, placements).then_some(grace.ends)
     }
 
     /// Whether what an object of a placement speaks of may be on its way, by one of these kinds.
@@ -309,6 +315,12 @@ impl Waiting {
             until = self.until
         )
     }
+}
+
+/// What is over in a moment is nothing to speak of.
+fn tell_at(grace: &Grace) -> Option<Instant> {
+    let length = Duration::try_from(grace.until.duration_since(grace.since)).unwrap_or_default();
+    Some(grace.ends.checked_sub(length)? + PATIENCE)
 }
 
 fn created(metadata: &ObjectMeta) -> Option<Timestamp> {

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::labels::SCHEDULER_NAME;
 use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{self, Observed};
+use tokio::time::Instant;
 
 use super::desk::{Desk, Flight};
 use super::job::{Step, Teardown};
 
 impl Desk {
     /// Finds objects of placements that were deleted while nobody watched.
-    pub(super) fn sweep(&mut self, now: Timestamp) {
+    pub(super) fn sweep(&mut self, now: Instant) {
         if std::mem::replace(&mut self.swept, true) && self.sweep_at.is_none_or(|at| now < at) {
             return;
         }
@@ -33,7 +33,7 @@ impl Desk {
 
     /// The next placement that is gone and has objects that say that it owned them. Objects without an owner were
     /// written by hand and stay.
-    pub(super) fn next_teardown(&mut self, now: Timestamp) -> Option<Step> {
+    pub(super) fn next_teardown(&mut self, now: Instant) -> Option<Step> {
         let candidates: Vec<PlacementKey> = self
             .leavers
             .iter()

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use portolan_api::labels::{multicluster, ocm};
 use portolan_api::reading::Unreadable;
 use portolan_api::shorten;
@@ -19,6 +18,7 @@ use super::gate::Watched;
 use super::input::Input;
 use super::job::Step;
 use super::status::INPUT_UNREADABLE;
+use crate::moment::Moment;
 use crate::sabotage::{Rule, broken};
 use crate::watch::{Delta, Key};
 
@@ -94,7 +94,7 @@ impl Desk {
         &mut self,
         key: &PlacementKey,
         outcome: &Outcome,
-        now: Timestamp,
+        now: Moment,
     ) -> Option<Step> {
         let settled = self.unreadable.objects.is_empty()
             || outcome.status.keeps_last_decision()
@@ -115,7 +115,11 @@ impl Desk {
             return Some(Step::Settled(self.as_it_is(key)));
         }
         self.unreadable.told.insert(key.clone(), message.clone());
-        self.tell(key, Condition::new(INPUT_UNREADABLE, true, REASON, message), now)
+        self.tell(
+            key,
+            Condition::new(INPUT_UNREADABLE, true, REASON, message),
+            now.wall,
+        )
     }
 
     /// The objects that cannot be read and that the decision would lose a cluster for.

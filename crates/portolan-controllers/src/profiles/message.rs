@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 use portolan_api::multicluster::ClusterProfile;
+use tokio::time::Instant;
 
 use super::content::Content;
 use crate::upkeep::{Failure, Version};
@@ -23,7 +23,7 @@ pub(crate) enum Input {
     Profile(Delta<ClusterProfile>),
     /// Writes ended.
     Ended {
-        at: Timestamp,
+        at: Instant,
         endings: Vec<(Key, Outcome)>,
     },
 }

@@ -30,7 +30,8 @@ mod state;
 mod tests;
 mod write;
 
-use jiff::SignedDuration;
+use std::time::Duration;
+
 use kube::Client;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 use portolan_api::multicluster::ClusterProfile;
@@ -47,10 +48,10 @@ use state::State;
 
 /// How long a profile stays after its cluster left: decisions follow within this, and whoever replaces the only
 /// Placement of a namespace does not lose and regain a fleet of profiles.
-pub(crate) const GRACE: SignedDuration = SignedDuration::from_secs(5);
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 /// How long a profile stays at most because a slice refers to it.
-pub(crate) const LONGEST_HOLD: SignedDuration = SignedDuration::from_secs(60);
+pub(crate) const LONGEST_HOLD: Duration = Duration::from_secs(60);
 
 /// Messages between the watches and the state. Small, because a message may hold a whole object.
 const CHANNEL: usize = 256;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use tokio::time::Instant;
 
 use super::board::Standing;
 use super::content::{Observed, Owner};
@@ -28,7 +28,7 @@ pub(super) struct Namespace {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeldBack {
     times: u32,
-    until: Timestamp,
+    until: Instant,
 }
 
 /// One profile, wanted or there or both.
@@ -40,10 +40,10 @@ pub(super) struct Entry {
     pub(super) observed: Option<Observed>,
     /// The server does not accept what we would write.
     pub(super) refused: bool,
-    unwanted_since: Option<Timestamp>,
+    unwanted_since: Option<Instant>,
     /// How often it was deleted by somebody else while it was wanted, and when it may come back.
     lost: u32,
-    back_at: Option<Timestamp>,
+    back_at: Option<Instant>,
 }
 
 impl Namespace {
@@ -104,7 +104,7 @@ impl Namespace {
     }
 
     /// The server took no profile here. Whether that is news; failures of writes that were under way together count once.
-    pub(super) fn hold_back(&mut self, now: Timestamp, longest: Duration) -> bool {
+    pub(super) fn hold_back(&mut self, now: Instant, longest: Duration) -> bool {
         if self.held_back.is_some_and(|held| held.until > now) {
             return false;
         }
@@ -131,7 +131,7 @@ impl Namespace {
         key: &Key,
         cluster: Option<&Cluster>,
         graces: &[Grace],
-        now: Timestamp,
+        now: Instant,
         longest_backoff: Duration,
     ) -> Decision<Write> {
         let Some(entry) = self.entries.get_mut(&key.1) else {
@@ -176,7 +176,7 @@ impl Namespace {
                 let graces = graces
                     .iter()
                     .filter(|grace| !entry.seen && grace.covers(observed.created));
-                if let Some(until) = graces.map(|grace| grace.until).max() {
+                if let Some(until) = graces.map(|grace| grace.ends).max() {
                     return Decision::Later(until);
                 }
                 let since = *entry.unwanted_since.get_or_insert(now);
@@ -214,7 +214,7 @@ impl Entry {
     }
 
     /// When a profile that others delete may come back: at once the first time, then slower and slower.
-    fn comes_back(&mut self, key: &Key, now: Timestamp, longest: Duration) -> Option<Timestamp> {
+    fn comes_back(&mut self, key: &Key, now: Instant, longest: Duration) -> Option<Instant> {
         if self.lost < 2 {
             return None;
         }

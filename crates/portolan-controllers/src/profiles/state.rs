@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::multicluster::ClusterProfile;
+use tokio::time::Instant;
 
 use super::board::Profiles;
 use super::content::{Content, Observed};
@@ -15,6 +15,7 @@ use super::message::{Input, Key, Outcome, Removal, Write};
 use super::namespace::Namespace;
 use super::spaces::Spaces;
 use crate::health::{Outputs, UNSERVED};
+use crate::moment::Moment;
 use crate::sabotage::{Rule, broken};
 use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Labels, Membership, Queue};
 use crate::watch::{Delta, Grace, Youth};
@@ -222,7 +223,7 @@ impl State {
         self.queue.gone(key);
     }
 
-    fn ended(&mut self, key: &Key, at: Timestamp, outcome: Outcome) {
+    fn ended(&mut self, key: &Key, at: Instant, outcome: Outcome) {
         let (shown, failure) = match outcome {
             Outcome::Shown(profile) => (Some(profile), None),
             Outcome::Begun(profile, failure) => (Some(profile), Some(failure)),
@@ -255,7 +256,7 @@ impl State {
     }
 
     /// A profile could not be written. Where the namespace is the reason, it is not tried for every cluster of it.
-    fn refused(&mut self, key: &Key, at: Timestamp, failure: Failure) {
+    fn refused(&mut self, key: &Key, at: Instant, failure: Failure) {
         let Some(space) = self.namespaces.get_mut(&key.0) else {
             return;
         };
@@ -300,6 +301,7 @@ impl State {
 }
 
 impl Keeper for State {
+    const NAME: &'static str = "cluster profiles";
     type Input = Input;
     type Write = Write;
 
@@ -393,7 +395,7 @@ impl Keeper for State {
         }
     }
 
-    fn due(&mut self, now: Timestamp, room: usize) -> Vec<Write> {
+    fn due(&mut self, now: Moment, room: usize) -> Vec<Write> {
         if !self.known.is_complete() {
             return Vec::new();
         }
@@ -414,15 +416,15 @@ impl Keeper for State {
         };
         let steps = self
             .queue
-            .look(now, room, |key| match namespaces.get_mut(&key.0) {
+            .look(now.instant, room, |key| match namespaces.get_mut(&key.0) {
                 _ if unknown(&key.1) => Decision::Nothing,
-                Some(space) => space.decide(key, clusters.get(&key.1), &graces, now, longest),
+                Some(space) => space.decide(key, clusters.get(&key.1), &graces, now.instant, longest),
                 None => Decision::Nothing,
             });
         gathered(steps)
     }
 
-    fn next_due(&self) -> Option<Timestamp> {
+    fn next_due(&self) -> Option<Instant> {
         // Timers cannot help while not everything is known; what is heard will.
         self.queue.next().filter(|_| self.known.is_complete())
     }

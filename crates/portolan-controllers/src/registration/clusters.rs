@@ -1,6 +1,8 @@
 //! ManagedClusters: availability taints and the default cluster set.
 
-use jiff::{SignedDuration, Timestamp};
+use std::time::Duration;
+
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use portolan_api::cluster::{ManagedCluster, Taint, TaintEffect};
 use portolan_api::labels::{conditions, ocm};
@@ -14,7 +16,7 @@ pub(super) struct Cluster {
     pub(super) version: Version,
     pub(super) labels: Labels,
     /// How long it may be silent.
-    pub(super) patience: SignedDuration,
+    pub(super) patience: Duration,
     accepted: bool,
     deleting: bool,
     availability: Availability,

@@ -1,22 +1,27 @@
 //! Heartbeats: the Lease that a cluster's agent renews, and when it has stopped doing so.
 //!
-//! Silence is measured by the hub's own clock, from the moment a renewal was heard of. A member whose clock is wrong is
+//! Silence is measured by the hub's own monotonic clock, from the moment a renewal was heard of. A member whose clock is wrong is
 //! not silent, and a hub that was down does not find a silent fleet when it comes back.
 
-use jiff::{SignedDuration, Timestamp};
+use std::time::Duration;
+
+use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::labels::{conditions, ocm, reasons};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::upkeep::{Version, Wanted, with_condition};
 
 /// What agents call the Lease in the cluster's own namespace.
 pub(super) const LEASE: &str = ocm::CLUSTER_LEASE;
 /// A cluster is silent after this many lease durations without a renewal.
-const MISSED: i64 = 5;
-/// In seconds, where the cluster says nothing usable.
-const DEFAULT_DURATION: i64 = 60;
+const MISSED: u32 = 5;
+/// Where the cluster says nothing usable.
+const DEFAULT_DURATION: Duration = Duration::from_secs(60);
+/// Nobody listened when the loop is so late: the process was paused.
+const ASLEEP: Duration = Duration::from_secs(30);
 
 /// What is known about the Lease of a cluster.
 #[derive(Clone, Debug)]
@@ -25,9 +30,9 @@ pub(super) struct Heartbeat {
     /// As the agent says; only compared with itself.
     renewed: Option<Timestamp>,
     /// When that was heard of. Nothing until it is looked at for the first time.
-    heard: Option<Timestamp>,
+    heard: Option<Instant>,
     /// When it is looked at again without being touched.
-    timer: Option<Timestamp>,
+    timer: Option<Instant>,
 }
 
 /// How a heartbeat looks at some time.
@@ -36,7 +41,7 @@ pub(super) enum Pulse {
     /// It beats, and a timer will see when it stops.
     Beats,
     /// It beats, and is to be looked at then.
-    BeatsUntil(Timestamp),
+    BeatsUntil(Instant),
     /// It has stopped.
     Silent,
 }
@@ -61,12 +66,12 @@ impl Heartbeat {
     }
 
     /// Starts over: nobody listened for a while, so that nothing was heard means nothing.
-    pub(super) fn forgive(&mut self, now: Timestamp) {
+    pub(super) fn forgive(&mut self, now: Instant) {
         self.heard = Some(now);
     }
 
     /// Looks at it. A renewal that nobody has looked at yet was heard of now.
-    pub(super) fn look(&mut self, duration: SignedDuration, now: Timestamp) -> Pulse {
+    pub(super) fn look(&mut self, duration: Duration, now: Instant) -> Pulse {
         let silent = *self.heard.get_or_insert(now) + duration;
         if silent <= now {
             self.timer = None;
@@ -82,12 +87,23 @@ impl Heartbeat {
 }
 
 /// How long a cluster may be silent.
-pub(super) fn patience(cluster: &ManagedCluster) -> SignedDuration {
-    let seconds = match cluster.spec.lease_duration_seconds {
-        Some(seconds) if seconds > 0 => i64::from(seconds),
+pub(super) fn patience(cluster: &ManagedCluster) -> Duration {
+    MISSED * lease_duration(cluster)
+}
+
+/// In what time the Lease is to be renewed.
+fn lease_duration(cluster: &ManagedCluster) -> Duration {
+    let seconds = cluster.spec.lease_duration_seconds.unwrap_or_default();
+    match u64::try_from(seconds) {
+        Ok(seconds) if seconds > 0 => Duration::from_secs(seconds),
         _ => DEFAULT_DURATION,
-    };
-    SignedDuration::from_secs(MISSED * seconds)
+    }
+}
+
+/// How long a process may have listened to nobody without that being a reason to start over. A pause of a lease duration
+/// is one missed renewal and says nothing; a longer one may be the end of what a cluster with short leases has.
+pub(super) fn longest_pause(patience: Duration) -> Duration {
+    (patience / MISSED).min(ASLEEP)
 }
 
 /// The status of a silent cluster, in OCM's words. Nothing when it says so already.

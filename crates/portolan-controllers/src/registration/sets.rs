@@ -1,17 +1,21 @@
 //! ManagedClusterSets and their bindings: built-in sets and conditions.
 
-use jiff::{SignedDuration, Timestamp};
+use std::time::Duration;
+
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use portolan_api::cluster::{
     ManagedClusterSelector, ManagedClusterSet, ManagedClusterSetBinding, ManagedClusterSetSpec,
 };
 use portolan_api::labels::{conditions, ocm, reasons};
+use tokio::time::Instant;
 
 use super::state::Write;
+use crate::moment::Moment;
 use crate::upkeep::{Decision, Membership, Version, Wanted, with_condition};
 
 /// How often the number of clusters in a condition is refreshed while the status of the condition stays the same.
-const COUNT_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
+const COUNT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The sets that every hub has.
 pub(super) const BUILT_IN: [&str; 2] = [ocm::DEFAULT_CLUSTER_SET, ocm::GLOBAL_CLUSTER_SET];
@@ -28,7 +32,7 @@ pub(super) struct Set {
     drifted: bool,
     conditions: Vec<Condition>,
     /// When the condition was last written from here.
-    written: Option<Timestamp>,
+    written: Option<Instant>,
 }
 
 impl Set {
@@ -56,7 +60,7 @@ impl Set {
         }
     }
 
-    pub(super) fn decide(&mut self, name: &str, counted: bool, now: Timestamp) -> Decision<Write> {
+    pub(super) fn decide(&mut self, name: &str, counted: bool, now: Moment) -> Decision<Write> {
         if self.deleting {
             return Decision::Nothing;
         }
@@ -71,7 +75,7 @@ impl Set {
             return Decision::Nothing;
         }
         let wanted = self.condition();
-        let Some(conditions) = with_condition(&self.conditions, &wanted, now) else {
+        let Some(conditions) = with_condition(&self.conditions, &wanted, now.wall) else {
             return Decision::Nothing;
         };
         let only_the_count = self
@@ -80,11 +84,11 @@ impl Set {
             .any(|condition| condition.type_ == wanted.type_ && condition.status == wanted.status);
         if let Some(again) = self.written.map(|written| written + COUNT_INTERVAL)
             && only_the_count
-            && again > now
+            && again > now.instant
         {
             return Decision::Later(again);
         }
-        self.written = Some(now);
+        self.written = Some(now.instant);
         Decision::Write(Write::SetStatus {
             name: name.to_owned(),
             version: self.version.clone(),

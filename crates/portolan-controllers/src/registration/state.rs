@@ -4,19 +4,18 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
+use tokio::time::Instant;
 
 use super::clusters::{Cluster, ClusterChange};
 use super::heartbeat::{self, Heartbeat, Pulse};
 use super::sets::{self, Binding, Set};
+use crate::moment::Moment;
 use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Membership, Queue, Version};
 use crate::watch::Delta;
-
-/// Nobody listened for so long, when a timer is so late: the machine was asleep.
-const ASLEEP: SignedDuration = SignedDuration::from_secs(30);
 
 /// What the state hears.
 #[derive(Debug)]
@@ -28,7 +27,7 @@ pub(crate) enum Input {
     /// A write ended.
     Ended {
         target: Target,
-        at: Timestamp,
+        at: Instant,
         result: Result<Answer, Failure>,
     },
 }
@@ -96,8 +95,6 @@ pub(crate) struct State {
     sets: BTreeMap<String, Set>,
     bindings: BTreeMap<(String, String), Binding>,
     queue: Queue<Target>,
-    /// When it was last asked what is due.
-    asked: Option<Timestamp>,
 }
 
 #[derive(Debug, Default)]
@@ -121,7 +118,6 @@ impl State {
             sets: BTreeMap::new(),
             bindings: BTreeMap::new(),
             queue,
-            asked: None,
         }
     }
 
@@ -202,15 +198,6 @@ impl State {
         }
     }
 
-    /// Nobody heard a heartbeat while the machine slept.
-    fn wake_up(&mut self, now: Timestamp) {
-        let expected = self.asked.max(self.queue.next());
-        self.asked = Some(now);
-        if expected.is_some_and(|expected| now.duration_since(expected) > ASLEEP) {
-            self.heartbeats.values_mut().for_each(|beat| beat.forgive(now));
-        }
-    }
-
     fn set_applied(&mut self, object: &ManagedClusterSet) {
         let name = name_of(&object.metadata);
         let before = self.sets.get(name);
@@ -264,7 +251,7 @@ impl State {
         self.bindings.insert(key, binding);
     }
 
-    fn ended(&mut self, target: Target, at: Timestamp, result: Result<Answer, Failure>) {
+    fn ended(&mut self, target: Target, at: Instant, result: Result<Answer, Failure>) {
         let Ok(answer) = result else {
             self.queue.failed(&target, at);
             return;
@@ -300,6 +287,7 @@ impl State {
 }
 
 impl Keeper for State {
+    const NAME: &'static str = "registration";
     type Input = Input;
     type Write = Write;
 
@@ -341,8 +329,17 @@ impl Keeper for State {
         }
     }
 
-    fn due(&mut self, now: Timestamp, room: usize) -> Vec<Write> {
-        self.wake_up(now);
+    /// Nobody heard a heartbeat meanwhile, so that none was heard means nothing.
+    fn paused(&mut self, now: Instant, late: Duration) {
+        for (name, beat) in &mut self.heartbeats {
+            let patience = self.clusters.get(name).map(|cluster| cluster.patience);
+            if patience.is_none_or(|patience| late >= heartbeat::longest_pause(patience)) {
+                beat.forgive(now);
+            }
+        }
+    }
+
+    fn due(&mut self, now: Moment, room: usize) -> Vec<Write> {
         let State {
             known,
             clusters,
@@ -350,9 +347,8 @@ impl Keeper for State {
             sets,
             bindings,
             queue,
-            asked: _,
         } = self;
-        queue.look(now, room, |target| match target {
+        queue.look(now.instant, room, |target| match target {
             Target::Set(name) if known.sets.is_complete() => match sets.get_mut(name) {
                 Some(set) => set.decide(name, known.clusters.is_complete(), now),
                 None if sets::BUILT_IN.contains(&name.as_str()) => {
@@ -362,12 +358,12 @@ impl Keeper for State {
             },
             Target::Binding(namespace, name) if known.sets.is_complete() && known.bindings.is_complete() => {
                 match bindings.get(&(namespace.clone(), name.clone())) {
-                    Some(binding) => binding.decide(namespace, name, sets.contains_key(name), now),
+                    Some(binding) => binding.decide(namespace, name, sets.contains_key(name), now.wall),
                     None => Decision::Nothing,
                 }
             }
             Target::Cluster(name) if known.clusters.is_complete() => match clusters.get(name) {
-                Some(cluster) => cluster.change(now).map_or(Decision::Nothing, |change| {
+                Some(cluster) => cluster.change(now.wall).map_or(Decision::Nothing, |change| {
                     Decision::Write(Write::Cluster {
                         name: name.clone(),
                         version: cluster.version.clone(),
@@ -378,14 +374,14 @@ impl Keeper for State {
             },
             Target::Heartbeat(name) if known.clusters.is_complete() && known.leases.is_complete() => {
                 match (clusters.get(name), heartbeats.get_mut(name)) {
-                    (Some(cluster), Some(beat)) => match beat.look(cluster.patience, now) {
+                    (Some(cluster), Some(beat)) => match beat.look(cluster.patience, now.instant) {
                         Pulse::Beats => Decision::Nothing,
                         Pulse::BeatsUntil(then) => Decision::Later(then),
                         Pulse::Silent if cluster.is_counted_on() => Decision::Write(Write::Silent {
                             name: name.clone(),
                             version: cluster.version.clone(),
                             lease: beat.version.clone(),
-                            at: now,
+                            at: now.wall,
                         }),
                         Pulse::Silent => Decision::Nothing,
                     },
@@ -398,7 +394,7 @@ impl Keeper for State {
         })
     }
 
-    fn next_due(&self) -> Option<Timestamp> {
+    fn next_due(&self) -> Option<Instant> {
         self.queue.next()
     }
 }

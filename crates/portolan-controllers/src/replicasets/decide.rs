@@ -1,8 +1,8 @@
 //! What is to be written for one replica set, and when to look at it again.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
 use portolan_api::labels::ocm;
 
 use super::decisions::{Reading, read};
@@ -12,19 +12,20 @@ use super::set::Set;
 use super::state::State;
 use super::status;
 use super::works::Work;
+use crate::moment::Moment;
 use crate::upkeep::Decision;
 
 /// How long only figures of a status wait, so that a thousand works do not cost a thousand writes.
-const STATUS_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+const STATUS_PAUSE: Duration = Duration::from_secs(1);
 /// How long a decision may be unsettled before the status says so: being rewritten is no news.
-const UNSETTLED_PAUSE: SignedDuration = SignedDuration::from_secs(10);
+const UNSETTLED_PAUSE: Duration = Duration::from_secs(10);
 
 impl State {
     /// Shows what is known of a replica set at a moment.
     pub(super) fn look_at<T>(
         &self,
         key: &SetKey,
-        now: Timestamp,
+        now: Moment,
         look: impl FnOnce(&View<'_>) -> T,
     ) -> Option<T> {
         let set = self.sets.get(key)?;
@@ -50,7 +51,7 @@ impl State {
     }
 
     /// What is to be done for a replica set now.
-    pub(super) fn decide(&mut self, key: &SetKey, now: Timestamp) -> Decision<Job> {
+    pub(super) fn decide(&mut self, key: &SetKey, now: Moment) -> Decision<Job> {
         let Some(set) = self.sets.get(key) else {
             return Decision::Nothing;
         };
@@ -91,6 +92,8 @@ impl State {
             // Not all is known that it takes; when it is, everything is looked at.
             return Decision::Nothing;
         }
+        let works = self.works.get_mut(key).into_iter().flat_map(BTreeMap::values_mut);
+        works.for_each(|work| work.see(now));
         let Some(verdict) = self.look_at(key, now, evaluate) else {
             return Decision::Nothing;
         };
@@ -101,8 +104,8 @@ impl State {
         if verdict.tally.unsettled.is_empty() {
             self.unsettled.remove(key);
         } else {
-            let since = *self.unsettled.entry(key.clone()).or_insert(now);
-            if now < since + UNSETTLED_PAUSE {
+            let since = *self.unsettled.entry(key.clone()).or_insert(now.instant);
+            if now.instant < since + UNSETTLED_PAUSE {
                 return Decision::Later(since + UNSETTLED_PAUSE);
             }
         }
@@ -110,14 +113,14 @@ impl State {
             Some(at) => Decision::Later(at),
             None => Decision::Nothing,
         };
-        let Some(status) = status::status(set, &verdict.tally, now) else {
+        let Some(status) = status::status(set, &verdict.tally, now.wall) else {
             return rest;
         };
         let due = self.told.get(key).map(|told| *told + STATUS_PAUSE);
-        match due.filter(|due| now < *due && !status::is_news(set.object.status.as_ref(), &status)) {
+        match due.filter(|due| now.instant < *due && !status::is_news(set.object.status.as_ref(), &status)) {
             Some(due) => Decision::Later(verdict.recheck.map_or(due, |recheck| recheck.min(due))),
             None => {
-                self.told.insert(key.clone(), now);
+                self.told.insert(key.clone(), now.instant);
                 let (version, status) = (set.version.clone(), Box::new(status));
                 job(Vec::new(), Some(SetWrite::Status { version, status }), false)
             }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
 use portolan_api::work::Summary;
 use portolan_rollout::{Cluster, Existing, Groups, Input, Plan, Status, plan};
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::decisions::Reading;
 use super::message::{WorkKey, WorkWrite};
@@ -14,6 +14,7 @@ use super::refusals::{Cause, REFUSALS, Refusal};
 use super::set::{Mistake, Reference, Set};
 use super::works::Work;
 use crate::absence::{Absence, Absences, Judgement};
+use crate::moment::Moment;
 use crate::sabotage::{Rule, broken};
 
 /// What is known at one moment.
@@ -29,7 +30,7 @@ pub(super) struct View<'a> {
     pub(super) absences: &'a Absences,
     /// By cluster.
     pub(super) refusals: &'a BTreeMap<String, Refusal>,
-    pub(super) now: Timestamp,
+    pub(super) now: Moment,
 }
 
 /// What is to be done, and what there is to tell.
@@ -38,7 +39,7 @@ pub(super) struct Verdict {
     pub(super) works: Vec<WorkWrite>,
     pub(super) tally: Tally,
     /// When to look again although nothing happened.
-    pub(super) recheck: Option<Timestamp>,
+    pub(super) recheck: Option<Instant>,
 }
 
 /// How far the rollouts of a replica set are.
@@ -236,6 +237,10 @@ pub(super) struct Rollout<'a> {
 }
 
 impl<'a> Rollout<'a> {
+    pub(super) fn now(&self) -> Moment {
+        self.view.now
+    }
+
     fn work(&self, cluster: &str) -> Option<(&'a WorkKey, &'a Work)> {
         self.primary.get(cluster).copied()
     }
@@ -268,7 +273,7 @@ impl<'a> Rollout<'a> {
             groups: self.groups,
             existing: &existing,
             unreachable: self.view.offline,
-            now: self.view.now,
+            now: self.view.now.wall,
         };
         plan(&self.reference.strategy, &input)
     }
@@ -280,7 +285,7 @@ impl<'a> Rollout<'a> {
                 cluster_name: cluster.to_owned(),
                 group_key: work.group.clone(),
                 status: work.report.status,
-                last_transition_time: work.report.since,
+                last_transition_time: work.since(self.view.now),
             });
         }
         let refusal = self.failed_refusal(cluster)?;
@@ -288,7 +293,7 @@ impl<'a> Rollout<'a> {
             cluster_name: cluster.to_owned(),
             group_key: None,
             status: Status::Failed,
-            last_transition_time: Some(refusal.first),
+            last_transition_time: Some(refusal.first.wall(self.view.now)),
         })
     }
 
@@ -303,9 +308,7 @@ impl<'a> Rollout<'a> {
             self.label(cluster, verdict);
         }
         if let Some(after) = plan.recheck_after {
-            let at = SignedDuration::try_from(after)
-                .ok()
-                .and_then(|after| self.view.now.checked_add(after).ok());
+            let at = self.view.now.instant.checked_add(after);
             verdict.recheck = earliest(verdict.recheck, at);
         }
         verdict.tally.placements.push(self.tally(plan));
@@ -327,12 +330,12 @@ impl<'a> Rollout<'a> {
             return;
         }
         if let Some(refusal) = self.refusal(name)
-            && refusal.until > self.view.now
+            && refusal.until > self.view.now.instant
         {
             verdict.recheck = earliest(verdict.recheck, Some(refusal.until));
             return;
         }
-        let since = self.view.now.to_string();
+        let since = self.view.now.wall.to_string();
         let (set, placement) = (self.view.set, &self.reference.placement);
         match self.work(name) {
             Some((_, work)) if work.is_leaving => {}
@@ -412,6 +415,6 @@ impl<'a> Rollout<'a> {
     }
 }
 
-fn earliest(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
+fn earliest(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     [one, other].into_iter().flatten().min()
 }

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet, ManifestWorkReplicaSetStatus};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::set::Fingerprint;
 use crate::upkeep::{Failure, Version};
@@ -85,7 +85,7 @@ pub(crate) enum Input {
 #[derive(Debug)]
 pub(crate) struct Ending {
     pub(crate) set: SetKey,
-    pub(crate) at: Timestamp,
+    pub(crate) at: Instant,
     pub(crate) works: Vec<WorkEnding>,
     /// The template that was written.
     pub(crate) template: Fingerprint,

@@ -5,8 +5,9 @@
 //! * **A work is current** when its spec is the template. A work with another spec is not there as far as the rollout is
 //!   concerned: its cluster waits for its turn and the work stays what it is until then.
 //! * **Success counts for the generation that was applied** and no other. `Progressing` says it where something
-//!   produces that condition; otherwise `Available` does. Soak times and deadlines never begin before the cluster was
-//!   given the template, which the work's annotation `portolan.dev/rollout-since` tells.
+//!   produces that condition; otherwise `Available` does. Soak times and deadlines count from what a controller saw or the
+//!   hub wrote down, and never begin before the cluster was given the template, which the work's annotation
+//!   `portolan.dev/rollout-since` tells.
 //! * **Several placements**: a cluster that more than one of them selects belongs to the first in the order of the
 //!   references, and is counted there.
 //! * **Clusters that left** lose their works, whatever template those carry. Not on doubt: while a placement is missing, a

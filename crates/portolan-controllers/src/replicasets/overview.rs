@@ -11,6 +11,7 @@ use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_rollout::{Kind, Plan, Status};
 use serde::Serialize;
 use std::sync::Arc;
+use tokio::time::Instant;
 
 use super::decisions::Reading;
 use super::evaluate::{Rollout, View, judge, visit};
@@ -19,6 +20,7 @@ use super::refusals;
 use super::set::{Mistake, Set};
 use super::state::State;
 use crate::absence::Judgement;
+use crate::moment::Moment;
 use crate::upkeep::Keeper;
 use crate::watch::Delta;
 
@@ -191,6 +193,11 @@ pub fn overview(objects: Objects, now: Timestamp) -> Overview {
     let namespace = objects.set.metadata.namespace.clone().unwrap_or_default();
     let name = objects.set.metadata.name.clone().unwrap_or_default();
     let key = SetKey::new(&namespace, &name);
+    // Nothing is waited for here, so any monotonic time will do.
+    let now = Moment {
+        wall: now,
+        instant: Instant::now(),
+    };
     let mut state = State::new(Duration::ZERO, true);
     let warnings = |placement: &str| {
         let named = |object: &&Placement| object.metadata.name.as_deref() == Some(placement);
@@ -212,7 +219,7 @@ pub fn overview(objects: Objects, now: Timestamp) -> Overview {
         .set
         .status
         .as_ref()
-        .map(|status| refusals::read(&status.conditions));
+        .map(|status| refusals::refusals(&status.conditions, now));
     state.refusals.insert(key.clone(), refused.unwrap_or_default());
     let Objects {
         set,
@@ -349,21 +356,21 @@ fn describe(placement: &mut PlacementOverview, rollout: &Rollout<'_>, plan: &Pla
             ..GroupOverview::default()
         };
         for name in members.iter().map(String::as_str) {
-            let report = rollout.current(name).map(|work| &work.report);
-            let count = match report.map(|report| report.status) {
+            let work = rollout.current(name);
+            let since = work.and_then(|work| work.since(rollout.now()));
+            let count = match work.map(|work| work.report.status) {
                 _ if offline.contains(name) => &mut group.offline,
                 _ if timed_out.contains(name) => &mut group.failed,
                 None if rollout.failed_refusal(name).is_some() => &mut group.failed,
                 None => &mut group.waiting,
                 Some(Status::Succeeded) if soaking.contains(name) => &mut group.soaking,
                 Some(Status::Succeeded) => {
-                    let times = report.and_then(|report| report.since.zip(report.given));
+                    let times = since.zip(work.and_then(|work| work.report.given));
                     took.extend(times.map(|(since, given)| since.duration_since(given).as_secs().max(0)));
                     &mut group.done
                 }
                 Some(Status::Failed | Status::TimeOut) => &mut group.failed,
                 Some(status) => {
-                    let since = report.and_then(|report| report.since);
                     let until = deadlines.get(name).copied();
                     let cluster = shown(rollout, name, status, since, until);
                     placement.in_progress.push(cluster);

@@ -6,10 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::labels::conditions;
+use tokio::time::Instant;
 
+use crate::moment::{Moment, Since};
 use crate::upkeep::Failure;
 
 /// How often a cluster may refuse its work before that counts as a failure of the rollout there.
@@ -86,9 +87,9 @@ impl Cause {
 pub(super) struct Refusal {
     pub(super) cause: Cause,
     pub(super) times: u32,
-    pub(super) first: Timestamp,
+    pub(super) first: Since,
     /// When it is tried again.
-    pub(super) until: Timestamp,
+    pub(super) until: Instant,
 }
 
 /// Reason and message of the condition; nothing when no cluster refuses.
@@ -121,13 +122,11 @@ pub(super) fn said(refused: &BTreeMap<&str, Cause>) -> Option<(&'static str, Str
 }
 
 /// The clusters that the condition names, with the time of the condition.
-pub(super) fn read(list: &[Condition]) -> BTreeMap<String, Refusal> {
+pub(super) fn read(list: &[Condition]) -> BTreeMap<String, Cause> {
     let mut refused = BTreeMap::new();
-    let is_meant = |condition: &&Condition| condition.type_ == conditions::WORKS_REFUSED;
-    let Some(condition) = list.iter().find(is_meant) else {
+    let Some(condition) = condition_of(list) else {
         return refused;
     };
-    let since = condition.last_transition_time.0;
     for part in condition.message.split("; ") {
         let Some((heading, names)) = part.split_once(": ") else {
             continue;
@@ -136,21 +135,32 @@ pub(super) fn read(list: &[Condition]) -> BTreeMap<String, Refusal> {
             continue;
         };
         let names = names.split_once(" and ").map_or(names, |(shown, _)| shown);
-        refused.extend(names.split(", ").map(|name| {
-            let refusal = Refusal {
-                cause,
-                times: REFUSALS,
-                first: since,
-                until: since,
-            };
-            (name.to_owned(), refusal)
-        }));
+        refused.extend(names.split(", ").map(|name| (name.to_owned(), cause)));
     }
     refused
 }
 
+/// The same as refusals since the condition says so.
+pub(super) fn refusals(list: &[Condition], now: Moment) -> BTreeMap<String, Refusal> {
+    let since = condition_of(list).map_or(now.wall, |condition| condition.last_transition_time.0);
+    let refusal = |cause| Refusal {
+        cause,
+        times: REFUSALS,
+        first: Since::recorded(since, now),
+        until: now.instant,
+    };
+    let refused = read(list).into_iter();
+    refused.map(|(name, cause)| (name, refusal(cause))).collect()
+}
+
+fn condition_of(list: &[Condition]) -> Option<&Condition> {
+    list.iter()
+        .find(|condition| condition.type_ == conditions::WORKS_REFUSED)
+}
+
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
     use super::*;
@@ -179,10 +189,7 @@ mod tests {
             message,
             "the hub has no namespace for: east, west; the controller may not write the ManifestWork of: north"
         );
-        let read: Vec<(String, Cause)> = read(&[condition(message)])
-            .into_iter()
-            .map(|(cluster, refusal)| (cluster, refusal.cause))
-            .collect();
+        let read: Vec<(String, Cause)> = read(&[condition(message)]).into_iter().collect();
         let expected = refused.iter().map(|(name, cause)| ((*name).to_owned(), *cause));
         assert_eq!(read, expected.collect::<Vec<_>>());
         assert!(said(&BTreeMap::new()).is_none());

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{ManagedCluster, Placement};
 use portolan_api::labels::{ocm, portolan};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
+use tokio::time::Instant;
 
 use super::decisions::{Chosen, Part};
 use super::message::{Ending, Input, Job, SetKey, WorkKey, WorkWriteKind};
@@ -16,6 +16,7 @@ use super::refusals::{Cause, Refusal};
 use super::set::Set;
 use super::works::Work;
 use crate::absence::{Absences, Standing};
+use crate::moment::{Moment, Since};
 use crate::sabotage::{Rule, broken};
 use crate::upkeep::{Failure, Keeper, Knowledge, Queue, backoff};
 use crate::watch::{Delta, Key};
@@ -41,9 +42,9 @@ pub(crate) struct State {
     pub(super) absences: Absences,
     pub(super) refusals: BTreeMap<SetKey, BTreeMap<String, Refusal>>,
     /// When the status of a replica set was last written.
-    pub(super) told: BTreeMap<SetKey, Timestamp>,
+    pub(super) told: BTreeMap<SetKey, Instant>,
     /// Since when a decision of a replica set is unsettled.
-    pub(super) unsettled: BTreeMap<SetKey, Timestamp>,
+    pub(super) unsettled: BTreeMap<SetKey, Instant>,
     queue: Queue<SetKey>,
     longest_backoff: Duration,
 }
@@ -134,13 +135,16 @@ impl State {
             self.work_gone(&key);
         }
         let Some(owner) = owner else { return };
-        let work = Work::of(object);
+        let mut work = Work::of(object, !self.known.works.is_complete());
         let works = self.works.entry(owner.clone()).or_default();
         if works
             .get(&key)
             .is_some_and(|before| before.uid == work.uid && work.version.is_before(&before.version))
         {
             return;
+        }
+        if let Some(before) = works.get(&key) {
+            work.follow(before);
         }
         works.insert(key.clone(), work);
         self.owners.insert(key, owner.clone());
@@ -335,12 +339,12 @@ impl State {
         };
     }
 
-    fn refused(&mut self, key: &SetKey, cluster: &str, cause: Cause, at: Timestamp) {
+    fn refused(&mut self, key: &SetKey, cluster: &str, cause: Cause, at: Instant) {
         let refusals = self.refusals.entry(key.clone()).or_default();
         let refusal = refusals.entry(cluster.to_owned()).or_insert(Refusal {
             cause,
             times: 0,
-            first: at,
+            first: Since::at(at),
             until: at,
         });
         refusal.cause = cause;
@@ -350,6 +354,7 @@ impl State {
 }
 
 impl Keeper for State {
+    const NAME: &'static str = "replica sets";
     type Input = Input;
     type Write = Job;
 
@@ -405,18 +410,18 @@ impl Keeper for State {
         }
     }
 
-    fn due(&mut self, now: Timestamp, room: usize) -> Vec<Job> {
+    fn due(&mut self, now: Moment, room: usize) -> Vec<Job> {
         if !self.known.works() {
             return Vec::new();
         }
         self.absences.look(now);
         let mut queue = std::mem::replace(&mut self.queue, Queue::new(self.longest_backoff));
-        let jobs = queue.look(now, room, |key| self.decide(key, now));
+        let jobs = queue.look(now.instant, room, |key| self.decide(key, now));
         self.queue = queue;
         jobs
     }
 
-    fn next_due(&self) -> Option<Timestamp> {
+    fn next_due(&self) -> Option<Instant> {
         // Timers cannot help while not everything is known; what is heard will.
         self.queue.next().filter(|_| self.known.works())
     }

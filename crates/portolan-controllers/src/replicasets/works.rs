@@ -8,6 +8,7 @@ use portolan_rollout::{GroupKey, Status};
 use std::collections::BTreeMap;
 
 use super::set::Fingerprint;
+use crate::moment::{Moment, Since, status_written};
 use crate::sabotage::{Rule, broken};
 use crate::upkeep::Version;
 
@@ -23,6 +24,11 @@ pub(super) struct Work {
     pub(super) group: Option<GroupKey>,
     pub(super) is_leaving: bool,
     pub(super) report: Report,
+    generation: Option<i64>,
+    /// When its status was last written, by the hub's clock, where the state may be older than this process.
+    recorded: Option<Timestamp>,
+    /// Since when it is in the state that it reports. Nothing before somebody looked.
+    seen: Option<Since>,
 }
 
 /// Characters of an agent's message that are kept.
@@ -40,8 +46,9 @@ pub(super) struct Why {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Report {
     pub(super) status: Status,
-    pub(super) since: Option<Timestamp>,
-    /// When the cluster was given what the work carries.
+    /// When the state was reached, by the member's clock. Only compared with itself: nothing is counted from it.
+    pub(super) changed: Option<Timestamp>,
+    /// When the cluster was given what the work carries, by a controller's clock.
     pub(super) given: Option<Timestamp>,
     pub(super) is_applied: bool,
     pub(super) is_available: bool,
@@ -52,7 +59,9 @@ pub(super) struct Report {
 }
 
 impl Work {
-    pub(super) fn of(work: &ManifestWork) -> Work {
+    /// A work as the object shows it. The state that it reports may be older than this process if it `is_found`, which is
+    /// before all works are known.
+    pub(super) fn of(work: &ManifestWork, is_found: bool) -> Work {
         let metadata = &work.metadata;
         let labels = metadata.labels.clone().unwrap_or_default();
         let annotation = |key: &str| metadata.annotations.as_ref()?.get(key).map(String::as_str);
@@ -72,7 +81,59 @@ impl Work {
             group,
             is_leaving: metadata.deletion_timestamp.is_some(),
             report: report(work),
+            generation: metadata.generation,
+            recorded: status_written(metadata).filter(|_| is_found),
+            seen: None,
         }
+    }
+
+    /// Goes on with what was known of the work, unless its state is another one.
+    pub(super) fn follow(&mut self, before: &Work) {
+        let state = |work: &Work| {
+            let Report {
+                status,
+                changed,
+                given,
+                ..
+            } = work.report;
+            (work.generation, status, changed, given)
+        };
+        if self.uid == before.uid && state(self) == state(before) {
+            self.seen = before.seen;
+            self.recorded = before.recorded;
+        }
+    }
+
+    /// Takes note that the work is in its state now, or since the time that the hub wrote down.
+    pub(super) fn see(&mut self, now: Moment) {
+        if self.seen.is_none() {
+            self.seen = self.began(now);
+        }
+    }
+
+    /// Since when it is in its state, by what a controller saw or the hub wrote down, never by the member's clock: one that
+    /// is behind would end a soak early, one that is ahead would never end it.
+    fn began(&self, now: Moment) -> Option<Since> {
+        if broken(Rule::CountFromWhatTheHubSaw) {
+            return Some(Since::recorded(self.report.changed.max(self.report.given)?, now));
+        }
+        match self.report.status {
+            // What it was given it has had since then.
+            Status::ToApply => Some(Since::recorded(self.report.given?, now)),
+            _ => Some(match self.recorded {
+                Some(recorded) => Since::recorded(
+                    self.report.given.map_or(recorded, |given| given.max(recorded)),
+                    now,
+                ),
+                None => Since::now(now),
+            }),
+        }
+    }
+
+    /// Since when the work is in its state, on the wall clock as it goes now.
+    pub(super) fn since(&self, now: Moment) -> Option<Timestamp> {
+        let seen = self.seen.or_else(|| self.began(now))?;
+        Some(seen.wall(now))
     }
 }
 
@@ -94,12 +155,11 @@ fn report(work: &ManifestWork) -> Report {
     let (applied, available) = (fresh(conditions::APPLIED), fresh(conditions::WORK_AVAILABLE));
     let (progressing, degraded) = (fresh(conditions::PROGRESSING), fresh(conditions::DEGRADED));
     let is_stale = |type_: &str| find(type_).is_some() && fresh(type_).is_none();
-    let given = given(work);
-    let (status, since) =
+    let (status, by) =
         if !is_true(applied) || is_stale(conditions::PROGRESSING) || is_stale(conditions::DEGRADED) {
-            (Status::ToApply, given)
+            (Status::ToApply, None)
         } else {
-            let (status, by) = match progressing {
+            match progressing {
                 Some(progressing) => match (progressing.status.as_str(), is_true(degraded)) {
                     ("True", true) => (Status::Failed, degraded),
                     ("False", _) => (Status::Succeeded, Some(progressing)),
@@ -108,12 +168,7 @@ fn report(work: &ManifestWork) -> Report {
                 None if is_true(degraded) => (Status::Failed, degraded),
                 None if is_true(available) => (Status::Succeeded, available),
                 None => (Status::Progressing, available.or(applied)),
-            };
-            // A condition that stayed as it was since before this template says nothing about how long this one has worked.
-            (
-                status,
-                by.map(|condition| condition.last_transition_time.0).max(given),
-            )
+            }
         };
     let decisive = match status {
         Status::Succeeded => None,
@@ -127,8 +182,8 @@ fn report(work: &ManifestWork) -> Report {
         why,
         is_progressing: is_true(progressing),
         status,
-        since,
-        given,
+        changed: by.map(|condition| condition.last_transition_time.0),
+        given: given(work),
         is_applied: is_true(applied),
         is_available: is_true(available),
         is_degraded: is_true(degraded),

@@ -39,7 +39,7 @@ pub(super) async fn carry_out(client: Client, pace: Pace, mut job: Job) -> Input
     };
     Input::Ended(Box::new(Ending {
         set: job.set,
-        at: sender.pace.clock.now(),
+        at: tokio::time::Instant::now(),
         works,
         template: job.template,
         object,

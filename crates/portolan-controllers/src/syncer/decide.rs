@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use tokio::time::Instant;
 
 use super::message::{Item, Target, TemplateKey, Write};
 use super::report;
@@ -10,6 +10,7 @@ use super::space::{Decided, Space};
 use super::state::State;
 use super::template::{Content, Made};
 use crate::absence::Judgement;
+use crate::moment::Moment;
 use crate::sabotage::{Rule, broken};
 use crate::upkeep::{Decision, Knowledge};
 
@@ -23,7 +24,7 @@ pub(super) enum Verdict {
     /// It stays as it is, there or not.
     Keep,
     /// It stays as it is until then.
-    KeepUntil(Timestamp),
+    KeepUntil(Instant),
     /// It stays as it is, because of this.
     Refused(String),
 }
@@ -46,7 +47,7 @@ impl State {
     }
 
     /// What is to become of a work.
-    pub(super) fn verdict(&self, target: &Target, now: Timestamp) -> Verdict {
+    pub(super) fn verdict(&self, target: &Target, now: Moment) -> Verdict {
         if !self.works.is_complete() {
             return Verdict::Keep;
         }
@@ -93,7 +94,7 @@ impl State {
         made.says(content) || accepted.is_some_and(|(wrote, shown)| wrote == content && made.says_as(shown))
     }
 
-    pub(super) fn decide(&mut self, item: &Item, now: Timestamp) -> Decision<Write> {
+    pub(super) fn decide(&mut self, item: &Item, now: Moment) -> Decision<Write> {
         match item {
             Item::Profiles => {
                 if self.watching_profiles || self.templates.is_empty() {
@@ -130,7 +131,7 @@ impl State {
         }
     }
 
-    fn decide_work(&self, target: &Target, now: Timestamp) -> Decision<Write> {
+    fn decide_work(&self, target: &Target, now: Moment) -> Decision<Write> {
         let made = self.made.get(target);
         let target = target.clone();
         match (self.verdict(&target, now), made) {
@@ -153,7 +154,7 @@ impl State {
         }
     }
 
-    fn decide_status(&self, key: &TemplateKey, now: Timestamp) -> Decision<Write> {
+    fn decide_status(&self, key: &TemplateKey, now: Moment) -> Decision<Write> {
         let Some(template) = self.templates.get(key).filter(|_| self.works.is_complete()) else {
             return Decision::Nothing;
         };
@@ -172,14 +173,14 @@ impl State {
             return Decision::Nothing;
         };
         let placements = space.placements(&template.placement_key);
-        match report::status(key, template, &outlook, &placements, now) {
+        match report::status(key, template, &outlook, &placements, now.wall) {
             Some(write) => Decision::Write(write),
             None => Decision::Nothing,
         }
     }
 
     /// How it stands with the clusters of a template. Nothing while works are still to be written.
-    fn outlook(&self, key: &TemplateKey, now: Timestamp) -> Option<report::Outlook> {
+    fn outlook(&self, key: &TemplateKey, now: Moment) -> Option<report::Outlook> {
         if !self.inventory.known.is_complete() {
             return None;
         }

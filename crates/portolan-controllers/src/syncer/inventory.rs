@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use portolan_api::labels::{multicluster as labels, ocm};
 use portolan_api::multicluster::ClusterProfile;
 use portolan_api::structural::is_dns_label;
 
 use crate::absence::{Absences, Judgement, Standing};
+use crate::moment::Moment;
 use crate::upkeep::Knowledge;
 
 /// The ClusterProfiles of the hub, by name and then by namespace.
@@ -66,13 +66,13 @@ impl Inventory {
     }
 
     /// Counts from now for clusters that have come back.
-    pub(super) fn look(&mut self, now: Timestamp) {
+    pub(super) fn look(&mut self, now: Moment) {
         self.absences.look(now);
     }
 
     /// What becomes of a work of a cluster that no decision names: one that cannot be reached keeps it, unless another has
     /// its place.
-    pub(super) fn judge(&self, name: &str, is_replaced: bool, now: Timestamp) -> Judgement {
+    pub(super) fn judge(&self, name: &str, is_replaced: bool, now: Moment) -> Judgement {
         let namespaces = self.profiles.get(name).into_iter().flat_map(BTreeMap::keys);
         let absences = namespaces.filter_map(|namespace| self.absences.of(&format!("{namespace}/{name}")));
         let judgements = absences.map(|absence| absence.judge(is_replaced, now));

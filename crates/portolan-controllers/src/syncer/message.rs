@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::multicluster::{ClusterProfile, PlacementDecision, Work};
+use tokio::time::Instant;
 
 use super::template::Content;
 use crate::placements::Note;
@@ -48,7 +48,7 @@ pub(super) enum Input {
         delta: Delta<PlacementDecision>,
     },
     Ended {
-        at: Timestamp,
+        at: Instant,
         item: Item,
         outcome: Outcome,
     },

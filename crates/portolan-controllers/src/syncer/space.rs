@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -10,6 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::labels::multicluster;
 use portolan_api::multicluster::PlacementDecision;
 use portolan_consumer::{Decisions, Discovery, Options, Slice};
+use tokio::time::Instant;
 
 use super::template::Template;
 use crate::sabotage::{Rule, broken};
@@ -39,6 +39,8 @@ pub(super) struct Space {
     lapsed: bool,
     /// When the definition of the kind was created, if that could be told.
     founded: Option<Timestamp>,
+    /// When it was first brought up to date: the consumer counts from any fixed moment.
+    started: Option<Instant>,
     /// The Placements behind slices.
     owners: BTreeMap<(String, String), (Option<String>, ObjectReference)>,
 }
@@ -69,6 +71,7 @@ impl Space {
             unreadable: BTreeMap::new(),
             lapsed: false,
             founded: None,
+            started: None,
             owners: BTreeMap::new(),
         }
     }
@@ -145,8 +148,10 @@ impl Space {
 
     /// Brings what is decided up to date. Answers with the clusters for which something is different, by key, or with
     /// `None` for keys of which everything has to be looked at.
-    pub(super) fn refresh(&mut self, now: Timestamp) -> BTreeMap<String, Option<BTreeSet<String>>> {
-        if self.decisions.updates(since_epoch(now)).is_empty() {
+    pub(super) fn refresh(&mut self, now: Instant) -> BTreeMap<String, Option<BTreeSet<String>>> {
+        let started = *self.started.get_or_insert(now);
+        let updates = self.decisions.updates(now.saturating_duration_since(started));
+        if updates.is_empty() {
             return BTreeMap::new();
         }
         let mut wanted: BTreeMap<String, Clusters> = BTreeMap::new();
@@ -217,9 +222,8 @@ impl Space {
     }
 
     /// When something may change without anything being heard.
-    pub(super) fn next_due(&self) -> Option<Timestamp> {
-        let at = i64::try_from(self.decisions.next_due()?.as_millis()).ok()?;
-        Timestamp::from_millisecond(at).ok()
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.started?.checked_add(self.decisions.next_due()?)
     }
 
     /// What is decided for a workload. Asked only when everything in the namespace is known.
@@ -261,9 +265,4 @@ fn difference(old: &Clusters, new: &Clusters) -> BTreeSet<String> {
         .iter()
         .filter(|(name, namespaces)| old.get(*name) != Some(namespaces));
     gone.chain(come.map(|(name, _)| name)).cloned().collect()
-}
-
-/// The consumer counts from any fixed moment.
-fn since_epoch(now: Timestamp) -> Duration {
-    Duration::from_millis(u64::try_from(now.as_millisecond()).unwrap_or_default())
 }

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use portolan_api::multicluster::Work;
+use tokio::time::Instant;
 
 use super::inventory::Inventory;
 use super::message::{Input, Item, Outcome, Target, TemplateKey, Write};
 use super::space::Space;
 use super::template::{Content, Made, Role, Template};
+use crate::moment::Moment;
 use crate::upkeep::{Failure, Keeper, Knowledge, Queue};
 use crate::watch::{Delta, Key};
 
@@ -157,7 +158,7 @@ impl State {
         }
     }
 
-    fn ended(&mut self, item: Item, at: Timestamp, outcome: Outcome) {
+    fn ended(&mut self, item: Item, at: Instant, outcome: Outcome) {
         let failure = match &outcome {
             Outcome::Failed(failure) => Some(*failure),
             _ => None,
@@ -190,6 +191,7 @@ impl State {
 }
 
 impl Keeper for State {
+    const NAME: &'static str = "work syncer";
     type Input = Input;
     type Write = Write;
 
@@ -258,10 +260,10 @@ impl Keeper for State {
         }
     }
 
-    fn due(&mut self, now: Timestamp, room: usize) -> Vec<Write> {
+    fn due(&mut self, now: Moment, room: usize) -> Vec<Write> {
         let mut changed: Vec<(TemplateKey, Option<BTreeSet<String>>)> = Vec::new();
         for (namespace, space) in &mut self.spaces {
-            let by_key = space.refresh(now);
+            let by_key = space.refresh(now.instant);
             let templates = self.templates.iter().filter(|(key, _)| key.0 == *namespace);
             for (key, template) in templates {
                 if let Some(clusters) = by_key.get(&template.placement_key) {
@@ -284,12 +286,12 @@ impl Keeper for State {
         self.inventory.look(now);
         // The queue decides by what is known, which is all the rest.
         let mut queue = std::mem::replace(&mut self.queue, Queue::new(Duration::ZERO));
-        let writes = queue.look(now, room, |item| self.decide(item, now));
+        let writes = queue.look(now.instant, room, |item| self.decide(item, now));
         self.queue = queue;
         writes
     }
 
-    fn next_due(&self) -> Option<Timestamp> {
+    fn next_due(&self) -> Option<Instant> {
         let spaces = self.spaces.values().filter_map(Space::next_due);
         spaces.chain(self.queue.next()).min()
     }

@@ -72,7 +72,7 @@ impl Hand {
             write => self.send(write).await,
         };
         Input::Ended {
-            at: self.pace.clock.now(),
+            at: tokio::time::Instant::now(),
             item,
             outcome,
         }
@@ -83,7 +83,8 @@ impl Hand {
             let feed = Feed::new(sender, Input::Profile);
             let source =
                 Source::<ClusterProfile>::new(self.client.clone(), vec![feed]).logging(&self.pace.log);
-            self.watches.put(None, Some(tokio::spawn(source.run())));
+            let watch = self.pace.tasks.spawn(source.name(), source.run());
+            self.watches.put(None, Some(watch));
         }
         Outcome::Done
     }
@@ -99,8 +100,8 @@ impl Hand {
             let source = Source::<PlacementDecision>::namespaced(self.client.clone(), &namespace, vec![feed])
                 .guarded(self.client.clone(), self.restore_grace)
                 .logging(&self.pace.log);
-            self.watches
-                .put(Some(namespace), Some(tokio::spawn(source.run())));
+            let watch = self.pace.tasks.spawn(source.name(), source.run());
+            self.watches.put(Some(namespace), Some(watch));
         }
         Outcome::Done
     }

@@ -211,8 +211,7 @@ pub(crate) mod live {
     use tokio::sync::Semaphore;
     use tokio::time::{Instant, sleep};
 
-    use crate::logging::FailureLog;
-    use crate::metrics::Metrics;
+    use crate::health::Outputs;
     use crate::settings::{Clock, Settings};
     use crate::upkeep::Pace;
 
@@ -242,12 +241,7 @@ pub(crate) mod live {
 
     /// Few requests at a time, so that there is something to wait for.
     pub(crate) fn pace(settings: &Settings) -> Pace {
-        Pace::new(
-            settings,
-            Arc::new(Semaphore::new(4)),
-            Metrics::new(),
-            FailureLog::new("the hub"),
-        )
+        Pace::new(settings, Arc::new(Semaphore::new(4)), &Outputs::default())
     }
 
     /// Long enough for anything that is going to happen to have happened.

@@ -15,9 +15,9 @@ mod version;
 use std::future::Future;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 pub(crate) use conditions::{Wanted, with_condition};
 pub(crate) use membership::{Labels, Membership};
@@ -25,7 +25,10 @@ pub(crate) use pace::{Pace, creating, patching};
 pub(crate) use queue::{Decision, Queue, backoff};
 pub(crate) use version::Version;
 
+use crate::moment::Moment;
 pub(crate) use crate::request::Failure;
+use crate::sabotage;
+use crate::tasks::LONGEST_WAIT;
 use crate::watch::Delta;
 
 /// How many messages are handled before it is asked again what is due: enough to take a whole list in a few rounds,
@@ -34,6 +37,8 @@ const BATCH: usize = 1024;
 
 /// Decides what to write; does nothing itself.
 pub(crate) trait Keeper {
+    /// Names its loop where it is said that the loop died or stands still.
+    const NAME: &'static str;
     /// What it hears: what watches say, and how its writes ended.
     type Input: Send + 'static;
     /// What it wants done.
@@ -42,11 +47,14 @@ pub(crate) trait Keeper {
     /// Takes note.
     fn handle(&mut self, input: Self::Input);
 
+    /// The loop turned so much later than it was to: the process was paused, and heard nothing meanwhile.
+    fn paused(&mut self, _now: Instant, _late: Duration) {}
+
     /// What is to be done now, `room` things at most. What is returned counts as under way until it is heard of.
-    fn due(&mut self, now: Timestamp, room: usize) -> Vec<Self::Write>;
+    fn due(&mut self, now: Moment, room: usize) -> Vec<Self::Write>;
 
     /// When something may become due without anything being heard.
-    fn next_due(&self) -> Option<Timestamp>;
+    fn next_due(&self) -> Option<Instant>;
 }
 
 /// Runs a keeper until nobody sends to `inputs` any more; writes under way are then waited for.
@@ -59,18 +67,33 @@ pub(crate) async fn keep<K, F>(
     K: Keeper,
     F: Future<Output = K::Input> + Send + 'static,
 {
+    let turns = pace.tasks.turns(K::NAME);
     let mut under_way = JoinSet::new();
+    let mut planned: Option<Instant> = None;
     loop {
-        let now = pace.clock.now();
+        turns.turn();
+        sabotage::at_turn(K::NAME).await;
+        let now = pace.clock.moment();
+        let late = planned.map_or(Duration::ZERO, |planned| {
+            now.instant.saturating_duration_since(planned)
+        });
+        if !late.is_zero() {
+            keeper.paused(now.instant, late);
+        }
         let room = pace.parallel.saturating_sub(under_way.len());
         for write in keeper.due(now, room) {
-            under_way.spawn(carry_out(write));
+            let write = carry_out(write);
+            under_way.spawn(async move {
+                sabotage::at_write(K::NAME);
+                write.await
+            });
         }
         // With no room left only the end of a write can change anything.
         let pause = match keeper.next_due() {
-            Some(at) if under_way.len() < pace.parallel => Some(until(now, at)),
-            _ => None,
+            Some(at) if under_way.len() < pace.parallel => until(now.instant, at).min(LONGEST_WAIT),
+            _ => LONGEST_WAIT,
         };
+        planned = Some(now.instant + pause);
         tokio::select! {
             input = inputs.recv() => {
                 let Some(input) = input else { break };
@@ -81,7 +104,7 @@ pub(crate) async fn keep<K, F>(
                 }
             }
             Some(ended) = under_way.join_next(), if !under_way.is_empty() => hear(&mut keeper, ended),
-            () = tokio::time::sleep(pause.unwrap_or_default()), if pause.is_some() => {}
+            () = tokio::time::sleep(pause) => {}
         }
         while let Some(ended) = under_way.try_join_next() {
             hear(&mut keeper, ended);
@@ -95,17 +118,16 @@ pub(crate) async fn keep<K, F>(
 fn hear<K: Keeper>(keeper: &mut K, ended: Result<K::Input, tokio::task::JoinError>) {
     match ended {
         Ok(input) => keeper.handle(input),
-        // A task ends early only when the runtime does, or by a panic, which is passed on.
+        // A task ends early only when the runtime does, or by a panic, which is passed on: what the keeper believes to be
+        // under way would stay so for ever. The end of the loop is noticed and ends the process ([`crate::tasks`]).
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
         Err(_) => {}
     }
 }
 
 /// Never zero: a timer that is a little early would otherwise spin.
-fn until(now: Timestamp, at: Timestamp) -> Duration {
-    Duration::try_from(at.duration_since(now))
-        .unwrap_or_default()
-        .max(Duration::from_millis(1))
+fn until(now: Instant, at: Instant) -> Duration {
+    at.saturating_duration_since(now).max(Duration::from_millis(1))
 }
 
 /// How much of a kind is known.
@@ -137,5 +159,98 @@ impl Knowledge {
 
     pub(crate) fn is_complete(self) -> bool {
         self == Knowledge::Complete
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::sabotage::{Fault, set_fault};
+    use crate::settings::{Clock, Settings};
+
+    /// Writes one thing, and again whenever that failed. Counts pauses.
+    struct Stubborn(Queue<()>, Arc<AtomicUsize>);
+
+    impl Keeper for Stubborn {
+        const NAME: &'static str = "stubborn";
+        type Input = Instant;
+        type Write = ();
+
+        fn handle(&mut self, at: Instant) {
+            self.0.failed(&(), at);
+        }
+
+        fn paused(&mut self, _now: Instant, late: Duration) {
+            self.1
+                .fetch_add(usize::from(late >= Duration::from_secs(6)), Ordering::SeqCst);
+        }
+
+        fn due(&mut self, now: Moment, room: usize) -> Vec<()> {
+            self.0.look(now.instant, room, |()| Decision::Write(()))
+        }
+
+        fn next_due(&self) -> Option<Instant> {
+            self.0.next()
+        }
+    }
+
+    fn stubborn() -> Stubborn {
+        let mut queue = Queue::new(Duration::from_secs(1));
+        queue.touch(());
+        Stubborn(queue, Arc::default())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_rest_ends_although_the_wall_clock_is_set_back_in_the_middle_of_it() {
+        let (wall, tries) = (Arc::new(AtomicI64::new(10_000)), Arc::new(AtomicUsize::new(0)));
+        let (shown, counted) = (wall.clone(), tries.clone());
+        let clock = Clock::new(move || Timestamp::from_second(shown.load(Ordering::SeqCst)).unwrap());
+        let pace = fake::live::pace(&Settings::new(clock));
+        let (sender, inputs) = mpsc::channel(1);
+        let kept = tokio::spawn(keep(stubborn(), inputs, pace, move |()| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            wall.fetch_sub(3600, Ordering::SeqCst);
+            async { Instant::now() }
+        }));
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert!(tries.load(Ordering::SeqCst) > 50, "{tries:?}");
+        drop(sender);
+        kept.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_was_paused_is_told_apart_from_one_that_waits() {
+        let pace = fake::live::pace(&Settings::new(Clock::new(|| Timestamp::UNIX_EPOCH)));
+        let (_sender, inputs) = mpsc::channel(1);
+        let idle = Stubborn(Queue::new(Duration::from_secs(1)), Arc::default());
+        let pauses = idle.1.clone();
+        tokio::spawn(keep(idle, inputs, pace, |()| async { Instant::now() }));
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        assert_eq!(pauses.load(Ordering::SeqCst), 0);
+        // Nobody runs while the clock is moved: less than a minute is enough.
+        tokio::time::advance(Duration::from_secs(26)).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(pauses.load(Ordering::SeqCst), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_that_panics_ends_its_loop_and_is_named() {
+        let pace = fake::live::pace(&Settings::new(Clock::new(|| Timestamp::UNIX_EPOCH)));
+        let tasks = pace.tasks.clone();
+        let (_sender, inputs) = mpsc::channel(1);
+        set_fault(Stubborn::NAME, Fault::WritePanics);
+        tasks.spawn(
+            Stubborn::NAME,
+            keep(stubborn(), inputs, pace, |()| async { Instant::now() }),
+        );
+        assert_eq!(
+            tasks.failed().await,
+            "the task stubborn panicked: as the test asked"
+        );
     }
 }

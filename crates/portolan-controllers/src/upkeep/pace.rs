@@ -5,10 +5,12 @@ use kube::api::{PatchParams, PostParams};
 use tokio::sync::Semaphore;
 
 use super::Failure;
+use crate::health::Outputs;
 use crate::logging::FailureLog;
 use crate::metrics::Metrics;
 use crate::request::FIELD_MANAGER;
 use crate::settings::{Clock, Settings};
+use crate::tasks::Tasks;
 
 /// How a keeper reaches the server: how much at once, counted by whom, and by which clock.
 #[derive(Clone, Debug)]
@@ -21,16 +23,19 @@ pub(crate) struct Pace {
     metrics: Metrics,
     /// Failures of all controllers.
     pub(crate) log: FailureLog,
+    /// Tasks of all controllers.
+    pub(crate) tasks: Tasks,
 }
 
 impl Pace {
-    pub(crate) fn new(settings: &Settings, slots: Arc<Semaphore>, metrics: Metrics, log: FailureLog) -> Pace {
+    pub(crate) fn new(settings: &Settings, slots: Arc<Semaphore>, outputs: &Outputs) -> Pace {
         Pace {
             clock: settings.clock.clone(),
             parallel: settings.parallel_writes.max(1),
             slots,
-            metrics,
-            log,
+            metrics: outputs.metrics.clone(),
+            log: outputs.health.failures().clone(),
+            tasks: outputs.health.tasks().clone(),
         }
     }
 

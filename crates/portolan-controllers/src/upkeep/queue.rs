@@ -1,15 +1,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use tokio::time::Instant;
 
 const SHORTEST_BACKOFF: Duration = Duration::from_millis(100);
 
-/// What is to be looked at: each thing once, not while it is under way, and later after a failure.
+/// What is to be looked at: each thing once, not while it is under way, and later after a failure. Its times are of the
+/// monotonic clock.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
     ready: BTreeSet<T>,
-    later: BTreeSet<(Timestamp, T)>,
+    later: BTreeSet<(Instant, T)>,
     /// Whether the object was reported gone meanwhile, so that what the answer shows may be gone as well.
     under_way: BTreeMap<T, bool>,
     failures: BTreeMap<T, Failed>,
@@ -19,7 +20,7 @@ pub(crate) struct Queue<T> {
 #[derive(Clone, Copy, Debug)]
 struct Failed {
     times: u32,
-    until: Timestamp,
+    until: Instant,
 }
 
 /// What came of looking at a thing.
@@ -28,7 +29,7 @@ pub(crate) enum Decision<W> {
     /// It is as it should be.
     Nothing,
     /// It is to be looked at again then.
-    Later(Timestamp),
+    Later(Instant),
     /// This is to be written, and the thing is under way from now on.
     Write(W),
 }
@@ -62,7 +63,7 @@ impl<T: Ord + Clone> Queue<T> {
     /// Looks at what is due until `room` writes came of it.
     pub(crate) fn look<W>(
         &mut self,
-        now: Timestamp,
+        now: Instant,
         room: usize,
         mut decide: impl FnMut(&T) -> Decision<W>,
     ) -> Vec<W> {
@@ -105,7 +106,7 @@ impl<T: Ord + Clone> Queue<T> {
 
     /// A write failed; the thing is looked at again after a while that doubles each time. Whether what an answer may
     /// have shown is still there.
-    pub(crate) fn failed(&mut self, thing: &T, now: Timestamp) -> bool {
+    pub(crate) fn failed(&mut self, thing: &T, now: Instant) -> bool {
         let void = self.under_way.remove(thing).unwrap_or_default();
         let times = self.failures.get(thing).map_or(0, |failed| failed.times) + 1;
         let until = now + backoff(times, self.longest_backoff);
@@ -115,7 +116,7 @@ impl<T: Ord + Clone> Queue<T> {
     }
 
     /// When something becomes due by itself. Things that are ready are due now, and not meant.
-    pub(crate) fn next(&self) -> Option<Timestamp> {
+    pub(crate) fn next(&self) -> Option<Instant> {
         self.later.first().map(|(at, _)| *at)
     }
 }
@@ -129,10 +130,13 @@ pub(crate) fn backoff(times: u32, longest: Duration) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use jiff::Timestamp;
 
-    fn at(millis: i64) -> Timestamp {
-        Timestamp::from_millisecond(millis).unwrap()
+    use super::*;
+    use crate::moment::Moment;
+
+    fn at(millis: i64) -> Instant {
+        Moment::from(Timestamp::from_millisecond(millis).unwrap()).instant
     }
 
     fn take(queue: &mut Queue<&'static str>, now: i64) -> Vec<&'static str> {

@@ -126,6 +126,11 @@ where
         self
     }
 
+    /// Names the task that runs it.
+    pub fn name(&self) -> String {
+        format!("watch of {}", resource::<K>())
+    }
+
     /// Watches until nobody listens any more. Errors are logged and tried again.
     pub async fn run(mut self) {
         if self.watch().await.is_err() {
@@ -353,6 +358,12 @@ where
         }
         Ok(())
     }
+}
+
+/// The resource with its group, as in RBAC rules.
+fn resource<K: Resource<DynamicType = ()>>() -> String {
+    let resource = format!("{}.{}", K::plural(&()), K::group(&()));
+    resource.trim_end_matches('.').to_owned()
 }
 
 /// Whether the server says that it does not know the kind.

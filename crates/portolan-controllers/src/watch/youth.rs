@@ -14,8 +14,10 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
 
 use super::Delta;
+use crate::moment::Moment;
 
 /// What is known of the age of one kind. Only what comes before the first complete list counts.
 #[derive(Debug, Default)]
@@ -26,6 +28,8 @@ pub(crate) struct Youth {
     complete: bool,
     /// Since when it is complete, or known not to be served.
     since: Option<Timestamp>,
+    /// When the time is over, once somebody asked.
+    ends: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,6 +47,8 @@ enum Founding {
 pub(crate) struct Grace {
     pub(crate) since: Timestamp,
     pub(crate) until: Timestamp,
+    /// The same on the monotonic clock, as it was seen when the time began.
+    pub(crate) ends: Instant,
     /// It holds for what objects that are older than this speak of; for everything when there is no such time.
     older_than: Option<Timestamp>,
 }
@@ -76,6 +82,7 @@ impl Youth {
             Delta::Synced => {
                 self.complete = true;
                 self.since = None;
+                self.ends = None;
             }
             Delta::Deleted(_) | Delta::Held(_) | Delta::Listing => {}
         }
@@ -83,22 +90,28 @@ impl Youth {
 
     /// Whether something that is missing may be on its way, and until when. To be asked as soon as the kind is complete:
     /// a process knows no earlier time.
-    pub(crate) fn grace(&mut self, now: Timestamp, length: Duration) -> Option<Grace> {
+    pub(crate) fn grace(&mut self, now: Moment, length: Duration) -> Option<Grace> {
         if !self.complete && !self.late {
             return None;
         }
-        let seen = *self.since.get_or_insert(now);
+        let seen = *self.since.get_or_insert(now.wall);
         let untold = matches!(self.founding, Founding::Untold) && !self.inhabited;
         let (since, older_than) = match self.founding {
             _ if self.late || untold => (seen, None),
             Founding::At(founded) => (founded, Some(founded)),
             _ => return None,
         };
+        let length_or_far = length.min(Duration::from_secs(365 * 24 * 3600));
         let length = SignedDuration::try_from(length).unwrap_or(SignedDuration::MAX);
         let until = since.checked_add(length).unwrap_or(Timestamp::MAX);
-        (now < until).then_some(Grace {
+        // A clock that is behind the server's must not make the time longer than it is.
+        let ends = *self
+            .ends
+            .get_or_insert(now.when(until).min(now.instant + length_or_far));
+        (now.instant < ends).then_some(Grace {
             since,
             until,
+            ends,
             older_than,
         })
     }
@@ -111,6 +124,11 @@ mod tests {
     use super::*;
 
     const LENGTH: Duration = Duration::from_secs(100);
+
+    /// A second on both clocks.
+    fn on(second: i64) -> Moment {
+        at(second).into()
+    }
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -130,34 +148,34 @@ mod tests {
             Delta::Founded(None),
             Delta::Synced,
         ]);
-        let grace = youth.grace(at(1000), LENGTH).unwrap();
+        let grace = youth.grace(on(1000), LENGTH).unwrap();
         assert_eq!(grace.until, at(1100));
         assert!(grace.covers(Some(at(1050))) && grace.covers(None));
-        assert!(youth.grace(at(1099), LENGTH).is_some());
-        assert!(youth.grace(at(1100), LENGTH).is_none());
+        assert!(youth.grace(on(1099), LENGTH).is_some());
+        assert!(youth.grace(on(1100), LENGTH).is_none());
     }
 
     #[test]
     fn a_definition_is_not_the_one_that_older_objects_spoke_of() {
         let mut youth = after(&[Delta::Listing, Delta::Founded(Some(at(1000))), Delta::Synced]);
-        let grace = youth.grace(at(1050), LENGTH).unwrap();
+        let grace = youth.grace(on(1050), LENGTH).unwrap();
         assert_eq!((grace.since, grace.until), (at(1000), at(1100)));
         assert!(grace.covers(Some(at(999))) && grace.covers(None));
         assert!(!grace.covers(Some(at(1000))), "it may have been written since");
-        assert!(youth.grace(at(1100), LENGTH).is_none());
+        assert!(youth.grace(on(1100), LENGTH).is_none());
     }
 
     #[test]
     fn where_definitions_may_not_be_read_a_kind_without_objects_may_lack_anything() {
         let mut empty = after(&[Delta::Listing, Delta::Founded(None), Delta::Synced]);
-        assert!(empty.grace(at(1000), LENGTH).unwrap().covers(Some(at(1000))));
+        assert!(empty.grace(on(1000), LENGTH).unwrap().covers(Some(at(1000))));
         let mut some = after(&[
             Delta::Listing,
             Delta::Applied(Arc::new(())),
             Delta::Founded(None),
             Delta::Synced,
         ]);
-        assert!(some.grace(at(1000), LENGTH).is_none());
+        assert!(some.grace(on(1000), LENGTH).is_none());
     }
 
     #[test]
@@ -165,6 +183,6 @@ mod tests {
         let mut youth = after(&[Delta::Listing, Delta::Founded(Some(at(1))), Delta::Synced]);
         youth.hear(&Delta::<()>::Unserved);
         youth.hear(&Delta::<()>::Synced);
-        assert!(youth.grace(at(1000), LENGTH).is_none());
+        assert!(youth.grace(on(1000), LENGTH).is_none());
     }
 }

@@ -116,7 +116,11 @@ impl World {
     /// Deletes objects that may wait for somebody who is gone.
     async fn free_and_delete<K>(&self)
     where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + DeserializeOwned + Debug,
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Clone
+            + DeserializeOwned
+            + Debug
+            + 'static,
     {
         let free = Patch::Merge(json!({"metadata": {"finalizers": null}}));
         for object in Api::<Received<K>>::all(self.client.clone())
@@ -136,7 +140,11 @@ impl World {
 
     async fn clean_namespaced<K>(&self)
     where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + DeserializeOwned + Debug,
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Clone
+            + DeserializeOwned
+            + Debug
+            + 'static,
     {
         for namespace in Api::<Namespace>::all(self.client.clone())
             .list(&ListParams::default())
@@ -153,7 +161,11 @@ impl World {
 
     async fn clean_scoped<K>(&self)
     where
-        K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + DeserializeOwned + Debug,
+        K: Resource<DynamicType = (), Scope = ClusterResourceScope>
+            + Clone
+            + DeserializeOwned
+            + Debug
+            + 'static,
     {
         let api = Api::<Received<K>>::all(self.client.clone());
         let _ = api

@@ -64,6 +64,10 @@ impl ScorePolicy {
             // Validation reports a value of another form; until it is mended the default holds.
             Some(text) => parse_limit(text).unwrap_or(DEFAULT_LIMIT),
         };
+        // The clock was set back since. A limit that counted from a time to come would hold for longer than it says.
+        if last > self.now {
+            return None;
+        }
         // A limit beyond the calendar holds for good.
         let end = last.checked_add(limit).unwrap_or(Timestamp::MAX);
         (self.now <= end).then_some(end)

@@ -48,13 +48,23 @@ pub(crate) fn answer(core: &Core, path: &str, headers: &HeaderMap) -> Option<Ans
     Some(Ok(value(StatusCode::OK, &found)))
 }
 
-/// A hub whose data file failed still reads, but refuses every write until it is started again.
+/// A hub whose data file failed still reads, but refuses every write until it is started again. One of which a task died
+/// collects no garbage, or ends no namespaces.
 fn health(core: &Core, probe: &str) -> Response<Body> {
-    match core.store.failure() {
-        None => plain(StatusCode::OK, "ok"),
-        Some(why) => plain(
+    let store = core
+        .store
+        .failure()
+        .map(|why| format!("[-]store failed: {why}\n"));
+    let tasks = core
+        .supervision
+        .failure()
+        .map(|why| format!("[-]tasks failed: {why}\n"));
+    let failed: String = store.into_iter().chain(tasks).collect();
+    match failed.as_str() {
+        "" => plain(StatusCode::OK, "ok"),
+        failed => plain(
             StatusCode::INTERNAL_SERVER_ERROR,
-            format!("[-]store failed: {why}\n{probe} check failed\n"),
+            format!("{failed}{probe} check failed\n"),
         ),
     }
 }

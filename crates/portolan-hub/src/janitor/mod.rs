@@ -21,19 +21,27 @@ use crate::access::rbac;
 use crate::kinds::{Resource, definition};
 use crate::server::{Core, DeleteOptions, Propagation, is_free};
 use crate::store::{Change, Expect, Key, Stored, Write, WriteError};
+use crate::supervision::LONGEST_WAIT;
 
 pub(crate) use events::expire;
 use index::Index;
 
 const BATCH: usize = 256;
+/// Names the task.
+pub(crate) const NAME: &str = "janitor";
 
 /// Runs until the hub stops.
 pub(crate) async fn run(core: Arc<Core>, mut stopping: watch::Receiver<bool>) {
     let mut changes = core.store.subscribe();
+    let turns = core.supervision.turns(NAME);
     let mut janitor = Janitor::new(core);
     loop {
         changes.borrow_and_update();
+        turns.turn();
+        #[cfg(test)]
+        tests::fault().await;
         while janitor.step().await {
+            turns.turn();
             if *stopping.borrow() {
                 return;
             }
@@ -41,6 +49,7 @@ pub(crate) async fn run(core: Arc<Core>, mut stopping: watch::Receiver<bool>) {
         tokio::select! {
             changed = changes.changed() => if changed.is_err() { return },
             _ = stopping.wait_for(|stopping| *stopping) => return,
+            () = tokio::time::sleep(LONGEST_WAIT) => {}
         }
     }
 }

@@ -99,3 +99,34 @@ async fn an_object_without_any_owner_left_is_deleted() {
     while janitor.step().await {}
     assert!(core.store.get(&slice).is_none());
 }
+
+thread_local! {
+    static PANICS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Where the janitor turns: it panics if the running test asked for that.
+pub(super) async fn fault() {
+    assert!(!PANICS.with(std::cell::Cell::get), "as the test asked");
+}
+
+#[tokio::test]
+async fn a_janitor_that_died_fails_the_probes_and_the_hub() {
+    PANICS.with(|panics| panics.set(true));
+    let hub = crate::Hub::builder().start().await.unwrap();
+    let failure = hub.failed().await;
+    assert_eq!(failure, "the task janitor of the hub panicked: as the test asked");
+    for path in ["/healthz", "/livez", "/readyz"] {
+        let request = http::Request::get(path)
+            .body(http_body_util::Empty::<bytes::Bytes>::new())
+            .unwrap();
+        let answer = tower::ServiceExt::oneshot(hub.service(), request).await.unwrap();
+        assert_eq!(answer.status(), http::StatusCode::INTERNAL_SERVER_ERROR, "{path}");
+        let body = http_body_util::BodyExt::collect(answer.into_body())
+            .await
+            .unwrap()
+            .to_bytes();
+        let text = String::from_utf8(body.to_vec()).unwrap();
+        assert!(text.contains(&failure), "{text}");
+    }
+    hub.stop().await;
+}

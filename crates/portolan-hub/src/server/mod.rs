@@ -53,6 +53,7 @@ use crate::admission::Chain;
 use crate::clock::Clock;
 use crate::kinds::{Registry, prepare};
 use crate::store::{Change, Expect, Key, Store, Write};
+use crate::supervision::Supervision;
 
 /// What every handler works on.
 #[derive(Debug)]
@@ -68,6 +69,7 @@ pub(crate) struct Core {
     naming: tokio::sync::Mutex<()>,
     /// The watches that are open, by resource.
     pub(crate) watches: Watches,
+    pub(crate) supervision: Arc<Supervision>,
     /// Turns true when the hub stops; watches end then.
     stopping: tokio::sync::watch::Receiver<bool>,
 }
@@ -92,6 +94,7 @@ impl Core {
             registry,
             naming: tokio::sync::Mutex::default(),
             watches: Watches::default(),
+            supervision: Supervision::new(stopping.clone()),
             stopping,
         }
     }

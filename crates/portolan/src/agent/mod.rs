@@ -158,13 +158,23 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
     let Some((agent, probes)) = stop.unless_requested(start(args)).await? else {
         return Ok(());
     };
-    stop.requested().await;
+    let ended = tokio::select! {
+        () = stop.requested() => Ok(()),
+        why = agent.failed() => Err(failed(&why)),
+    };
     tracing::info!("stopping");
     stop.finish(vec![Part::new("works", agent.stop())]).await;
     if let Some(probes) = probes {
         probes.abort();
     }
-    Ok(())
+    ended
+}
+
+/// An agent that cannot do its work must not look as if it did: its supervisor starts it again.
+pub(crate) fn failed(why: &str) -> anyhow::Error {
+    anyhow::anyhow!(
+        "the agent stops because it cannot go on: {why}; what is applied stays applied; start it again"
+    )
 }
 
 /// The agent, and its probes if they are wanted.
@@ -206,6 +216,10 @@ struct Answers(Monitor);
 impl Probed for Answers {
     fn metrics(&self) -> String {
         self.0.text()
+    }
+
+    fn why_not_alive(&self) -> Option<String> {
+        self.0.why_not_alive()
     }
 
     fn why_not_ready(&self) -> Vec<String> {

@@ -86,10 +86,13 @@ async fn control(args: &Args) -> anyhow::Result<()> {
     let Some(running) = stop.unless_requested(start(args)).await? else {
         return Ok(());
     };
-    stop.requested().await;
+    let ended = tokio::select! {
+        () = stop.requested() => Ok(()),
+        error = running.failed() => Err(error),
+    };
     tracing::info!("stopping");
     stop.finish(vec![Part::new("controllers", running.stop())]).await;
-    Ok(())
+    ended
 }
 
 async fn start(args: &Args) -> anyhow::Result<Running> {

@@ -24,6 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) trait Probed: Send + Sync + 'static {
     /// Metrics as text.
     fn metrics(&self) -> String;
+    /// The task that died or the loop that stands still, if there is one.
+    fn why_not_alive(&self) -> Option<String>;
     /// What is still missing; nothing when it is ready.
     fn why_not_ready(&self) -> Vec<String>;
     /// What else is worth knowing.
@@ -79,7 +81,10 @@ impl Probes {
 
 fn answer(method: &Method, uri: &Uri, probed: &impl Probed) -> Response<Full<Bytes>> {
     let mut response = match uri.path() {
-        "/healthz" | "/livez" => plain(StatusCode::OK, "ok\n".to_owned()),
+        "/healthz" | "/livez" => match probed.why_not_alive() {
+            None => plain(StatusCode::OK, "ok\n".to_owned()),
+            Some(why) => plain(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
+        },
         "/readyz" => {
             let mut query = uri.query().unwrap_or_default().split('&');
             let notes = match query.any(|part| part.split('=').next() == Some("verbose")) {
@@ -109,7 +114,7 @@ fn answer(method: &Method, uri: &Uri, probed: &impl Probed) -> Response<Full<Byt
         }
         _ => plain(
             StatusCode::NOT_FOUND,
-            "there are /metrics, /healthz and /readyz\n".to_owned(),
+            "there are /metrics, /healthz, /livez and /readyz\n".to_owned(),
         ),
     };
     if method != Method::GET && method != Method::HEAD {
@@ -142,9 +147,34 @@ mod tests {
 
     struct Fake(Vec<String>);
 
+    /// Something of which a task died.
+    struct Dead;
+
+    impl Probed for Dead {
+        fn metrics(&self) -> String {
+            String::new()
+        }
+
+        fn why_not_alive(&self) -> Option<String> {
+            Some("the task works panicked".to_owned())
+        }
+
+        fn why_not_ready(&self) -> Vec<String> {
+            self.why_not_alive().into_iter().collect()
+        }
+
+        fn notes(&self) -> Vec<String> {
+            Vec::new()
+        }
+    }
+
     impl Probed for Fake {
         fn metrics(&self) -> String {
             "x 1\n# EOF\n".to_owned()
+        }
+
+        fn why_not_alive(&self) -> Option<String> {
+            None
         }
 
         fn why_not_ready(&self) -> Vec<String> {
@@ -183,6 +213,16 @@ mod tests {
         assert_eq!(status(Method::GET, "/healthz", &["placements"]), 200);
         assert_eq!(status(Method::GET, "/readyz", &["placements"]), 503);
         assert_eq!(status(Method::GET, "/readyz", &[]), 200);
+    }
+
+    #[tokio::test]
+    async fn every_probe_fails_and_says_why_once_a_task_has_died() {
+        for path in ["/healthz", "/livez", "/readyz"] {
+            let response = answer(&Method::GET, &path.parse().unwrap(), &Dead);
+            assert_eq!(response.status().as_u16(), 503, "{path}");
+            let body = response.into_body().collect().await.unwrap().to_bytes();
+            assert!(body.ends_with(b"the task works panicked\n"), "{path}");
+        }
     }
 
     #[test]

@@ -129,7 +129,7 @@ fn heartbeat(lease: Lease) -> Option<(String, Timestamp)> {
 /// All objects of a kind, or nothing when they cannot be listed.
 async fn list<K>(server: &Server, fields: &str) -> Option<Vec<K>>
 where
-    K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
+    K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + 'static,
 {
     let api: Api<Received<K>> = Api::all(server.client.clone());
     let list = api.list(&ListParams::default().fields(fields)).await;

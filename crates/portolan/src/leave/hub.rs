@@ -24,8 +24,11 @@ pub(crate) type Doing<T> = Result<T, (String, kube::Error)>;
 const ATTEMPTS: usize = 10;
 
 /// A kind that requests are made of.
-pub(super) trait Kind: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned {}
-impl<K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned> Kind for K {}
+pub(super) trait Kind:
+    Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + 'static
+{
+}
+impl<K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + 'static> Kind for K {}
 
 /// One cluster on one hub.
 #[derive(Clone)]

@@ -118,7 +118,8 @@ where
     K: kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>
         + Clone
         + serde::de::DeserializeOwned
-        + std::fmt::Debug,
+        + std::fmt::Debug
+        + 'static,
 {
     match namespace {
         Some(namespace) => in_namespace(server, namespace).await,
@@ -131,7 +132,8 @@ where
     K: kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>
         + Clone
         + serde::de::DeserializeOwned
-        + std::fmt::Debug,
+        + std::fmt::Debug
+        + 'static,
 {
     list(server, Api::namespaced(server.client.clone(), namespace), "").await
 }
@@ -141,7 +143,8 @@ where
     K: kube::Resource<DynamicType = (), Scope = ClusterResourceScope>
         + Clone
         + serde::de::DeserializeOwned
-        + std::fmt::Debug,
+        + std::fmt::Debug
+        + 'static,
 {
     list(server, Api::all(server.client.clone()), "").await
 }
@@ -149,7 +152,7 @@ where
 /// A kind that is not served has no objects.
 async fn list<K>(server: &Server, api: Api<Received<K>>, labels: &str) -> anyhow::Result<Vec<K>>
 where
-    K: kube::Resource<DynamicType = ()> + Clone + serde::de::DeserializeOwned + std::fmt::Debug,
+    K: kube::Resource<DynamicType = ()> + Clone + serde::de::DeserializeOwned + std::fmt::Debug + 'static,
 {
     match api.list(&ListParams::default().labels(labels)).await {
         Ok(list) => Ok(live::readable(list)),

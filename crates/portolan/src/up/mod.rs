@@ -131,7 +131,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 async fn serve(args: &Args, data: Option<&Path>) -> anyhow::Result<()> {
     let mut stop = Stop::new()?;
-    let mut hub = args.start_hub(data).await?;
+    let hub = args.start_hub(data).await?;
     let started = tokio::select! {
         started = args.work(&hub, data) => started.map(Some),
         // Told to stop while starting: there is nothing yet whose end must be waited for.
@@ -143,6 +143,7 @@ async fn serve(args: &Args, data: Option<&Path>) -> anyhow::Result<()> {
                 ended = up.live() => ended,
                 () = stop.requested() => Ok(()),
                 why = hub.failed() => Err(hub::failed(&why)),
+                error = up.failed() => Err(error),
             };
             (Some(up), ended)
         }
@@ -172,6 +173,20 @@ struct Up {
 }
 
 impl Up {
+    /// Waits until the controllers or a member cluster cannot go on.
+    async fn failed(&self) -> anyhow::Error {
+        let members = async {
+            match &self.spokes {
+                Some(spokes) => spokes.failed().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            error = self.running.failed() => error,
+            error = members => error,
+        }
+    }
+
     /// Lets the fleet live and shows decisions, until nobody reads them any more.
     async fn live(&self) -> anyhow::Result<()> {
         let show = |turns: Vec<_>, at_start| watch::show(&turns, at_start, watch::Format::Text);

@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::fields::Lacks;
+use crate::moment::tests::instant;
 use crate::placements::desk::Desk;
 use crate::placements::input::Input;
 use crate::placements::job::{Acknowledged, Job, Report, Step, Teardown, phases};
@@ -40,7 +41,7 @@ pub(super) fn binding() -> Input {
 
 /// A desk that has seen nothing yet.
 pub(super) fn desk() -> Desk {
-    Desk::new(Settings::new(Clock::new(now)))
+    Desk::new(Settings::new(Clock::new(now)), instant(now()))
 }
 
 #[derive(Clone, Default)]
@@ -123,13 +124,13 @@ impl Server {
     /// The same at another time.
     pub(super) fn run_at(&mut self, desk: &mut Desk, now: Timestamp) {
         for _ in 0..20 {
-            let Some(step) = desk.next(now) else { break };
+            let Some(step) = desk.next(now.into()) else { break };
             let report = match step {
                 Step::Publish(job) => self.publish(*job),
                 Step::Teardown(teardown) => self.tear_down(*teardown),
                 Step::Settled(_) => continue,
             };
-            desk.done(report, now);
+            desk.done(report, instant(now));
         }
         self.recording.events.push(Event::Settled);
     }

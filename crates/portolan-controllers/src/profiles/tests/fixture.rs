@@ -10,6 +10,7 @@ use portolan_api::multicluster::ClusterProfile;
 use serde_json::{Value, json};
 
 use crate::health::Outputs;
+use crate::moment::tests::instant;
 use crate::profiles::board::Profiles;
 use crate::profiles::content::Content;
 use crate::profiles::message::{Input, Key, Outcome, Write};
@@ -115,10 +116,13 @@ impl Hub {
 
     /// Carries out what is due, and says what that was.
     pub(super) fn write(&mut self, now: Timestamp) -> Vec<Write> {
-        let writes = self.state.due(now, usize::MAX);
+        let writes = self.state.due(now.into(), usize::MAX);
         for write in &writes {
             let endings = self.carry_out(write);
-            self.state.handle(Input::Ended { at: now, endings });
+            self.state.handle(Input::Ended {
+                at: instant(now),
+                endings,
+            });
         }
         writes
     }

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::fixture::{Hub, binding, cluster, foreign, placement, set, synced};
+use crate::moment::tests::instant;
 use crate::profiles::content::{Content, Observed, Owner};
 use crate::profiles::message::{Input, Outcome, Write};
 use crate::upkeep::fake::{object, second};
@@ -148,7 +149,7 @@ fn take(hub: &mut Hub, step: &Step, now: i64) {
                 Failure::Invalid,
                 Failure::Transient,
             ];
-            let writes = hub.state.due(second(now), usize::MAX);
+            let writes = hub.state.due(second(now).into(), usize::MAX);
             for (index, write) in writes.iter().enumerate() {
                 let endings = match (index == *failing as usize, write) {
                     (
@@ -160,7 +161,7 @@ fn take(hub: &mut Hub, step: &Step, now: i64) {
                     _ => hub.carry_out(write),
                 };
                 hub.state.handle(Input::Ended {
-                    at: second(now),
+                    at: instant(second(now)),
                     endings,
                 });
             }
@@ -168,7 +169,7 @@ fn take(hub: &mut Hub, step: &Step, now: i64) {
         Step::Relist => {
             hub.state.handle(Input::Cluster(Delta::Listing));
             hub.state.handle(Input::Profile(Delta::Listing));
-            assert!(hub.state.due(second(now), usize::MAX).is_empty());
+            assert!(hub.state.due(second(now).into(), usize::MAX).is_empty());
             hub.deliver();
             synced(&mut hub.state);
         }
@@ -243,9 +244,9 @@ proptest! {
             hub.settle(second(1_000 + 100 * round));
         }
         check(&hub);
-        prop_assert!(hub.state.due(second(5_000), usize::MAX).is_empty());
+        prop_assert!(hub.state.due(second(5_000).into(), usize::MAX).is_empty());
         let mut restarted = hub.restarted();
-        prop_assert!(restarted.due(second(5_000), usize::MAX).is_empty());
-        prop_assert!(restarted.due(second(6_000), usize::MAX).is_empty());
+        prop_assert!(restarted.due(second(5_000).into(), usize::MAX).is_empty());
+        prop_assert!(restarted.due(second(6_000).into(), usize::MAX).is_empty());
     }
 }

@@ -3,6 +3,7 @@ use portolan_api::multicluster::ClusterProfile;
 use serde_json::json;
 
 use super::fixture::{Hub, binding, cluster, foreign, placement, set};
+use crate::moment::tests::instant;
 use crate::profiles::message::{Input, Write};
 use crate::upkeep::Keeper;
 use crate::upkeep::fake::{object, second};
@@ -43,14 +44,17 @@ fn nothing_is_written_before_everything_is_known_nor_while_something_is_listed_a
     hub.server.put(&cluster("a", "prod"));
     hub.deliver();
     hub.state.handle(Input::Placement(Delta::Listing));
-    assert!(hub.state.due(second(0), usize::MAX).is_empty());
+    assert!(hub.state.due(second(0).into(), usize::MAX).is_empty());
     hub.state.handle(Input::Placement(Delta::Synced));
     hub.state.handle(Input::Profile(Delta::Unserved));
-    assert!(hub.state.due(second(1), usize::MAX).is_empty());
+    assert!(hub.state.due(second(1).into(), usize::MAX).is_empty());
     hub.state.handle(Input::Profile(Delta::Listing));
     hub.state.handle(Input::Profile(Delta::Synced));
-    assert_eq!(hub.state.due(second(2), usize::MAX).len(), 1);
-    assert!(hub.state.due(second(2), usize::MAX).is_empty(), "it is under way");
+    assert_eq!(hub.state.due(second(2).into(), usize::MAX).len(), 1);
+    assert!(
+        hub.state.due(second(2).into(), usize::MAX).is_empty(),
+        "it is under way"
+    );
 }
 
 #[test]
@@ -78,7 +82,7 @@ fn a_profile_goes_some_time_after_its_cluster_left_by_any_way() {
         leave(&mut hub);
         hub.settle(second(10));
         assert_eq!(hub.profiles(), ["team/a"], "there is a grace");
-        assert_eq!(hub.state.next_due(), Some(second(15)));
+        assert_eq!(hub.state.next_due(), Some(instant(second(15))));
         hub.settle(second(15));
         assert!(hub.profiles().is_empty());
     }
@@ -134,7 +138,7 @@ fn removals_of_one_namespace_go_together() {
     hub.settle(second(0));
     hub.server.delete::<ManagedClusterSetBinding>("team", "prod");
     hub.settle(second(10));
-    let due = hub.state.due(second(20), usize::MAX);
+    let due = hub.state.due(second(20).into(), usize::MAX);
     assert!(
         matches!(due.as_slice(), [Write::Remove { profiles, .. }] if profiles.len() == 3),
         "{due:?}"

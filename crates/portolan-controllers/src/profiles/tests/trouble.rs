@@ -2,6 +2,7 @@ use portolan_api::cluster::{ManagedCluster, ManagedClusterSet};
 use portolan_api::multicluster::ClusterProfile;
 
 use super::fixture::{Hub, cluster, foreign};
+use crate::moment::tests::instant;
 use crate::profiles::message::{Input, Outcome, Write};
 use crate::sabotage::{Rule, with_broken};
 use crate::upkeep::fake::{cannot_be_read, second};
@@ -10,14 +11,14 @@ use crate::watch::{Delta, Key};
 
 /// Lets every write that is due fail. How many there were.
 fn fail(hub: &mut Hub, now: i64, failure: Failure) -> usize {
-    let due = hub.state.due(second(now), 4);
+    let due = hub.state.due(second(now).into(), 4);
     for write in &due {
         let Write::Create { key, .. } = write else {
             panic!("{write:?}")
         };
         let endings = vec![(key.clone(), Outcome::Failed(failure))];
         hub.state.handle(Input::Ended {
-            at: second(now),
+            at: instant(second(now)),
             endings,
         });
     }
@@ -55,18 +56,18 @@ fn a_profile_whose_status_could_not_be_written_gets_it_later_in_one_write() {
     let mut hub = Hub::new();
     hub.server.put(&cluster("a", "prod"));
     hub.deliver();
-    let due = hub.state.due(second(0), usize::MAX);
+    let due = hub.state.due(second(0).into(), usize::MAX);
     let [Write::Create { key, content }] = due.as_slice() else {
         panic!("{due:?}")
     };
     let created = hub.server.create(&content.profile("team")).unwrap();
     let endings = vec![(key.clone(), Outcome::Begun(created, Failure::Transient))];
     hub.state.handle(Input::Ended {
-        at: second(0),
+        at: instant(second(0)),
         endings,
     });
     hub.deliver();
-    assert!(hub.state.due(second(0), usize::MAX).is_empty());
+    assert!(hub.state.due(second(0).into(), usize::MAX).is_empty());
     assert_eq!(hub.settle(second(1)), 1);
     assert!(hub.profile("team", "a").status.is_some());
 }
@@ -83,9 +84,9 @@ fn the_echo_of_a_write_and_older_events_do_not_write_again() {
         "the older of the two events"
     );
     hub.deliver_one();
-    assert!(hub.state.due(second(0), usize::MAX).is_empty());
+    assert!(hub.state.due(second(0).into(), usize::MAX).is_empty());
     hub.deliver();
-    assert!(hub.state.due(second(100), usize::MAX).is_empty());
+    assert!(hub.state.due(second(100).into(), usize::MAX).is_empty());
 }
 
 #[test]
@@ -93,12 +94,12 @@ fn an_answer_about_a_profile_that_was_deleted_meanwhile_is_not_believed() {
     let mut hub = Hub::new();
     hub.server.put(&cluster("a", "prod"));
     hub.deliver();
-    let due = hub.state.due(second(0), usize::MAX);
+    let due = hub.state.due(second(0).into(), usize::MAX);
     let endings = hub.carry_out(&due[0]);
     hub.server.delete::<ClusterProfile>("team", "a");
     hub.deliver();
     hub.state.handle(Input::Ended {
-        at: second(0),
+        at: instant(second(0)),
         endings,
     });
     hub.settle(second(1));
@@ -134,7 +135,12 @@ fn who_keeps_deleting_a_profile_sees_it_come_back_slower_and_slower() {
         hub.server.delete::<ClusterProfile>("team", "a");
         hub.settle(now);
         let wait = match hub.profiles().is_empty() {
-            true => hub.state.next_due().unwrap().duration_since(now).as_millis(),
+            true => hub
+                .state
+                .next_due()
+                .unwrap()
+                .duration_since(instant(now))
+                .as_millis(),
             false => 0,
         };
         waits.push(wait);
@@ -177,15 +183,15 @@ fn removes_what_it_cannot_read() -> bool {
     state.handle(Input::Cluster(Delta::Unreadable(cannot_be_read("", "a"))));
     let mut state = hub.continued(state);
     // Long after anything that is missing could be on its way.
-    state.due(second(10_000), usize::MAX);
+    state.due(second(10_000).into(), usize::MAX);
     let removes = |due: Vec<Write>| due.iter().any(|write| matches!(write, Write::Remove { .. }));
-    let while_unreadable = removes(state.due(second(20_000), usize::MAX));
+    let while_unreadable = removes(state.due(second(20_000).into(), usize::MAX));
     // Only when it is gone does its profile go.
     state.handle(Input::Cluster(Delta::Deleted(Key::of(
         &cannot_be_read("", "a").metadata,
     ))));
-    state.due(second(20_000), usize::MAX);
-    assert!(while_unreadable || removes(state.due(second(30_000), usize::MAX)));
+    state.due(second(20_000).into(), usize::MAX);
+    assert!(while_unreadable || removes(state.due(second(30_000).into(), usize::MAX)));
     while_unreadable
 }
 
@@ -207,6 +213,6 @@ fn profiles_of_a_set_that_cannot_be_read_stay() {
     let mut state = hub.fresh();
     state.handle(Input::Set(Delta::Unreadable(cannot_be_read("", "prod"))));
     let mut state = hub.continued(state);
-    assert!(state.due(second(10_000), usize::MAX).is_empty());
-    assert!(state.due(second(20_000), usize::MAX).is_empty());
+    assert!(state.due(second(10_000).into(), usize::MAX).is_empty());
+    assert!(state.due(second(20_000).into(), usize::MAX).is_empty());
 }

@@ -4,6 +4,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use super::fixture::{Hub, cluster, foreign, placement};
+use crate::moment::tests::instant;
 use crate::profiles::Profiles;
 use crate::profiles::message::{Input, Outcome, Write};
 use crate::upkeep::fake::second;
@@ -22,7 +23,7 @@ async fn a_wait_ends_when_every_profile_is_there() {
         hub.server.put(&cluster(name, "prod"));
     }
     hub.deliver();
-    let due = hub.state.due(second(0), usize::MAX);
+    let due = hub.state.due(second(0).into(), usize::MAX);
     let mut wait = pin!(hub.board.clone().published_owned("team", ["a", "b"]));
     assert!(futures::poll!(&mut wait).is_pending());
     for (write, is_last) in due.iter().zip([false, true]) {
@@ -33,7 +34,7 @@ async fn a_wait_ends_when_every_profile_is_there() {
         );
         let endings = hub.carry_out(write);
         hub.state.handle(Input::Ended {
-            at: second(0),
+            at: instant(second(0)),
             endings,
         });
         assert_eq!(futures::poll!(&mut wait).is_ready(), is_last);
@@ -85,14 +86,14 @@ async fn nobody_waits_for_what_the_server_refuses() {
         let mut hub = Hub::new();
         hub.server.put(&cluster("a", "prod"));
         hub.deliver();
-        let due = hub.state.due(second(0), usize::MAX);
+        let due = hub.state.due(second(0).into(), usize::MAX);
         let [Write::Create { key, .. }] = due.as_slice() else {
             panic!("{due:?}")
         };
         assert!(!at_once(hub.board.published("team", &["a"])));
         let endings = vec![(key.clone(), Outcome::Failed(failure))];
         hub.state.handle(Input::Ended {
-            at: second(0),
+            at: instant(second(0)),
             endings,
         });
         assert!(at_once(hub.board.published("team", &["a"])), "{failure:?}");

@@ -4,20 +4,22 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Namespace;
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::labels::{conditions, ocm};
 use portolan_api::structural::is_dns_label;
+use tokio::time::Instant;
 
+use crate::moment::Moment;
 use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Queue, Version};
 use crate::watch::Delta;
 
 /// How often a namespace that is being deleted is asked for works that are left. Shorter costs lists, longer keeps the
 /// namespace longer than its works.
-const WORKS_PAUSE: SignedDuration = SignedDuration::from_secs(2);
+const WORKS_PAUSE: Duration = Duration::from_secs(2);
 /// How often one is looked at that has no works left and is still there.
-const RELEASED_PAUSE: SignedDuration = SignedDuration::from_secs(15);
+const RELEASED_PAUSE: Duration = Duration::from_secs(15);
 
 /// What the state hears.
 #[derive(Debug)]
@@ -27,7 +29,7 @@ pub(crate) enum Input {
     /// A write ended.
     Ended {
         target: Target,
-        at: Timestamp,
+        at: Instant,
         result: Result<Answer, Failure>,
     },
 }
@@ -110,7 +112,7 @@ struct Home {
     /// Whether the watch of namespaces shows it: it has the label of a cluster's namespace.
     is_watched: bool,
     /// Not before then is it asked again whether works are left.
-    next: Option<Timestamp>,
+    next: Option<Instant>,
 }
 
 /// Clusters and their namespaces, as far as acceptance looks at them.
@@ -204,7 +206,7 @@ impl State {
         }
     }
 
-    fn ended(&mut self, target: Target, at: Timestamp, result: Result<Answer, Failure>) {
+    fn ended(&mut self, target: Target, at: Instant, result: Result<Answer, Failure>) {
         let is_unwatched = |name: &Arc<str>| self.homes.get(name).is_some_and(|home| !home.is_watched);
         let answer = match (&target, result) {
             // The watch will say so; until then it is asked less and less often.
@@ -238,7 +240,7 @@ impl State {
         }
     }
 
-    fn decide_namespace(&self, name: &Arc<str>, now: Timestamp) -> Decision<Write> {
+    fn decide_namespace(&self, name: &Arc<str>, now: Instant) -> Decision<Write> {
         match (self.clusters.get(name), self.homes.get(name)) {
             (_, Some(home)) if home.is_leaving => match home.next.filter(|next| *next > now) {
                 Some(next) => Decision::Later(next),
@@ -257,6 +259,7 @@ impl State {
 }
 
 impl Keeper for State {
+    const NAME: &'static str = "acceptance";
     type Input = Input;
     type Write = Write;
 
@@ -277,18 +280,18 @@ impl Keeper for State {
         }
     }
 
-    fn due(&mut self, now: Timestamp, room: usize) -> Vec<Write> {
+    fn due(&mut self, now: Moment, room: usize) -> Vec<Write> {
         let is_known = self.known_clusters.is_complete() && self.known_namespaces.is_complete();
         let mut queue = std::mem::replace(&mut self.queue, Queue::new(Duration::ZERO));
-        let writes = queue.look(now, room, |target| match target {
+        let writes = queue.look(now.instant, room, |target| match target {
             Target::Condition(name) => match self.clusters.get(name) {
                 Some((_, standing)) if standing.is_to_be_said() => Decision::Write(Write::Condition {
                     cluster: name.clone(),
-                    at: now,
+                    at: now.wall,
                 }),
                 _ => Decision::Nothing,
             },
-            Target::Namespace(name) if is_known => self.decide_namespace(name, now),
+            Target::Namespace(name) if is_known => self.decide_namespace(name, now.instant),
             Target::Account(name) if is_known => {
                 let is_gone = !self.clusters.contains_key(name) && !self.homes.contains_key(name);
                 match is_gone && self.departed.contains(name) {
@@ -305,7 +308,7 @@ impl Keeper for State {
         writes
     }
 
-    fn next_due(&self) -> Option<Timestamp> {
+    fn next_due(&self) -> Option<Instant> {
         self.queue.next()
     }
 }

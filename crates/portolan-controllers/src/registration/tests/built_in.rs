@@ -32,21 +32,21 @@ fn missing_built_in_sets_are_created_and_created_again_when_deleted() {
 #[test]
 fn nothing_is_created_before_all_sets_are_known() {
     let mut hub = Hub::unsynced();
-    assert!(hub.state.due(second(0), usize::MAX).is_empty());
+    assert!(hub.state.due(second(0).into(), usize::MAX).is_empty());
     hub.state.handle(Input::Set(Delta::Unserved));
-    assert!(hub.state.due(second(1), usize::MAX).is_empty());
+    assert!(hub.state.due(second(1).into(), usize::MAX).is_empty());
     hub.state.handle(Input::Set(Delta::Listing));
-    assert!(hub.state.due(second(2), usize::MAX).is_empty());
+    assert!(hub.state.due(second(2).into(), usize::MAX).is_empty());
     hub.state.handle(Input::Set(Delta::Synced));
     let created = |name: &str| Write::CreateSet {
         name: name.to_owned(),
     };
     assert_eq!(
-        hub.state.due(second(3), usize::MAX),
+        hub.state.due(second(3).into(), usize::MAX),
         [created("default"), created("global")]
     );
     assert!(
-        hub.state.due(second(3), usize::MAX).is_empty(),
+        hub.state.due(second(3).into(), usize::MAX).is_empty(),
         "they are under way"
     );
 }

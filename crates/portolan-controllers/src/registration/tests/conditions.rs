@@ -2,6 +2,7 @@ use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSet
 use serde_json::json;
 
 use super::fixture::{Hub, binding, cluster, labelled, set};
+use crate::moment::tests::instant;
 use crate::registration::state::{Input, Write};
 use crate::upkeep::Keeper;
 use crate::upkeep::fake::{object, second};
@@ -132,7 +133,7 @@ fn the_number_alone_is_written_once_a_second_at_most() {
         writes, 2,
         "that the two sets are not empty any more is said at once"
     );
-    assert_eq!(hub.state.next_due(), Some(second(11)));
+    assert_eq!(hub.state.next_due(), Some(instant(second(11))));
     assert_eq!(hub.settle(second(11)).len(), 2);
     assert_eq!(hub.emptiness("global"), has(50));
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::moment::tests::instant;
 use crate::registration::heartbeat;
 use crate::registration::sets;
 use crate::registration::state::{Answer, Input, State, Write};
@@ -73,12 +74,12 @@ impl Hub {
 
     /// Carries out what is due, and says what that was.
     pub(super) fn write(&mut self, now: Timestamp) -> Vec<Write> {
-        let writes = self.state.due(now, usize::MAX);
+        let writes = self.state.due(now.into(), usize::MAX);
         for write in &writes {
             let result = carry_out(&mut self.server, write);
             self.state.handle(Input::Ended {
                 target: write.target(),
-                at: now,
+                at: instant(now),
                 result,
             });
         }

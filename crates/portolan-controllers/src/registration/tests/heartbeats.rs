@@ -1,8 +1,11 @@
+use std::time::Duration;
+
 use jiff::Timestamp;
 use portolan_api::cluster::ManagedCluster;
 use serde_json::json;
 
 use super::fixture::{Hub, cluster, lease, synced};
+use crate::moment::tests::{instant, shifted, wall};
 use crate::registration::state::{Input, Write};
 use crate::upkeep::Keeper;
 use crate::upkeep::fake::second;
@@ -24,7 +27,7 @@ fn available(hub: &Hub, name: &str) -> (String, String, String) {
 /// Lets time go by as the loop does: nothing happens before a timer says so. What was written.
 fn pass(hub: &mut Hub, until: Timestamp) -> Vec<Write> {
     let mut writes = Vec::new();
-    while let Some(next) = hub.state.next_due().filter(|next| *next <= until) {
+    while let Some(next) = hub.state.next_due().map(wall).filter(|next| *next <= until) {
         writes.extend(hub.settle(next));
     }
     writes.extend(hub.settle(until));
@@ -167,6 +170,8 @@ fn a_machine_that_slept_waits_as_well() {
     hub.server.put(&lease("a", 0));
     hub.settle(second(0));
     // The timer for second 300 goes off in second 7,000.
+    hub.state
+        .paused(instant(second(7_000)), Duration::from_secs(6_700));
     assert!(hub.settle(second(7_000)).is_empty());
     assert!(pass(&mut hub, second(7_299)).is_empty());
     pass(&mut hub, second(7_300));
@@ -215,6 +220,48 @@ fn other_leases_and_changes_that_are_no_renewal_do_not_count() {
     labelled.metadata.labels = serde_json::from_value(json!({"by": "hand"})).unwrap();
     hub.server.put(&labelled);
     hub.settle(second(200));
+    pass(&mut hub, second(300));
+    assert_eq!(available(&hub, "a").0, "Unknown");
+}
+
+#[test]
+fn a_pause_that_is_longer_than_short_leases_take_makes_nobody_silent() {
+    for pause in [26_i64, 28, 30] {
+        let mut brief = cluster("a", "True");
+        brief.spec.lease_duration_seconds = Some(5);
+        let mut hub = hub_with(&[brief]);
+        hub.server.put(&lease("a", 0));
+        hub.settle(second(0));
+        // The loop was to turn in second 20.
+        let late = Duration::from_secs(pause.unsigned_abs() - 20);
+        hub.state.paused(instant(second(pause)), late);
+        assert!(hub.settle(second(pause)).is_empty(), "{pause}");
+        assert!(pass(&mut hub, second(pause + 24)).is_empty(), "{pause}");
+        pass(&mut hub, second(pause + 25));
+        assert_eq!(available(&hub, "a").0, "Unknown");
+    }
+}
+
+#[test]
+fn a_wall_clock_that_is_set_neither_makes_a_cluster_silent_nor_hides_that_it_is() {
+    for jump in [-3600, 28, 3600] {
+        let mut brief = cluster("a", "True");
+        brief.spec.lease_duration_seconds = Some(5);
+        let mut hub = hub_with(&[brief]);
+        hub.server.put(&lease("a", 0));
+        hub.settle(second(0));
+        let due = |hub: &mut Hub, at: i64| hub.state.due(shifted(second(at), jump), usize::MAX);
+        assert!(due(&mut hub, 20).is_empty(), "{jump}");
+        assert!(matches!(due(&mut hub, 25)[..], [Write::Silent { .. }]), "{jump}");
+    }
+}
+
+#[test]
+fn a_moment_of_delay_is_no_reason_to_start_over() {
+    let mut hub = hub_with(&[cluster("a", "True")]);
+    hub.server.put(&lease("a", 0));
+    hub.settle(second(0));
+    hub.state.paused(instant(second(290)), Duration::from_secs(29));
     pass(&mut hub, second(300));
     assert_eq!(available(&hub, "a").0, "Unknown");
 }

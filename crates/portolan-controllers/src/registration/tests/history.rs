@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::fixture::{Hub, binding, carry_out, labelled, set};
+use crate::moment::tests::instant;
 use crate::registration::sets::built_in;
 use crate::registration::state::{Input, Write};
 use crate::upkeep::fake::second;
@@ -103,7 +104,7 @@ fn take(hub: &mut Hub, step: &Step, now: i64) {
         }
         Step::Deliver(count) => (0..*count).for_each(|_| _ = hub.deliver_one()),
         Step::Write { failing } => {
-            let writes = hub.state.due(second(now), usize::MAX);
+            let writes = hub.state.due(second(now).into(), usize::MAX);
             for (index, write) in writes.iter().enumerate() {
                 let result = match index == *failing as usize {
                     true => Err(Failure::Transient),
@@ -111,7 +112,7 @@ fn take(hub: &mut Hub, step: &Step, now: i64) {
                 };
                 hub.state.handle(Input::Ended {
                     target: write.target(),
-                    at: second(now),
+                    at: instant(second(now)),
                     result,
                 });
             }
@@ -195,7 +196,7 @@ proptest! {
             hub.settle(second(1_000 + 100 * round));
         }
         check(&hub);
-        prop_assert!(hub.state.due(second(5_000), usize::MAX).is_empty());
-        prop_assert!(hub.restarted().due(second(5_000), usize::MAX).is_empty());
+        prop_assert!(hub.state.due(second(5_000).into(), usize::MAX).is_empty());
+        prop_assert!(hub.restarted().due(second(5_000).into(), usize::MAX).is_empty());
     }
 }

@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::fixture::{Hub, cluster, labelled};
+use crate::moment::tests::instant;
 use crate::registration::state::Input;
 use crate::upkeep::fake::second;
 use crate::upkeep::{Failure, Keeper};
@@ -110,7 +111,7 @@ fn a_heartbeat_writes_nothing() {
     beat.status.as_mut().unwrap().conditions[0].last_transition_time.0 = second(5);
     hub.server.put(&beat);
     hub.deliver();
-    assert!(hub.state.due(second(100), usize::MAX).is_empty());
+    assert!(hub.state.due(second(100).into(), usize::MAX).is_empty());
 }
 
 #[test]
@@ -122,7 +123,7 @@ fn an_old_event_after_the_answer_to_a_write_does_not_write_again() {
     let stale = hub.cluster("a");
     assert_eq!(hub.write(second(1)).len(), 3, "the cluster and two sets");
     hub.state.handle(Input::Cluster(Delta::Applied(stale.into())));
-    assert!(hub.state.due(second(1), usize::MAX).is_empty());
+    assert!(hub.state.due(second(1).into(), usize::MAX).is_empty());
     assert!(hub.settle(second(100)).is_empty());
 }
 
@@ -132,21 +133,24 @@ fn a_conflict_is_tried_again_with_what_is_there_then() {
     hub.settle(second(0));
     hub.server.put(&cluster("a", "False"));
     hub.deliver();
-    let due = hub.state.due(second(1), usize::MAX);
+    let due = hub.state.due(second(1).into(), usize::MAX);
     let write = due
         .iter()
         .find(|write| matches!(write, crate::registration::state::Write::Cluster { .. }))
         .unwrap();
     hub.state.handle(Input::Ended {
         target: write.target(),
-        at: second(1),
+        at: instant(second(1)),
         result: Err(Failure::Conflict),
     });
-    assert!(hub.state.due(second(1), usize::MAX).is_empty(), "not at once");
+    assert!(
+        hub.state.due(second(1).into(), usize::MAX).is_empty(),
+        "not at once"
+    );
     hub.server.put(&cluster("a", "True"));
     hub.deliver();
     assert!(
-        hub.state.due(second(2), usize::MAX).is_empty(),
+        hub.state.due(second(2).into(), usize::MAX).is_empty(),
         "there is nothing to do any more"
     );
 }

@@ -8,6 +8,7 @@ use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use serde_json::{Value, json};
 
+use crate::moment::tests::instant;
 use crate::replicasets::message::{Ending, Input, SetWrite, WorkEnding, WorkWrite};
 use crate::replicasets::state::State;
 use crate::sabotage::{Rule, with_broken};
@@ -118,7 +119,7 @@ impl World {
     fn writes(&mut self, now: Timestamp) -> Vec<String> {
         let mut all = Vec::new();
         for _ in 0..10 {
-            let jobs = self.state.due(now, usize::MAX);
+            let jobs = self.state.due(now.into(), usize::MAX);
             if jobs.is_empty() {
                 return all;
             }
@@ -141,7 +142,7 @@ impl World {
                 let object = job.object.map(|_| Ok(Some(Arc::new(self.set.clone()))));
                 let ending = Ending {
                     set: job.set.clone(),
-                    at: now,
+                    at: instant(now),
                     works: job.works.iter().map(ended).collect(),
                     template: job.template,
                     object,
@@ -197,7 +198,7 @@ fn a_cluster_that_is_back_and_not_selected_loses_its_work_after_a_while() {
     assert_eq!(world.writes(second(10)), [""; 0]);
     world.cluster("b", "True", false);
     assert_eq!(world.writes(second(100)), [""; 0]);
-    assert_eq!(world.state.next_due(), Some(second(130)));
+    assert_eq!(world.state.next_due(), Some(instant(second(130))));
     assert_eq!(world.writes(second(129)), [""; 0]);
     assert_eq!(world.writes(second(130)), ["delete b"]);
 }

@@ -9,6 +9,7 @@ use portolan_api::cluster::{Placement, PlacementDecision};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use serde_json::{Value, json};
 
+use crate::moment::tests::{instant, wall};
 use crate::replicasets::message::{Ending, Input, Job, SetWrite, WorkEnding, WorkWrite};
 use crate::replicasets::state::State;
 use crate::upkeep::fake::{object, second};
@@ -87,7 +88,7 @@ fn decide(state: &mut State, clusters: &[&str]) {
 }
 
 fn due(state: &mut State, now: Timestamp) -> Option<Job> {
-    let mut jobs = state.due(now, 10);
+    let mut jobs = state.due(now.into(), 10);
     assert!(jobs.len() <= 1, "one job for a replica set at a time");
     jobs.pop()
 }
@@ -110,7 +111,7 @@ fn end(state: &mut State, job: Job, now: Timestamp, failing: &[(&str, Failure)])
     });
     let ending = Ending {
         set: job.set.clone(),
-        at: now,
+        at: instant(now),
         works: works.collect(),
         template: job.template,
         object: None,
@@ -168,7 +169,7 @@ fn a_deletion_that_is_refused_is_repeated_with_pauses() {
         assert_eq!(clusters(&job), ["gone"]);
         end(&mut state, job, now, &[("gone", Failure::Forbidden)]);
         assert!(due(&mut state, now).is_none(), "not at once");
-        now = state.next_due().unwrap();
+        now = wall(state.next_due().unwrap());
     }
 }
 
@@ -195,7 +196,7 @@ fn a_cluster_whose_work_was_gone_before_its_deletion_was_answered_gets_a_new_one
     leaving.metadata.deletion_timestamp = Some(Time(second(1)));
     let ending = Ending {
         set: job.set.clone(),
-        at: second(1),
+        at: instant(second(1)),
         works: vec![WorkEnding {
             kind: job.works[0].kind(),
             key: job.works[0].key(),

@@ -46,7 +46,7 @@ fn work(cluster: &str, name: &str, placement: &str, version: &str) -> (WorkKey, 
         cluster: cluster.to_owned(),
         name: name.to_owned(),
     };
-    (key, Work::of(&work))
+    (key, Work::of(&work, false))
 }
 
 fn groups(clusters: &[&str]) -> Reading {
@@ -67,7 +67,7 @@ fn verdict(set: &Set, works: &[(WorkKey, Work)], read: &dyn Fn(&str) -> Reading)
         offline: &BTreeSet::new(),
         absences: &Absences::default(),
         refusals: &BTreeMap::new(),
-        now: second(0),
+        now: second(0).into(),
     })
 }
 

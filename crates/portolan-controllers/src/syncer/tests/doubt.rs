@@ -90,7 +90,7 @@ fn decisions_that_went_with_a_definition_younger_than_the_template_remove_nothin
 /// Lets the watch of decisions start, which tells nothing yet.
 fn watch_decisions(hub: &mut Hub) {
     while hub.deliver_one() {}
-    for write in hub.state.due(hub.now, usize::MAX) {
+    for write in hub.state.due(hub.now.into(), usize::MAX) {
         if let Write::WatchDecisions { namespace, watch } = write {
             hub.watched.insert(namespace, watch);
         }
@@ -213,7 +213,7 @@ fn works_of_others_are_never_touched() {
 fn removed_before_the_list_is_complete() -> usize {
     let mut hub = synced();
     hub.restart();
-    let writes = hub.state.due(hub.now, usize::MAX);
+    let writes = hub.state.due(hub.now.into(), usize::MAX);
     let deleted = writes
         .iter()
         .filter(|write| matches!(write, Write::Delete { .. }));

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use portolan_api::multicluster::{ClusterProfile, PlacementDecision, Work};
 use serde_json::{Value, json};
 
+use crate::moment::tests::instant;
 use crate::placements::Note;
 use crate::syncer::message::{Input, Outcome, Write};
 use crate::syncer::state::State;
@@ -110,11 +111,11 @@ impl Hub {
     }
 
     pub(super) fn write(&mut self) -> Vec<Write> {
-        let writes = self.state.due(self.now, usize::MAX);
+        let writes = self.state.due(self.now.into(), usize::MAX);
         for write in &writes {
             let outcome = self.carry_out(write);
             self.state.handle(Input::Ended {
-                at: self.now,
+                at: instant(self.now),
                 item: write.item(),
                 outcome,
             });

@@ -54,6 +54,7 @@ fn a_refresh_of_scores_waits_until_the_limit_ends() {
     assert_eq!(end_of(Some("90s"), 90), Some(at(90)));
     assert_eq!(end_of(Some("90s"), 91), None);
     assert_eq!(end_of(Some("2h"), 7200), Some(at(7200)));
+    assert_eq!(end_of(Some("2h"), -1), None, "the clock was set back");
     assert_eq!(end_of(Some(""), 1), None, "no limit");
     assert_eq!(
         end_of(Some("soon"), 60),

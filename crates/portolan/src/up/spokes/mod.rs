@@ -22,6 +22,7 @@ use kube::api::{ListParams, PostParams};
 use kube::{Api, Client};
 use portolan_agent::{Agent, Clock, Settings};
 use portolan_api::cluster::ManagedCluster;
+use portolan_controllers::tasks::Tasks;
 use portolan_hub::Hub;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -47,6 +48,8 @@ const HISTORY: usize = 1024;
 pub(super) struct Spokes {
     members: Vec<Member>,
     follower: JoinHandle<()>,
+    /// The follower, and what plays workloads.
+    tasks: Tasks,
     kubeconfig: PathBuf,
 }
 
@@ -72,8 +75,10 @@ impl Spokes {
                 .map(|index| (member::name(index), watch::channel(Fate::Well).0))
                 .collect(),
         );
+        let tasks = Tasks::default();
+        tasks.watch();
         let started: Vec<(usize, Member)> = stream::iter(0..number)
-            .map(|index| start_one(hub, server, index, number, &fates))
+            .map(|index| start_one(hub, server, index, number, (&fates, &tasks)))
             .buffer_unordered(PARALLEL)
             .inspect_ok(|_| progress.advance())
             .try_collect()
@@ -83,10 +88,11 @@ impl Spokes {
         started.sort_by_key(|(index, _)| *index);
         let members: Vec<Member> = started.into_iter().map(|(_, member)| member).collect();
         write_kubeconfig(&members, &kubeconfig)?;
-        let follower = tokio::spawn(fate::follow(server.client.clone(), fates));
+        let follower = tasks.spawn("simulated faults", fate::follow(server.client.clone(), fates));
         Ok(Spokes {
             members,
             follower,
+            tasks,
             kubeconfig,
         })
     }
@@ -101,8 +107,28 @@ impl Spokes {
         &self.kubeconfig
     }
 
+    /// Waits until a member, its agent, or what plays its workloads, cannot go on.
+    pub(super) async fn failed(&self) -> anyhow::Error {
+        let members = self.members.iter().enumerate().map(|(index, member)| {
+            Box::pin(async move {
+                let error = tokio::select! {
+                    why = member.agent.failed() => crate::agent::failed(&why),
+                    why = member.hub.failed() => crate::hub::failed(&why),
+                };
+                error.context(format!("the member cluster {} failed", member::name(index)))
+            })
+        });
+        // There is at least one member.
+        let members = futures::future::select_all(members);
+        tokio::select! {
+            (error, ..) = members => error,
+            why = self.tasks.failed() => anyhow::anyhow!("the member clusters cannot go on: {why}; start them again"),
+        }
+    }
+
     /// Agents finish what is under way; then the members end.
     pub(super) async fn stop(self) {
+        self.tasks.stopping();
         self.follower.abort();
         let stopping = self.members.into_iter().map(|member| async move {
             member.agent.stop().await;
@@ -137,7 +163,7 @@ async fn start_one(
     server: &Server,
     index: usize,
     members: usize,
-    fates: &fate::Fates,
+    (fates, tasks): (&fate::Fates, &Tasks),
 ) -> anyhow::Result<(usize, Member)> {
     let newcomer = member::newcomer(index, members);
     let name = newcomer.name.as_str();
@@ -165,7 +191,7 @@ async fn start_one(
     let to_hub = Client::new(Line::to_hub(account, fate.clone()), name);
     let to_member = Client::new(Line::to_member(member.service(), fate.clone()), "default");
     let agent = Agent::start(to_hub, to_member, settings(index));
-    let workloads = tokio::spawn(simulate_workloads(admin, fate));
+    let workloads = tasks.spawn(format!("workloads of {name}"), simulate_workloads(admin, fate));
     let member = Member {
         hub: member,
         agent,
