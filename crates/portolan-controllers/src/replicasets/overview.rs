@@ -365,8 +365,7 @@ fn describe(placement: &mut PlacementOverview, rollout: &Rollout<'_>, plan: &Pla
                 None => &mut group.waiting,
                 Some(Status::Succeeded) if soaking.contains(name) => &mut group.soaking,
                 Some(Status::Succeeded) => {
-                    let times = since.zip(work.and_then(|work| work.report.given));
-                    took.extend(times.map(|(since, given)| since.duration_since(given).as_secs().max(0)));
+                    took.extend(work.and_then(|work| work.took(rollout.now())));
                     &mut group.done
                 }
                 Some(Status::Failed | Status::TimeOut) => &mut group.failed,

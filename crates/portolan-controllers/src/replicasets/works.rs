@@ -130,6 +130,14 @@ impl Work {
         }
     }
 
+    /// How many seconds the cluster took from the template to its state, for an estimate. The member's own time is closer than
+    /// the hub's, which moves with every report; it counts as far as the hub's bounds let it.
+    pub(super) fn took(&self, now: Moment) -> Option<i64> {
+        let given = self.report.given?;
+        let reached = self.report.changed?.min(self.since(now)?);
+        Some(reached.duration_since(given).as_secs().max(0))
+    }
+
     /// Since when the work is in its state, on the wall clock as it goes now.
     pub(super) fn since(&self, now: Moment) -> Option<Timestamp> {
         let seen = self.seen.or_else(|| self.began(now))?;

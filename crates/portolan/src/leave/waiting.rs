@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt;
 use portolan_api::cluster::ManagedCluster;
+use tokio::time::Instant;
 
 use super::hub::{Doing, Hub, read};
 use super::works::Left;
@@ -14,9 +15,9 @@ use crate::{clock, output};
 /// How often the hub is asked.
 const POLL: Duration = Duration::from_millis(500);
 /// How often it is said that nothing has changed.
-const REMIND: SignedDuration = SignedDuration::from_secs(15);
+const REMIND: Duration = Duration::from_secs(15);
 /// How long schedulers have to take the cluster out of their decisions. Where none runs the removal goes on after that.
-const DECISIONS: SignedDuration = SignedDuration::from_secs(10);
+const DECISIONS: Duration = Duration::from_secs(10);
 /// Names in one line.
 const LISTED: usize = 5;
 
@@ -39,13 +40,13 @@ pub(super) enum Waited {
 
 /// Waits until no decision names the cluster: before that works that are deleted may be made anew.
 pub(super) async fn decisions(hub: &Hub) -> Doing<()> {
-    let begun = clock::now();
+    let begun = Instant::now();
     loop {
         let naming = hub.decisions().await?;
         if naming.is_empty() {
             return Ok(());
         }
-        if clock::now().duration_since(begun) >= DECISIONS {
+        if begun.elapsed() >= DECISIONS {
             output::remark(&format!(
                 "{} still {} {}: {}; a scheduler that runs takes it out\n",
                 count(naming.len(), "decision"),
@@ -61,16 +62,15 @@ pub(super) async fn decisions(hub: &Hub) -> Doing<()> {
 
 /// Deletes the works of the cluster and waits until they are gone.
 pub(super) async fn works(hub: &Hub, timeout: Duration, force: bool) -> Doing<Waited> {
-    let begun = clock::now();
-    let mut told: Option<(usize, Timestamp)> = None;
+    let (begun, since) = (Instant::now(), clock::now());
+    let mut told: Option<(usize, Instant)> = None;
     loop {
         let works = hub.works().await?;
         if works.is_empty() {
             return Ok(Waited::Done);
         }
         hub.delete_works(&works).await?;
-        let now = clock::now();
-        if is_over(begun, timeout, now) {
+        if begun.elapsed() >= timeout {
             // Works that nothing holds are gone by now.
             let works = hub.works().await?;
             return Ok(if works.is_empty() {
@@ -79,21 +79,15 @@ pub(super) async fn works(hub: &Hub, timeout: Duration, force: bool) -> Doing<Wa
                 Waited::Left(works)
             });
         }
-        let is_news =
-            told.is_none_or(|(number, at)| number != works.len() || now.duration_since(at) >= REMIND);
+        let is_news = told.is_none_or(|(number, at)| number != works.len() || at.elapsed() >= REMIND);
         // A hub that answers at once needs no words.
-        if is_news && now.duration_since(begun) >= SignedDuration::from_secs(1) {
+        if is_news && begun.elapsed() >= Duration::from_secs(1) {
             let heard = hub.heartbeat().await?;
-            output::remark(&progress(&hub.cluster, &works, heard, begun, now, force));
-            told = Some((works.len(), now));
+            output::remark(&progress(&hub.cluster, &works, heard, since, clock::now(), force));
+            told = Some((works.len(), Instant::now()));
         }
         tokio::time::sleep(POLL).await;
     }
-}
-
-fn is_over(begun: Timestamp, timeout: Duration, now: Timestamp) -> bool {
-    let waited = Duration::try_from(now.duration_since(begun)).unwrap_or_default();
-    waited >= timeout
 }
 
 fn progress(
@@ -163,12 +157,12 @@ pub(super) fn held_by_others(name: &str, works: &[Left]) -> String {
 
 /// Waits until the namespace is gone; says why it is not.
 pub(super) async fn namespace(hub: &Hub, timeout: Duration) -> Doing<Option<String>> {
-    let begun = clock::now();
+    let begun = Instant::now();
     loop {
         let Some(namespace) = read(&hub.all::<Namespace>(), &hub.cluster).await? else {
             return Ok(None);
         };
-        if is_over(begun, timeout, clock::now()) {
+        if begun.elapsed() >= timeout {
             let conditions = namespace.status.and_then(|status| status.conditions);
             let held: Vec<String> = conditions
                 .into_iter()
@@ -193,12 +187,12 @@ pub(super) async fn namespace(hub: &Hub, timeout: Duration) -> Doing<Option<Stri
 
 /// Waits until the ManagedCluster is gone; says why it is not.
 pub(super) async fn cluster(hub: &Hub, timeout: Duration) -> Doing<Option<String>> {
-    let begun = clock::now();
+    let begun = Instant::now();
     loop {
         let Some(cluster) = read(&hub.all::<ManagedCluster>(), &hub.cluster).await? else {
             return Ok(None);
         };
-        if is_over(begun, timeout, clock::now()) {
+        if begun.elapsed() >= timeout {
             let name = &hub.cluster;
             return Ok(Some(format!(
                 "the ManagedCluster {name} is still being deleted after {}s: it has the finalizers {}, which are not \

@@ -101,6 +101,12 @@ fn a_soak_goes_on_when_the_controllers_own_clock_is_set() {
 }
 
 #[test]
+fn an_estimate_takes_the_members_time_as_far_as_the_hub_bears_it_out() {
+    let took = |changed: i64| Work::of(&succeeded(changed, 100), true).took(second(500).into());
+    assert_eq!([took(40), took(-HOUR), took(DAY)], [Some(40), Some(0), Some(100)]);
+}
+
+#[test]
 fn what_a_cluster_has_not_applied_counts_from_when_it_was_given() {
     let mut object = succeeded(0, 500);
     object.status = None;
