@@ -40,6 +40,7 @@ pub(crate) async fn run(core: Arc<Core>, mut stopping: watch::Receiver<bool>) {
         turns.turn();
         #[cfg(test)]
         tests::fault().await;
+        janitor.core.snapshots.drop_outlived(&janitor.core.store);
         while janitor.step().await {
             turns.turn();
             if *stopping.borrow() {

@@ -24,6 +24,7 @@ pub(crate) mod request;
 mod scale;
 mod selector;
 mod service;
+mod snapshots;
 mod status;
 mod watch;
 mod watches;
@@ -45,6 +46,7 @@ pub(crate) use in_flight::{InFlight, REQUESTS_PER_CLIENT};
 pub(crate) use listen::Listener;
 use metrics::Metrics;
 pub use service::Service;
+use snapshots::Snapshots;
 pub(crate) use status::{Answer, Failure};
 use watches::Watches;
 pub(crate) use write::is_free;
@@ -69,6 +71,8 @@ pub(crate) struct Core {
     naming: tokio::sync::Mutex<()>,
     /// The watches that are open, by resource.
     pub(crate) watches: Watches,
+    /// What watches that have just begun are still to send.
+    pub(crate) snapshots: Snapshots,
     pub(crate) supervision: Arc<Supervision>,
     /// Turns true when the hub stops; watches end then.
     stopping: tokio::sync::watch::Receiver<bool>,
@@ -94,6 +98,7 @@ impl Core {
             registry,
             naming: tokio::sync::Mutex::default(),
             watches: Watches::default(),
+            snapshots: Snapshots::default(),
             supervision: Supervision::new(stopping.clone()),
             stopping,
         }

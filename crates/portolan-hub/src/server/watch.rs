@@ -3,7 +3,6 @@
 //! There is no queue per watcher. A client that reads slowly makes its own cursor fall behind; once the history has moved
 //! past it the watch ends with 410 and the client lists again. So does one that is ahead of the hub.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use super::body::Chunks;
 use super::call::Call;
 use super::read::resource_version;
 use super::selector::Selector;
+use super::snapshots::Snapshot;
 use super::status::{Answer, Failure};
 use super::watches::OpenWatch;
 use super::{Core, metadata};
@@ -41,7 +41,7 @@ struct Watcher {
     selector: Selector,
     /// Has read what was sent.
     events: Follower,
-    initial: VecDeque<Arc<Stored>>,
+    initial: Snapshot,
     initial_end: InitialEnd,
     bookmarks: Option<Interval>,
     deadline: Instant,
@@ -96,9 +96,9 @@ impl Core {
         let mut events = self.store.follow(&prefix);
         let range = self.store.range(&prefix);
         let (initial, revision) = match (send_initial, asked) {
-            (true, _) => (range.objects.into(), range.revision),
-            (false, Some(revision)) if revision > 0 => (VecDeque::new(), revision),
-            (false, _) => (VecDeque::new(), range.revision),
+            (true, _) => (self.snapshots.take(range.objects, range.revision), range.revision),
+            (false, Some(revision)) if revision > 0 => (Snapshot::default(), revision),
+            (false, _) => (Snapshot::default(), range.revision),
         };
         events.go_to(revision);
         let bookmarks = call
@@ -151,6 +151,12 @@ impl Watcher {
     async fn next(&mut self) -> Option<Bytes> {
         let mut chunk = Vec::new();
         while !self.done {
+            if let Some(compacted) = self.initial.outlived(&self.core.store) {
+                let status = Failure::compacted(compacted).status();
+                self.put(&mut chunk, "ERROR", status.to_string().as_bytes());
+                self.done = true;
+                return Some(chunk.into());
+            }
             self.take_initial(&mut chunk);
             if chunk.is_empty() {
                 self.take_events(&mut chunk);
@@ -181,7 +187,7 @@ impl Watcher {
 
     fn take_initial(&mut self, chunk: &mut Vec<u8>) {
         for _ in 0..BATCH {
-            let Some(object) = self.initial.pop_front() else {
+            let Some(object) = self.initial.next() else {
                 break;
             };
             if self.selector.matches(&object) {

@@ -188,6 +188,11 @@ impl Store {
         Ok((events, state.revision()))
     }
 
+    /// Why the events after a revision cannot be told any more, if that is so.
+    pub(crate) fn compacted(&self, revision: u64) -> Option<Compacted> {
+        self.shared.read().since(revision).err()
+    }
+
     /// Tells each new revision; values in between may be skipped.
     pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
         self.shared.revision.subscribe()

@@ -67,3 +67,46 @@ async fn watchers_that_hardly_read_cost_a_bounded_amount() {
     drop(watchers);
     hub.stop().await;
 }
+
+const OBJECTS: usize = 100;
+const SNAPSHOTS: usize = 12;
+/// Without a limit each watcher would keep a state of its own: 12 of 25 MiB, beside the history and the present state.
+const LARGEST_SNAPSHOTS: usize = 200 << 20;
+
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(target_os = "linux"), ignore = "it reads /proc")]
+async fn watchers_that_never_read_do_not_keep_what_they_began_with() {
+    let hub = Hub::builder()
+        .listen(([127, 0, 0, 1], 0).into())
+        .plain_http()
+        .start()
+        .await
+        .unwrap();
+    let api = config_maps(&Client::new(hub.service(), "default"));
+    let filler = "x".repeat(EVENT_BYTES);
+    for n in 0..OBJECTS {
+        let object = config_map(&format!("o{n}"), &filler);
+        api.create(&PostParams::default(), &object).await.unwrap();
+    }
+    let before = resident_bytes();
+    let mut watchers = Vec::new();
+    for round in 0..SNAPSHOTS {
+        watchers.push(watch_without_reading(hub.address().unwrap()).await);
+        for n in 0..OBJECTS {
+            let patch = Patch::Merge(json!({"data": {"key": format!("{round}{filler}")}}));
+            api.patch(&format!("o{n}"), &PatchParams::default(), &patch)
+                .await
+                .unwrap();
+        }
+    }
+    let growth = resident_bytes().saturating_sub(before);
+    assert!(growth < LARGEST_SNAPSHOTS, "grew by {} MiB", growth >> 20);
+    // Who reads at last is told to begin again, after what was on its way.
+    let mut first = watchers.remove(0);
+    let mut text = Vec::new();
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(60), first.read_to_end(&mut text));
+    ended.await.expect("the watch ends").unwrap();
+    assert!(String::from_utf8_lossy(&text).contains("too old resource version"));
+    drop(watchers);
+    hub.stop().await;
+}

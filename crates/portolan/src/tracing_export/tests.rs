@@ -23,6 +23,9 @@ use collector::{Collector, Span};
 const GROUP: &str = "cluster.open-cluster-management.io";
 
 /// A hub with two clusters and a placement `shop/web` that selects both.
+/// Whether a span is made depends on every subscriber of the process, so that these tests take turns.
+static TURN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 async fn hub() -> (Hub, Client) {
     let hub = Hub::builder().start().await.unwrap();
     let client = Client::new(hub.service(), "default");
@@ -103,6 +106,7 @@ async fn finish(guard: Guard) {
 // Everything runs on the test's own thread, which is the one that the subscriber is for.
 #[tokio::test]
 async fn a_collector_sees_each_decision_from_the_event_to_the_last_write() {
+    let _turn = TURN.lock().await;
     let (hub, client) = hub().await;
     let collector = Collector::start();
     let (export, guard) = args(&collector.url).start().unwrap();
@@ -189,6 +193,7 @@ fn check(decision: &Span, spans: &[Span]) {
 
 #[tokio::test]
 async fn without_an_endpoint_no_span_is_made() {
+    let _turn = TURN.lock().await;
     let (hub, client) = hub().await;
     let (export, guard) = TraceArgs::default().start().unwrap();
     let _subscriber = tracing::subscriber::set_default(tracing_subscriber::registry().with(export));
@@ -200,6 +205,7 @@ async fn without_an_endpoint_no_span_is_made() {
 
 #[tokio::test]
 async fn a_collector_that_is_not_there_holds_up_no_decision() {
+    let _turn = TURN.lock().await;
     let (hub, client) = hub().await;
     let nobody = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
