@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use portolan_hub::{Hub, OpenError, StartError};
 
+use crate::address;
 use crate::listen;
 use crate::logging::LogArgs;
 use crate::output;
@@ -33,9 +34,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 
-    /// Address to listen on; a port alone is one of 127.0.0.1, port 0 takes a free one
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:6443", value_parser = listen::parse)]
-    listen: SocketAddr,
+    /// Address to listen on; a port alone is one of 127.0.0.1, port 0 takes a free one [default: 127.0.0.1:6443, or a free
+    /// port when that is in use; with --data the port that it had before]
+    #[arg(long, value_name = "ADDR", value_parser = listen::parse)]
+    listen: Option<SocketAddr>,
 
     #[command(flatten)]
     hostnames: listen::Hostnames,
@@ -64,17 +66,23 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
     let mut stop = Stop::new()?;
     let bytes = |mebibytes: u64| mebibytes.saturating_mul(1 << 20);
-    let mut builder = Hub::builder()
-        .listen(args.listen)
-        .names(&args.hostnames.names)
-        .stored_bytes(
-            bytes(args.max_stored_mib),
-            bytes(args.max_stored_per_namespace_mib),
-        );
-    if let Some(data) = &args.data {
-        builder = builder.data(data);
-    }
-    let started = async { builder.start().await.map_err(not_started) };
+    let start = async |address: SocketAddr| {
+        let builder = Hub::builder()
+            .listen(address)
+            .names(&args.hostnames.names)
+            .stored_bytes(
+                bytes(args.max_stored_mib),
+                bytes(args.max_stored_per_namespace_mib),
+            );
+        match &args.data {
+            Some(data) => builder.data(data).start().await,
+            None => builder.start().await,
+        }
+    };
+    let started = async {
+        let started = address::start(args.listen, args.data.as_deref(), start).await;
+        started.map_err(not_started)
+    };
     let Some(hub) = stop.unless_requested(started).await? else {
         return Ok(ExitCode::SUCCESS);
     };
@@ -89,7 +97,7 @@ async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
         hub.url().unwrap_or_default(),
         shell::path(&args.kubeconfig)
     );
-    if let Some(hint) = args.hostnames.hint(args.listen) {
+    if let Some(hint) = args.listen.and_then(|address| args.hostnames.hint(address)) {
         output::remark(&format!("note: {hint}\n"));
     }
     let ended = tokio::select! {

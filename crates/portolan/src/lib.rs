@@ -8,6 +8,7 @@
 //!
 //! It is a library so that tests and fuzz targets reach the reader; the binary calls [`main`] and nothing else.
 
+mod address;
 mod agent;
 mod bench;
 mod cli;

@@ -78,7 +78,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             None => return Err(error),
         },
     };
-    findings.extend(notes.findings());
+    let notes = notes.findings();
+    let said: Vec<(String, String)> = findings
+        .iter()
+        .map(|found| (found.object.clone(), found.field.clone()))
+        .collect();
+    // What an error says about a field, a guess at its spelling does not say better.
+    let is_news =
+        |note: &Finding| note.field.is_empty() || !said.contains(&(note.object.clone(), note.field.clone()));
+    findings.extend(notes.into_iter().filter(is_news));
     findings.sort_by_key(|finding| finding.severity);
     let count = |severity: Severity| {
         let found = findings.iter().filter(|finding| finding.severity == severity);

@@ -108,8 +108,10 @@ fn is_frame(text: &str) -> bool {
     text.starts_with("client error (")
 }
 
+/// In one line, without the name of the type that an error was wrapped in.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.replace("ServiceError: ", "")
 }
 
 #[cfg(test)]

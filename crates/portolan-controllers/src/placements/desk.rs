@@ -68,6 +68,8 @@ pub(crate) struct Desk {
     pub(super) doubt: Doubt,
     pub(super) restoring: Restoring,
     pub(super) unreadable: UnreadableInputs,
+    /// Why resources cannot be read, by resource.
+    pub(super) problems: BTreeMap<String, String>,
     /// Fields that the server would drop.
     pub(super) lacks: Lacks,
     pub(super) swept: bool,
@@ -134,6 +136,7 @@ impl Desk {
             doubt: Doubt::default(),
             restoring: Restoring::default(),
             unreadable: UnreadableInputs::default(),
+            problems: BTreeMap::new(),
             lacks: Lacks::default(),
             swept: false,
             sweep_at: None,
@@ -159,6 +162,11 @@ impl Desk {
     /// What decisions wait for; empty when they are made.
     pub(crate) fn missing(&self) -> Vec<Missing> {
         self.gate.missing()
+    }
+
+    /// Takes note of why resources cannot be read: a better reason than that they are still being listed.
+    pub(crate) fn cannot_read(&mut self, problems: BTreeMap<String, String>) {
+        self.problems = problems;
     }
 
     /// How many placements and clusters decisions are made of.

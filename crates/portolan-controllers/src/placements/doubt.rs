@@ -13,6 +13,7 @@ use super::desk::{Desk, Doubt, Flight};
 use super::job::{Change, Job, Step, Summary};
 use super::notes;
 use super::status::{self, Conditions, INPUT_UNREADABLE};
+use crate::health::Missing;
 use crate::moment::Moment;
 
 /// What is over in less than this is nothing to speak of.
@@ -31,7 +32,13 @@ impl Desk {
         if now.instant < since + PATIENCE {
             return None;
         }
-        let missing: Vec<String> = self.missing().into_iter().map(|missing| missing.text).collect();
+        let reason = |missing: Missing| {
+            self.problems
+                .get(missing.resource)
+                .cloned()
+                .unwrap_or(missing.text)
+        };
+        let missing: Vec<String> = self.missing().into_iter().map(reason).collect();
         let message = format!(
             "The last decision is kept: {}. The placement is evaluated again as soon as the kind can be read",
             missing.join("; ")

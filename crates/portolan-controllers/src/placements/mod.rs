@@ -203,7 +203,9 @@ impl Placements {
             self.conditions.remove(key);
             self.due_since.remove(key);
         }
-        if self.desk.missing().is_empty() {
+        if !self.desk.missing().is_empty() {
+            self.desk.cannot_read(self.outputs.health.failures().problems());
+        } else {
             for key in self.desk.due() {
                 if !self.due_since.contains_key(key) {
                     self.due_since.insert(key.clone(), at);

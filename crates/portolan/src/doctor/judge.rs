@@ -98,9 +98,10 @@ fn controller(observed: &Observed, placements: &[&Placement], now: Timestamp) ->
             "Placements cannot be read, and it is judged by their conditions",
         );
     }
+    // One that is evaluated already says as much as one that had the time.
     let old: Vec<&&Placement> = placements
         .iter()
-        .filter(|placement| !is_young(placement, now))
+        .filter(|placement| !is_young(placement, now) || !is_behind(placement))
         .collect();
     let behind: Vec<String> = old
         .iter()

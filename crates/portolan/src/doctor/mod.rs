@@ -34,7 +34,7 @@ Examples:
 Exit codes: 0 no problem found, 1 a check found a problem, 2 bad input,
 3 the hub cannot be reached or refuses.";
 
-/// Check a hub step by step and say what to do: for \"why does nothing happen?\"
+/// Check a hub step by step and say what to do: for "why does nothing happen?"
 ///
 /// The checks read the hub and change nothing. Whether a controller runs is judged by what it has written: a condition
 /// for the current generation of every Placement.
@@ -137,6 +137,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .iter()
         .filter(|check| check.result == Verdict::Problem)
         .count();
+    // What is asked about has to exist, as for every command.
+    let is_missing = checks.iter().any(|check| check.name == subject::MISSING);
     let report = Report {
         hub,
         subject: args.subject.as_ref().map(ToString::to_string),
@@ -147,6 +149,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     output::print(&text)?;
     Ok(match (problems, is_reachable) {
         (0, _) => ExitCode::SUCCESS,
+        (_, true) if is_missing => ExitCode::from(cli::BAD_INPUT),
         (_, true) => ExitCode::from(1),
         (_, false) => ExitCode::from(3),
     })

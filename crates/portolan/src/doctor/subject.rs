@@ -7,12 +7,16 @@ use portolan_api::cluster::Placement;
 use portolan_api::labels::{conditions, ocm};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_controllers::overview::{Objects, Overview, OverviewState, overview};
+use portolan_engine::conditions::ROLLING_UPDATE_RECOMMENDED;
 use portolan_engine::placement::PlacementKey;
 
 use super::read::Observed;
 use super::{Check, count, names};
 use crate::decided::Said;
 use crate::input::Manifests;
+
+/// The check of what does not exist.
+pub(super) const MISSING: &str = "subject";
 
 /// What has a problem, and the words for it.
 type Complaint = (String, String);
@@ -39,7 +43,7 @@ pub(super) fn judge(
         && replica_sets.is_empty()
     {
         return vec![Check::problem(
-            "subject",
+            MISSING,
             format!("there is no Placement and no ManifestWorkReplicaSet {wanted}"),
             "`portolan get placements` and `portolan rollout list` list all",
         )];
@@ -87,6 +91,8 @@ fn conditions_of(placements: &[&Placement]) -> Check {
             let list = placement.status.iter().flat_map(|status| &status.conditions);
             let mut wrong = list.filter(|condition| match condition.type_.as_str() {
                 conditions::PLACEMENT_SATISFIED => condition.status == "False",
+                // Advice, and nothing that keeps anything from happening.
+                ROLLING_UPDATE_RECOMMENDED => false,
                 _ => condition.status == "True",
             });
             let condition = wrong.next()?;

@@ -213,6 +213,9 @@ impl Args {
     fn hint(&self) -> &'static str {
         match (self.namespace.is_some(), self.what) {
             (true, _) if self.name.is_none() => "; without --namespace all namespaces are listed",
+            (_, What::Decisions) if self.name.is_some() => {
+                "; the placement selects no cluster, or is not decided yet: `portolan explain NS/NAME` says why"
+            }
             (_, What::Decisions) => "; decisions are written by `portolan controller` and `portolan up`",
             _ => "",
         }

@@ -122,7 +122,7 @@ async fn join(args: &Args) -> anyhow::Result<()> {
         return output::print(&output::yaml(&agent)?);
     }
     kubeconfig::write(&path, &agent)?;
-    output::print(&format!(
+    output::say(&format!(
         "{name} is part of the fleet of {url}\n\
          the kubeconfig of its agent is {path}, valid until {expires}; treat it as a secret\n\
          next: portolan agent --hub {path} --spoke MEMBER-KUBECONFIG --install-crds\n",

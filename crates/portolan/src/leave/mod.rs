@@ -85,7 +85,7 @@ async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
     let name = args.name.as_str();
     let found = said(hub.find().await, &server)?;
     if found.is_nothing() {
-        output::print(&format!(
+        output::say(&format!(
             "there is nothing of a cluster {name} on {}\n",
             server.url
         ))?;
@@ -132,7 +132,7 @@ async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(why) = said(waiting::cluster(&hub, patience.rest).await, &server)? {
         return Ok(unfinished(&why));
     }
-    output::print(&finished(&found, name, &server.url))?;
+    output::say(&finished(&found, name, &server.url))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -134,11 +134,13 @@ impl ConnectArgs {
         };
         match &self.kubeconfig {
             Some(_) => {
-                anyhow::anyhow!("cannot read the kubeconfig: {why}; accepted: the file of a running hub")
+                anyhow::anyhow!(
+                    "cannot read the kubeconfig: {why}; accepted: the kubeconfig file of a running hub"
+                )
             }
             None => anyhow::anyhow!(
                 "there is no hub to ask ({why}); name one with --kubeconfig FILE or $KUBECONFIG, start one with \
-                 `portolan up`, or read manifests with --file PATH"
+                 `portolan up`, or, for commands that have --file, read manifests with --file PATH"
             ),
         }
     }

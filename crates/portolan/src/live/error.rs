@@ -30,7 +30,7 @@ pub(crate) fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Er
             }
         }
         error if is_refused(error) => format!(
-            "{url} refuses connections; is the hub running (`portolan up` starts one), and is it the right one \
+            "{url} refuses connections; does a server run there (`portolan up` starts a hub), and is it the right one \
              (--kubeconfig, --context)?"
         ),
         error if is_answer(error) => format!(
@@ -38,7 +38,7 @@ pub(crate) fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Er
             shortened(&describe(error), ANSWER)
         ),
         error => format!(
-            "{url} cannot be reached: {}; is it the right hub (--kubeconfig, --context)?",
+            "{url} cannot be reached: {}; is it the right server (--kubeconfig, --context)?",
             shortened(&describe(error), ANSWER)
         ),
     };

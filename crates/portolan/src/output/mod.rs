@@ -84,9 +84,15 @@ pub(crate) async fn closed() {
     }
 }
 
-/// Writes remarks to standard error, where a failure to write has no one to be told to.
+/// Writes remarks to standard error, where a failure to write has no one to be told to. Wrapped on a terminal.
 pub(crate) fn remark(text: &str) {
-    let _ = finish(anstream::stderr().lock(), text);
+    let text = prose::wrapped(text, terminal::columns_of_errors());
+    let _ = finish(anstream::stderr().lock(), &text);
+}
+
+/// Prints sentences, wrapped on a terminal.
+pub(crate) fn say(text: &str) -> anyhow::Result<()> {
+    print(&prose::wrapped(text, terminal::columns()))
 }
 
 fn finish(mut stream: impl Write, text: &str) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
-//! The width of the terminal that standard output is shown on.
+//! The width of the terminal that standard output, or standard error, is shown on.
 
 use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
 
 /// The columns of the terminal on standard output. `None` when standard output is not a terminal, or when the number
 /// of columns is not known: output is then printed whole.
@@ -8,11 +9,19 @@ use std::io::{self, IsTerminal};
 /// The terminal's own answer counts first, because it follows a window that changes its size. `COLUMNS` is the fallback
 /// for a terminal that does not report a size.
 pub(crate) fn columns() -> Option<usize> {
-    let stdout = io::stdout();
-    if !stdout.is_terminal() {
+    columns_of(&io::stdout())
+}
+
+/// The same of standard error.
+pub(crate) fn columns_of_errors() -> Option<usize> {
+    columns_of(&io::stderr())
+}
+
+fn columns_of<S: IsTerminal + AsFd>(stream: &S) -> Option<usize> {
+    if !stream.is_terminal() {
         return None;
     }
-    match terminal_size::terminal_size_of(&stdout) {
+    match terminal_size::terminal_size_of(stream) {
         Some((terminal_size::Width(columns), _)) => Some(columns.into()),
         None => from_variable(std::env::var("COLUMNS").ok().as_deref()),
     }

@@ -7,7 +7,6 @@ mod load;
 pub(crate) mod spokes;
 mod write;
 
-use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,8 +14,9 @@ use std::process::ExitCode;
 use anyhow::Context;
 use kube::Client;
 use portolan_controllers::{Output, Settings};
-use portolan_hub::{Hub, StartError};
+use portolan_hub::Hub;
 
+use crate::address;
 use crate::controller::{InstallCrds, Probes, Running, SettingsArgs, install};
 use crate::hub::{self, not_started};
 use crate::listen;
@@ -46,7 +46,6 @@ Examples:
     --metrics-listen 127.0.0.1:0 --kubeconfig hub.yaml";
 
 /// The ports that are taken when nobody asks for others, and left to others when they are in use.
-const API_PORT: u16 = 6443;
 const METRICS_PORT: u16 = 8080;
 
 /// Run a hub and the controllers in one process, no cluster needed
@@ -211,23 +210,14 @@ impl Args {
             Some(folder) => format!("opening the hub in {}", folder.display()),
             None => "starting the hub".to_owned(),
         });
-        let start = |address: SocketAddr| {
+        let start = async |address: SocketAddr| {
             let builder = Hub::builder().listen(address).names(&self.hostnames.names);
             match data {
-                Some(folder) => builder.data(folder).start(),
-                None => builder.start(),
+                Some(folder) => builder.data(folder).start().await,
+                None => builder.start().await,
             }
         };
-        let hub = match self.listen {
-            Some(address) => start(address).await,
-            None => match start(local(API_PORT)).await {
-                Err(StartError::Listen { source, .. }) if source.kind() == ErrorKind::AddrInUse => {
-                    progress(&format!("port {API_PORT} is in use; taking a free one"));
-                    start(local(0)).await
-                }
-                started => started,
-            },
-        };
+        let hub = address::start(self.listen, data, start).await;
         if let Some(hint) = self.listen.and_then(|address| self.hostnames.hint(address)) {
             progress(&format!("note: {hint}"));
         }
@@ -286,7 +276,7 @@ impl Args {
             spokes: spokes.as_ref(),
             former: &former,
         };
-        output::print(&text.to_string())?;
+        output::say(&text.to_string())?;
         Ok(Up {
             client: server.client,
             running,

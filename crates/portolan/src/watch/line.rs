@@ -49,7 +49,7 @@ fn line(turn: &Turn, time: Timestamp, at_start: bool, named: usize, widths: Widt
     }
     let left_out = others.len().saturating_sub(named);
     if left_out > 0 {
-        words.push(format!("+{left_out} more"));
+        words.push(format!("and {left_out} more"));
     }
     if scored.len() > room {
         let word = if scored.len() == 1 { "score" } else { "scores" };
@@ -208,7 +208,7 @@ mod tests {
             },
         ));
         let line = plain(&turn(changes), false);
-        assert!(line.ends_with("+c3  +246 more  1 new score"), "{line}");
+        assert!(line.ends_with("+c3  and 246 more  1 new score"), "{line}");
     }
 
     #[test]
@@ -222,10 +222,10 @@ mod tests {
         };
         assert_eq!(
             at(80),
-            "00:00:00  ml/training  9 clusters  +prod-eu-central-1-0000 (100)  +8 more"
+            "00:00:00  ml/training  9 clusters  +prod-eu-central-1-0000 (100)  and 8 more"
         );
         assert!(
-            at(140).ends_with("  +prod-eu-central-1-0001 (100)  +7 more"),
+            at(140).ends_with("  +prod-eu-central-1-0001 (100)  and 7 more"),
             "{}",
             at(140)
         );
