@@ -228,7 +228,7 @@ fn run(cli: Cli) -> ExitCode {
 }
 
 /// The exit code of bad input. clap has the same for a wrong command line.
-pub(crate) const BAD_INPUT: u8 = 2;
+const BAD_INPUT: u8 = 2;
 /// The exit code of a hub that cannot be reached or refuses: trying again later, or with other credentials, may help.
 const HUB_UNAVAILABLE: u8 = 3;
 

@@ -138,7 +138,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .filter(|check| check.result == Verdict::Problem)
         .count();
     // What is asked about has to exist, as for every command.
-    let is_missing = checks.iter().any(|check| check.name == subject::MISSING);
+    if let Some(missing) = checks.iter().find(|check| check.name == subject::MISSING) {
+        let advice = missing.advice.as_deref().unwrap_or_default();
+        anyhow::bail!("{} on {hub}; {advice}", missing.found);
+    }
     let report = Report {
         hub,
         subject: args.subject.as_ref().map(ToString::to_string),
@@ -149,7 +152,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     output::print(&text)?;
     Ok(match (problems, is_reachable) {
         (0, _) => ExitCode::SUCCESS,
-        (_, true) if is_missing => ExitCode::from(cli::BAD_INPUT),
         (_, true) => ExitCode::from(1),
         (_, false) => ExitCode::from(3),
     })

@@ -229,7 +229,7 @@ mod tests {
             "{}",
             at(140)
         );
-        for columns in 42..200 {
+        for columns in 45..200 {
             let line = at(columns);
             assert!(line.chars().count() <= columns, "{columns}: {line}");
             for word in line.split("  ").filter(|word| word.starts_with("+prod")) {

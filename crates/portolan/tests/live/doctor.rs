@@ -48,11 +48,12 @@ fn a_hub_without_definitions_clusters_or_rights_is_told_what_to_do() {
     );
     assert!(run.stdout.contains("portolan join NAME"), "{}", run.stdout);
     let run = doctor(&scratch, live.argument(), &["shop/nosuch"]);
+    assert_eq!(run.code, 2);
     assert!(
-        run.stdout
-            .contains("there is no Placement and no ManifestWorkReplicaSet shop/nosuch"),
+        run.stderr
+            .contains("there is no Placement and no ManifestWorkReplicaSet shop/nosuch on https://"),
         "{}",
-        run.stdout
+        run.stderr
     );
     let nobody = live.kubeconfig_of_nobody(scratch.path());
     let run = doctor(&scratch, nobody.to_str().unwrap(), &[]);
