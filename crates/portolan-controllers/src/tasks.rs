@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-/// A loop waits no longer than this before it counts a turn. A longer wait comes close to [`LIMIT`]; a shorter one wakes
+/// A loop waits no longer than this before it counts a turn. A longer wait comes close to `LIMIT`; a shorter one wakes
 /// an idle process more often.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(20);
 /// A loop that has not turned for so long stands still. Less, and a large evaluation on a slow machine ends the process.

@@ -111,7 +111,7 @@ pub(super) async fn unsettled(fleet: &Fleet, script: &Script) -> kube::Result<Op
         let values: BTreeMap<String, String> = member.values().await.into_iter().collect();
         let wanted = script.wanted(number);
         if values != wanted {
-            let details = details(member, &values, &wanted).await?;
+            let details = details(fleet, member, &values, &wanted).await?;
             return Ok(Some(format!(
                 "m{number} has {values:?}, wanted are {wanted:?}; {details}"
             )));
@@ -143,6 +143,7 @@ pub(super) async fn unsettled(fleet: &Fleet, script: &Script) -> kube::Result<Op
 
 /// What is there of the objects that are not as they are wanted, and what the records of the agent say.
 async fn details(
+    fleet: &Fleet,
     member: &super::Member,
     values: &BTreeMap<String, String>,
     wanted: &BTreeMap<String, String>,
@@ -167,6 +168,24 @@ async fn details(
                 .collect();
             let (spec, annotations) = (&record.data["spec"], &record.metadata.annotations);
             lines.push(format!("{kind} {spec} {annotations:?}: {names:?}"));
+        }
+    }
+    for (kind, namespace) in [
+        ("ManifestWork", &member.name),
+        ("PlacementDecision", &fleet.namespace),
+        ("ManifestWorkReplicaSet", &fleet.namespace),
+    ] {
+        for object in fleet.api(kind, namespace).list(&ListParams::default()).await? {
+            let metadata = &object.metadata;
+            let (uid, leaving) = (&metadata.uid, metadata.deletion_timestamp.is_some());
+            lines.push(format!(
+                "{kind} {:?} {uid:?} generation {:?} leaving {leaving} {:?} {:?}: {}",
+                metadata.name,
+                metadata.generation,
+                metadata.finalizers,
+                metadata.annotations,
+                object.data["status"]
+            ));
         }
     }
     Ok(lines.join("\n"))
