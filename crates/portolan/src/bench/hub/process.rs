@@ -75,7 +75,7 @@ impl Hub {
         let program = std::env::current_exe().context("cannot find this program")?;
         let started = now();
         let child = Command::new(program)
-            .args(["hub", "--listen", "127.0.0.1:0", "--data"])
+            .args(["hub", "--log-level", "warn", "--listen", "127.0.0.1:0", "--data"])
             .arg(folder.join("data"))
             .arg("--kubeconfig")
             .arg(&kubeconfig)
