@@ -13,6 +13,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::cluster::{ManagedCluster, TaintEffect};
 use portolan_api::labels::{conditions, ocm};
 use portolan_api::multicluster::ClusterProfile;
+
+use crate::sabotage::{Rule, broken};
 use tokio::time::Instant;
 
 use crate::moment::Moment;
@@ -105,6 +107,17 @@ pub(crate) struct Absences {
 }
 
 impl Absences {
+    /// Takes note of a cluster that cannot be read. One that was never read may be away, so that it keeps its works.
+    pub(crate) fn cannot_read(&mut self, name: &str) {
+        if !self.known.contains_key(name) && !broken(Rule::UnreadableIsNotAbsent) {
+            let away = Standing {
+                is_away: true,
+                ..Standing::default()
+            };
+            self.note(name, away);
+        }
+    }
+
     /// Takes note of a cluster. Whether that makes a difference.
     pub(crate) fn note(&mut self, name: &str, standing: Standing) -> bool {
         let before = self.known.insert(name.to_owned(), standing);

@@ -398,6 +398,9 @@ impl Keeper for State {
             }
             Input::Decision(Delta::Deleted(key)) => self.decision_gone(&(key.namespace, key.name)),
             Input::Cluster(Delta::Applied(object)) => self.cluster_applied(&object),
+            Input::Cluster(Delta::Unreadable(object)) => {
+                self.absences.cannot_read(name_of(&object.metadata));
+            }
             Input::Cluster(Delta::Deleted(key)) => self.cluster_gone(&key.name),
             Input::Set(Delta::Synced | Delta::Unserved)
             | Input::Work(Delta::Synced | Delta::Unserved)

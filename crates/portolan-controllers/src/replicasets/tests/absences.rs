@@ -301,3 +301,22 @@ fn leave(world: &mut World, name: &str) {
     let delta = Delta::Applied(Arc::new(cluster));
     world.state.handle(Input::Cluster(delta));
 }
+
+/// What is written for a cluster that left the decision and cannot be read.
+fn writes_without_reading() -> Vec<String> {
+    let mut world = World::new(None);
+    world.writes(second(0));
+    // Nothing is known of the cluster, as after a start.
+    world.state.absences.forget("b");
+    let unreadable = crate::upkeep::fake::cannot_be_read("", "b");
+    world.state.handle(Input::Cluster(Delta::Unreadable(unreadable)));
+    world.decide(&["a"]);
+    world.writes(second(1000))
+}
+
+#[test]
+fn a_cluster_that_cannot_be_read_keeps_its_work_and_taking_it_for_absent_is_noticed() {
+    assert!(writes_without_reading().is_empty());
+    let writes = with_broken(Rule::UnreadableIsNotAbsent, writes_without_reading);
+    assert_eq!(writes, ["delete b"]);
+}
