@@ -3,7 +3,7 @@
 //! Nothing in a Work names a cluster: the namespace that it is in does, and that is called like the ClusterProfile. A
 //! name that two inventories use for two clusters means neither.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use portolan_api::labels::{multicluster as labels, ocm};
 use portolan_api::multicluster::ClusterProfile;
@@ -11,6 +11,7 @@ use portolan_api::structural::is_dns_label;
 
 use crate::absence::{Absences, Judgement, Standing};
 use crate::moment::Moment;
+use crate::sabotage::{Rule, broken};
 use crate::upkeep::Knowledge;
 
 /// The ClusterProfiles of the hub, by name and then by namespace.
@@ -20,6 +21,8 @@ pub(super) struct Inventory {
     /// By namespace and name of the profile.
     absences: Absences,
     profiles: BTreeMap<String, BTreeMap<String, Identity>>,
+    /// Names and namespaces of profiles that cannot be read: their clusters may be away.
+    unreadable: BTreeSet<(String, String)>,
 }
 
 /// What two profiles of one cluster have in common.
@@ -48,21 +51,28 @@ impl Inventory {
         };
         let name = metadata.name.clone().unwrap_or_default();
         let namespace = metadata.namespace.clone().unwrap_or_default();
+        let was_unreadable = self.unreadable.remove(&(name.clone(), namespace.clone()));
         let is_news = self
             .absences
             .note(&format!("{namespace}/{name}"), Standing::of_profile(profile));
         let known = self.profiles.entry(name).or_default();
-        known.insert(namespace, identity.clone()) != Some(identity) || is_news
+        known.insert(namespace, identity.clone()) != Some(identity) || is_news || was_unreadable
     }
 
     pub(super) fn gone(&mut self, namespace: &str, name: &str) {
         self.absences.forget(&format!("{namespace}/{name}"));
+        self.unreadable.remove(&(name.to_owned(), namespace.to_owned()));
         if let Some(profiles) = self.profiles.get_mut(name) {
             profiles.remove(namespace);
             if profiles.is_empty() {
                 self.profiles.remove(name);
             }
         }
+    }
+
+    /// Takes note of a profile that cannot be read.
+    pub(super) fn cannot_read(&mut self, namespace: &str, name: &str) {
+        self.unreadable.insert((name.to_owned(), namespace.to_owned()));
     }
 
     /// Counts from now for clusters that have come back.
@@ -73,6 +83,10 @@ impl Inventory {
     /// What becomes of a work of a cluster that no decision names: one that cannot be reached keeps it, unless another has
     /// its place.
     pub(super) fn judge(&self, name: &str, is_replaced: bool, now: Moment) -> Judgement {
+        let is_unreadable = self.unreadable.iter().any(|(unreadable, _)| unreadable == name);
+        if is_unreadable && !broken(Rule::UnreadableIsNotAbsent) {
+            return Judgement::Keep;
+        }
         let namespaces = self.profiles.get(name).into_iter().flat_map(BTreeMap::keys);
         let absences = namespaces.filter_map(|namespace| self.absences.of(&format!("{namespace}/{name}")));
         let judgements = absences.map(|absence| absence.judge(is_replaced, now));

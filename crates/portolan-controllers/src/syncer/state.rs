@@ -229,8 +229,11 @@ impl Keeper for State {
                         self.profile_changed(&key.name);
                     }
                     Delta::Synced | Delta::Unserved => self.touch_everything(),
-                    // Works where no profile could be read are refused, which deletes none.
-                    Delta::Unreadable(_) | Delta::Listing | Delta::Held(_) | Delta::Founded(_) => {}
+                    Delta::Unreadable(object) => {
+                        let Key { namespace, name, .. } = Key::of(&object.metadata);
+                        self.inventory.cannot_read(&namespace, &name);
+                    }
+                    Delta::Listing | Delta::Held(_) | Delta::Founded(_) => {}
                 }
             }
             Input::Slice {

@@ -267,3 +267,20 @@ fn works_stay_while_a_slice_cannot_be_read_that_may_be_for_them() {
     hub.settle();
     assert_eq!(hub.made(), ["a"]);
 }
+
+/// The clusters that keep a work when `b` leaves the decision and its profile cannot be read.
+fn made_without_the_profile() -> Vec<String> {
+    let mut hub = synced();
+    let unreadable = Delta::Unreadable(cannot_be_read(HOME, "b"));
+    hub.state.handle(Input::Profile(unreadable));
+    hub.decide(&slice(&["a"]));
+    hub.wait(600);
+    hub.made()
+}
+
+#[test]
+fn the_work_of_a_cluster_whose_profile_cannot_be_read_stays_and_taking_it_for_absent_is_noticed() {
+    assert_eq!(made_without_the_profile(), ["a", "b"]);
+    let made = with_broken(Rule::UnreadableIsNotAbsent, made_without_the_profile);
+    assert_eq!(made, ["a"]);
+}
