@@ -37,7 +37,7 @@ pub(crate) struct Stored {
     pub(crate) version: String,
     /// It is being deleted: what is written into it is lost with it.
     pub(crate) is_leaving: bool,
-    /// Who has to agree before it goes.
+    /// The finalizers of the object.
     pub(crate) finalizers: Vec<String>,
 }
 

@@ -42,7 +42,7 @@ pub(super) enum Noted {
     Refused,
     /// What is there is not ours, or nothing is there and nothing is to be.
     NotOurs,
-    /// Nobody knows, or nothing was tried.
+    /// The state is not known, or nothing was tried.
     Unknown,
 }
 

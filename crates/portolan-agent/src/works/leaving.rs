@@ -85,7 +85,7 @@ impl Passes {
         let released = self.records.release(&record).await?;
         self.forget(&work.key);
         if self.records.read(&work.key).await?.stored.is_some() {
-            // Somebody else holds it as well.
+            // Another finalizer holds the object as well.
             tracing::debug!(work = %released.key, "the record of the work waits for others before it goes");
             return Err(Unkept::Leaving.into());
         }

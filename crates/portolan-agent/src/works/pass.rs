@@ -151,7 +151,7 @@ impl Passes {
         let known = || self.desk().works().get(key).cloned();
         let record = {
             let _turn = self.turns.acquire().await;
-            // Somebody may have deleted it, and objects must not name one that is gone.
+            // The record may have been deleted, and no object may name a record that is gone.
             self.forget(key);
             self.record(key).await?
         };

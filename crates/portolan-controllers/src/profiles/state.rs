@@ -328,7 +328,7 @@ impl Keeper for State {
             Input::Cluster(Delta::Unreadable(object)) => {
                 self.unreadable.insert(name_of(&object.metadata).into());
             }
-            // Who belongs to it is not known, unless it could be read before.
+            // The members of a set that was never read are not known.
             Input::Set(Delta::Unreadable(object)) => {
                 let name = name_of(&object.metadata);
                 if !self.spaces.has_set(name) {

@@ -20,7 +20,7 @@ pub(super) const LEASE: &str = ocm::CLUSTER_LEASE;
 const MISSED: u32 = 5;
 /// Where the cluster says nothing usable.
 const DEFAULT_DURATION: Duration = Duration::from_secs(60);
-/// Nobody listened when the loop is so late: the process was paused.
+/// A loop that is this late did not run: the process was paused.
 const ASLEEP: Duration = Duration::from_secs(30);
 
 /// What is known about the Lease of a cluster.

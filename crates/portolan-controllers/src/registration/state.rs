@@ -329,7 +329,7 @@ impl Keeper for State {
         }
     }
 
-    /// Nobody heard a heartbeat meanwhile, so that none was heard means nothing.
+    /// The controller heard nothing during the pause, so a missing heartbeat says nothing.
     fn paused(&mut self, now: Instant, late: Duration) {
         for (name, beat) in &mut self.heartbeats {
             let patience = self.clusters.get(name).map(|cluster| cluster.patience);
