@@ -72,11 +72,9 @@ async fn kill_at_write(world: &World, to: To, faults: Faults, killed: usize, nam
                 To::Member => (world.hub.client(), faults.client(&world.spoke)),
             };
             let agent = Agent::start(hub, spoke, world.settings());
-            eventually("it stands still or is done", async || {
-                faults.is_still() || is_done(world, name, edit).await
-            })
-            .await;
-            came_to_it = faults.is_still();
+            came_to_it = faults
+                .stands_still_unless(async || is_done(world, name, edit).await)
+                .await;
             agent.kill();
         }
         let agent = world.agent();
@@ -126,13 +124,12 @@ async fn withdraw_at_every_write(at: impl Fn(usize) -> Faults) {
         world.create_work(&name, &[map("a", "1"), map("b", "1")]).await;
         let faults = at(writes);
         let agent = Agent::start(world.hub.client(), faults.client(&world.spoke), world.settings());
-        eventually("it stands still or is done", async || {
+        let still = faults.stands_still_unless(async || {
             let work = world.manifest_works().get(&name).await.unwrap();
             let conditions = work.status.unwrap_or_default().conditions;
-            faults.is_still() || conditions.iter().any(|condition| condition.type_ == "Applied")
-        })
-        .await;
-        let done = !faults.is_still();
+            conditions.iter().any(|condition| condition.type_ == "Applied")
+        });
+        let done = !still.await;
         agent.kill();
         // What was on its way is withdrawn before anybody could note whether it arrived.
         world.set_manifests(&name, &[map("b", "2"), map("c", "1")]).await;

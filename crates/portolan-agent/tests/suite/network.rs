@@ -126,6 +126,17 @@ impl Faults {
         self.stands() && (!self.0.arrives.load(Ordering::SeqCst) || self.0.arrived.load(Ordering::SeqCst))
     }
 
+    /// Waits until it stands still, or until `done` although it does not. Whether it stands still.
+    pub(crate) async fn stands_still_unless(&self, mut done: impl AsyncFnMut() -> bool) -> bool {
+        crate::world::eventually("the client stands still or is done", async || {
+            // The last write can be seen on the server before it counts as arrived: `done` is asked first, so that a
+            // write that caused it is counted when `stands` is.
+            self.is_still() || done().await && !self.stands()
+        })
+        .await;
+        self.is_still()
+    }
+
     fn stands(&self) -> bool {
         let limit = self.0.still_after.load(Ordering::SeqCst);
         limit > 0 && self.writes() >= limit
