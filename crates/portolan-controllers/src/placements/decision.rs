@@ -82,19 +82,10 @@ impl Desk {
         let foreign = self.foreign.remove(&key);
         let more = self.remarks(&key);
         let fresh = self.fresh.remove(&key);
-        if plans.is_score_refresh && !foreign {
-            // Scores count how others decided and what was decided before. After a start both are known from the first
-            // moment, as they were not when the scores were written; that is no news. Order, where it is asked for, is.
-            if fresh && !decision.layout.ordered {
-                self.engine.complete(&key);
-                return Step::Settled(summary);
-            }
-            // The membership is written already; what is left can wait for its turn.
-            if let Err(at) = self.budget.spend(plans.writes(), now.instant) {
-                self.timers.insert((at, key.clone()));
-                self.engine.complete(&key);
-                return Step::Settled(summary);
-            }
+        // Scores may wait; the status may not. A process that died after the decisions and before the status left one that
+        // tells of other objects than there are, and readers wait for it.
+        if plans.is_score_refresh && !foreign && !self.are_scores_due(&key, &plans, &decision, fresh, now) {
+            plans = Plans::default();
         }
         if foreign && !plans.is_empty() {
             self.contests.overwrite(&key, now);
@@ -145,6 +136,30 @@ impl Desk {
             change: plans.change,
             summary,
         }))
+    }
+
+    /// Whether a plan that writes nothing but scores is carried out now.
+    fn are_scores_due(
+        &mut self,
+        key: &PlacementKey,
+        plans: &Plans,
+        decision: &Decision,
+        fresh: bool,
+        now: Moment,
+    ) -> bool {
+        // Scores count how others decided and what was decided before. After a start both are known from the first
+        // moment, as they were not when the scores were written; that is no news. Order, where it is asked for, is.
+        if fresh && !decision.layout.ordered {
+            return false;
+        }
+        // The membership is written already; what is left can wait for its turn.
+        match self.budget.spend(plans.writes(), now.instant) {
+            Ok(()) => true,
+            Err(at) => {
+                self.timers.insert((at, key.clone()));
+                false
+            }
+        }
     }
 
     /// Conditions that are not the engine's to know.

@@ -40,6 +40,24 @@ pub(super) fn at_rest(clusters: usize) -> (Server, Desk) {
     (server, desk)
 }
 
+/// The scores of the next process differ, since they count what was decided before. That alone is not written after a
+/// start, and must not take the status with it.
+#[test]
+fn a_status_that_a_process_died_before_is_written_by_the_next_one() {
+    let mut server = Server::with(json!({}));
+    let start = |server: &Server| {
+        let mut desk = desk();
+        server.introduce(&mut desk);
+        (1..=3).for_each(|number| cluster(&mut desk, &format!("c{number:03}")));
+        desk.handle(Input::Cluster(Delta::Synced));
+        desk
+    };
+    server.run_until_status(&mut start(&server));
+    assert_eq!((server.decided().len(), server.told()), (3, None));
+    server.run(&mut start(&server));
+    assert_eq!(server.told(), Some(3));
+}
+
 fn rules(report: &Report) -> BTreeSet<CheckId> {
     report.findings.iter().map(|finding| finding.check).collect()
 }

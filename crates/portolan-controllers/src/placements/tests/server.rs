@@ -135,6 +135,23 @@ impl Server {
         self.recording.events.push(Event::Settled);
     }
 
+    /// Carries out what the desk wants to write, but for the status of the placement: the process dies before that.
+    pub(super) fn run_until_status(&mut self, desk: &mut Desk) {
+        while let Some(step) = desk.next(now().into()) {
+            if let Step::Publish(job) = step {
+                let status = None;
+                self.publish(Job { status, ..*job });
+                return;
+            }
+        }
+    }
+
+    /// How many clusters the status of the placement tells of.
+    pub(super) fn told(&self) -> Option<i32> {
+        let status = self.placement.as_ref()?.status.as_ref()?;
+        Some(status.number_of_selected_clusters)
+    }
+
     /// The clusters in the OCM decisions.
     pub(super) fn decided(&self) -> Vec<String> {
         let status = self.observed.decisions.iter().flat_map(|object| &object.status);
