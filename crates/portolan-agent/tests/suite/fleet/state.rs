@@ -172,6 +172,7 @@ async fn details(
     }
     for (kind, namespace) in [
         ("ManifestWork", &member.name),
+        ("Placement", &fleet.namespace),
         ("PlacementDecision", &fleet.namespace),
         ("ManifestWorkReplicaSet", &fleet.namespace),
     ] {
