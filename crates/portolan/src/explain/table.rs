@@ -32,7 +32,7 @@ pub(super) fn all(
         Column::new("STAGE").drop(1),
         Column::new("RANK"),
         Column::new("TOTAL"),
-        Column::text("REASON", 30),
+        Column::prose("REASON", 30),
     ]);
     // Selected clusters come first.
     let shown = summary.selected.saturating_add(others);
@@ -73,7 +73,7 @@ pub(super) fn events(events: Option<&[Event]>, now: Timestamp, width: Option<usi
         Column::text("REASON", 12),
         Column::name("FROM").drop(2),
         Column::new("TIMES").drop(1),
-        Column::text("MESSAGE", 30),
+        Column::prose("MESSAGE", 30),
     ]);
     for event in events {
         let tone = match event.kind.as_str() {
@@ -205,9 +205,9 @@ fn stages(verdict: &Verdict, width: Option<usize>) -> String {
 
 fn checks(verdict: &Verdict, width: Option<usize>) -> String {
     let mut table = Table::new([
-        Column::text("WANTED", 20),
-        Column::text("OBSERVED", 20),
-        Column::text("FIELD", 16),
+        Column::prose("WANTED", 20),
+        Column::prose("OBSERVED", 20),
+        Column::prose("FIELD", 16),
     ])
     .indented(2);
     for check in &verdict.checks {

@@ -54,7 +54,7 @@ fn summary(placements: &[PlacementReport], width: Option<usize>) -> String {
         table.row([
             placement.namespace.as_str().into(),
             placement.name.as_str().into(),
-            status(placement.status),
+            outcome(placement.status, satisfied),
             Cell::toned(
                 satisfied,
                 if satisfied == "True" {
@@ -71,6 +71,14 @@ fn summary(placements: &[PlacementReport], width: Option<usize>) -> String {
         ]);
     }
     table.render(width)
+}
+
+/// The status in the words of `explain`: an evaluation that went well and gave too few clusters is no success.
+fn outcome(code: Code, satisfied: &str) -> Cell {
+    match code {
+        Code::Success | Code::Warning if satisfied == "False" => Cell::toned("Unsatisfied", Tone::Bad),
+        _ => status(code),
+    }
 }
 
 pub(super) fn status(code: Code) -> Cell {

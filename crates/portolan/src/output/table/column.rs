@@ -1,0 +1,116 @@
+//! The columns of a table, and where each stands in the room there is.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::cell::ELLIPSIS;
+
+/// How the cells of a column are shortened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// Only when nothing else helps.
+    Last,
+    /// At the end, down to this width.
+    End(usize),
+    /// In the middle, down to this width: names that start alike often differ at their end.
+    Middle(usize),
+    /// Not at all: the text goes on below, in lines of at least this width.
+    Wrap(usize),
+}
+
+/// A column: its header, and what becomes of it where there is too little room.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
+    pub(super) header: &'static str,
+    pub(super) cut: Cut,
+    pub(super) drop: Option<u8>,
+}
+
+impl Column {
+    /// A column that is shown in full.
+    pub(crate) const fn new(header: &'static str) -> Column {
+        Column {
+            header,
+            cut: Cut::Last,
+            drop: None,
+        }
+    }
+
+    /// A column of names: shortened in the middle.
+    pub(crate) const fn name(header: &'static str) -> Column {
+        Column {
+            cut: Cut::Middle(14),
+            ..Column::new(header)
+        }
+    }
+
+    /// A column of text: shortened at the end, down to `least`.
+    pub(crate) const fn text(header: &'static str, least: usize) -> Column {
+        Column {
+            cut: Cut::End(least),
+            ..Column::new(header)
+        }
+    }
+
+    /// A column of text that is told in full: wrapped, in lines of at least `least`.
+    pub(crate) const fn prose(header: &'static str, least: usize) -> Column {
+        Column {
+            cut: Cut::Wrap(least),
+            ..Column::new(header)
+        }
+    }
+
+    /// A column that may be left out; the lowest number goes first.
+    pub(crate) const fn drop(self, order: u8) -> Column {
+        Column {
+            drop: Some(order),
+            ..self
+        }
+    }
+
+    pub(super) fn least(&self, natural: usize) -> usize {
+        match self.cut {
+            Cut::Last => natural,
+            // A header is never shortened for the sake of a cell.
+            Cut::End(least) | Cut::Middle(least) | Cut::Wrap(least) => {
+                natural.min(least.max(self.header.width()))
+            }
+        }
+    }
+}
+
+/// Where each column stands.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub(super) gap: usize,
+    /// Column and width, in order.
+    pub(super) columns: Vec<(usize, usize)>,
+    /// Whether a column is left out.
+    pub(super) is_partial: bool,
+}
+
+impl Layout {
+    pub(super) fn width(&self) -> usize {
+        let gaps = self.columns.len().saturating_sub(1) * self.gap;
+        let mark = if self.is_partial {
+            self.gap + ELLIPSIS.width()
+        } else {
+            0
+        };
+        self.columns.iter().map(|(_, width)| width).sum::<usize>() + gaps + mark
+    }
+
+    /// Takes columns from the widest one, none below its least width, until the table fits.
+    pub(super) fn shrink(&mut self, room: usize, least: impl Fn(usize) -> usize) {
+        while self.width() > room {
+            let widest = self
+                .columns
+                .iter_mut()
+                .filter(|(column, width)| *width > least(*column))
+                .max_by_key(|(_, width)| *width);
+            match widest {
+                Some((_, width)) => *width -= 1,
+                None => return,
+            }
+        }
+    }
+}
