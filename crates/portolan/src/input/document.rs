@@ -9,6 +9,7 @@ use std::fmt;
 use serde_json::Value;
 use serde_saphyr::options::DuplicateKeyPolicy;
 
+use super::booleans;
 use super::problem::{Place, Problem};
 use super::tree::Budget;
 
@@ -132,8 +133,17 @@ fn parse_chunk(chunk: &Chunk<'_>) -> Result<Value, YamlError> {
     if !has_content(body) {
         return Ok(Value::Null);
     }
+    let mut value = read_yaml(chunk, true)?;
+    if booleans::is_in_doubt(&value) {
+        booleans::settle(&mut value, &read_yaml(chunk, false)?);
+    }
+    Ok(value)
+}
+
+fn read_yaml(chunk: &Chunk<'_>, strict_booleans: bool) -> Result<Value, YamlError> {
     let budget = Budget::for_text(chunk.text.len());
-    let read = serde_saphyr::with_deserializer_from_str_with_options(chunk.text, options(), |reader| {
+    let options = options(strict_booleans);
+    let read = serde_saphyr::with_deserializer_from_str_with_options(chunk.text, options, |reader| {
         budget.read(reader)
     });
     read.map_err(|error| {
@@ -169,7 +179,7 @@ fn in_our_words(message: String) -> String {
 
 /// Events and nodes are as many as the text has room for, and texts are bounded where they are read; what aliases add
 /// is bounded by the budget of the tree.
-fn options() -> serde_saphyr::Options {
+fn options(strict_booleans: bool) -> serde_saphyr::Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: MAX_DEPTH,
@@ -181,8 +191,8 @@ fn options() -> serde_saphyr::Options {
             max_buffered_comment_events: 100_000,
         },
         duplicate_keys: DuplicateKeyPolicy::Error,
-        // A namespace may be called `n`. Where a field is a boolean, `yes` and `on` are read as kubectl reads them.
-        strict_booleans: true,
+        // Without it `yes` and `on` without quotes are booleans.
+        strict_booleans: strict_booleans,
         with_snippet: false,
         emit_comments: false,
     }
@@ -223,6 +233,18 @@ mod tests {
         assert_eq!(found.len(), 3);
         assert!(found[1].starts_with("f: document 2: line "), "{found:?}");
         assert_eq!(found[2], "f: document 3 = {\"c\":3}");
+    }
+
+    #[test]
+    fn yes_is_a_boolean_where_one_is_meant_and_no_quotes_are() {
+        assert_eq!(
+            numbers("hubAcceptsClient: yes\nforce: Off\nnamespace: n\n"),
+            [r#"f: document 1 = {"force":false,"hubAcceptsClient":true,"namespace":"n"}"#]
+        );
+        assert_eq!(
+            numbers("a: [{hubAcceptsClient: \"yes\", controller: on}]\n"),
+            [r#"f: document 1 = {"a":[{"controller":true,"hubAcceptsClient":"yes"}]}"#]
+        );
     }
 
     #[test]

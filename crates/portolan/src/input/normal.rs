@@ -29,18 +29,6 @@ const TIMES: [&str; 8] = [
     "validUntil",
 ];
 
-/// Fields of our kinds that hold a boolean.
-const BOOLEANS: [&str; 4] = ["blockOwnerDeletion", "controller", "force", "hubAcceptsClient"];
-
-/// To kubectl `yes` and `on` are booleans wherever they stand; here they are where nothing else can be meant.
-fn read_boolean(value: &mut Value) {
-    match value.as_str() {
-        Some("yes" | "Yes" | "YES" | "on" | "On" | "ON" | "y" | "Y") => *value = true.into(),
-        Some("no" | "No" | "NO" | "off" | "Off" | "OFF" | "n" | "N") => *value = false.into(),
-        _ => {}
-    }
-}
-
 /// "Never" is often written as the last second of 9999, a day after the last one that our calendar knows, and more
 /// than nine digits of a second are more than anybody counts: both are valid, and cut.
 fn clamp_time(value: &mut Value) {
@@ -67,9 +55,6 @@ fn even_out(value: &mut Value) {
                 even_out(field);
                 if TIMES.contains(&name.as_str()) {
                     clamp_time(field);
-                }
-                if BOOLEANS.contains(&name.as_str()) {
-                    read_boolean(field);
                 }
             }
         }
