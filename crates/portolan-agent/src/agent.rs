@@ -56,6 +56,14 @@ impl Agent {
         self.others.iter().for_each(JoinHandle::abort);
     }
 
+    /// Ends it when it has finished the work that is under way, and does not wait for that. Its cluster is not one of the
+    /// hub's any more, and there is nothing left to watch or to tell.
+    pub fn dismiss(&self) {
+        self.monitor.tasks.stopping();
+        let _ = self.stop.send(true);
+        self.others.iter().for_each(JoinHandle::abort);
+    }
+
     /// Ends at once, in the middle of whatever is under way: what a crash does. Only tests want that.
     pub fn kill(self) {
         self.monitor.tasks.stopping();

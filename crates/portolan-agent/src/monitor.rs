@@ -49,6 +49,8 @@ struct Known {
     unknown: BTreeSet<WorkKind>,
     /// Whether the hub gave an answer when it was last asked; nothing before that.
     reachable: Option<bool>,
+    /// What the hub said when it refused the last heartbeat.
+    refused: Option<String>,
     /// When the Lease was last renewed, or the agent started.
     renewed: Instant,
     /// Whether all works were known once.
@@ -61,6 +63,7 @@ impl Monitor {
             works: BTreeMap::new(),
             unknown: BTreeSet::from([WorkKind::ManifestWork, WorkKind::Work]),
             reachable: None,
+            refused: None,
             renewed: Instant::now(),
             was_ready: false,
         };
@@ -136,7 +139,12 @@ impl Monitor {
 
     /// The hub was asked for something. That it refused is an answer too.
     pub(crate) fn asked_hub<T>(&self, answer: &Result<T, Problem>) {
-        self.known().reachable = Some(!matches!(answer, Err(Problem::Unanswered(_))));
+        let mut known = self.known();
+        known.reachable = Some(!matches!(answer, Err(Problem::Unanswered(_))));
+        known.refused = match answer {
+            Err(Problem::Refused(message)) => Some(message.clone()),
+            _ => None,
+        };
     }
 
     pub(crate) fn renewed(&self) {
@@ -162,6 +170,10 @@ impl Monitor {
         if known.reachable == Some(false) {
             missing.push("the hub does not answer; applied objects are kept".to_owned());
         }
+        // The watches of an account that is gone may go on for minutes; the heartbeat asks anew each time.
+        missing.extend(known.refused.iter().map(|message| {
+            format!("the hub refuses to renew the Lease of this cluster: {message}; applied objects are kept")
+        }));
         missing
     }
 

@@ -223,16 +223,48 @@ mod tests {
     }
 
     async fn beat_once(hub: Client, spoke: Client) -> Result<(), Silence> {
+        beat_for(Monitor::new(), hub, spoke).await
+    }
+
+    async fn beat_for(monitor: Monitor, hub: Client, spoke: Client) -> Result<(), Silence> {
         let settings = Settings::new("west", Clock::new(|| jiff::Timestamp::UNIX_EPOCH));
         let heart = Heart {
             clusters: Api::all(hub.clone()),
             leases: Api::namespaced(hub, "west"),
             objects: Objects::new(spoke.clone()),
             spoke,
-            monitor: Monitor::new(),
+            monitor,
             settings,
         };
         heart.once().await.1
+    }
+
+    #[tokio::test]
+    async fn an_agent_whose_heartbeat_is_refused_is_not_ready_until_it_is_not() {
+        let refusing = tower::service_fn(|_: Request<Body>| {
+            let status = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+                "message": "Unauthorized", "reason": "Unauthorized", "code": 401 });
+            let mut response = Response::new(Body::from(status.to_string().into_bytes()));
+            *response.status_mut() = http::StatusCode::UNAUTHORIZED;
+            std::future::ready(Ok::<_, BoxError>(response))
+        });
+        let refusal = |monitor: &Monitor| {
+            let reasons = monitor.why_not_ready().into_iter();
+            reasons
+                .filter(|reason| reason.contains("Lease") && reason.contains("Unauthorized"))
+                .count()
+        };
+        let monitor = Monitor::new();
+        let well = || {
+            server(Some(
+                json!({ "metadata": { "name": "west" }, "spec": { "hubAcceptsClient": true } }),
+            ))
+        };
+        let refused = beat_for(monitor.clone(), Client::new(refusing, "default"), well()).await;
+        assert!(matches!(refused, Err(Silence::Hub(_))), "{refused:?}");
+        assert_eq!(refusal(&monitor), 1, "{:?}", monitor.why_not_ready());
+        let _ = beat_for(monitor.clone(), well(), well()).await;
+        assert_eq!(refusal(&monitor), 0, "{:?}", monitor.why_not_ready());
     }
 
     #[tokio::test]

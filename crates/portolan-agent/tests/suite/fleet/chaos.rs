@@ -48,7 +48,10 @@ async fn killing_hub_controllers_and_agents_again_and_again_makes_no_difference_
         .collect();
     assert!(wrong.is_empty(), "deleted though wanted all the time: {wrong:?}");
     let deletions: usize = members.map(|member| member.recorder.deletions()).sum();
-    assert!(rounds < BREATHER || deletions > 0, "the recorders see deletions");
+    assert!(
+        rounds < DEFAULT_ROUNDS || deletions > 0,
+        "the recorders see deletions"
+    );
 }
 
 async fn begin(seed: u64) -> (Fleet, Script) {
