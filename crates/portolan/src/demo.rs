@@ -187,7 +187,10 @@ async fn write(target: &Target, fate: Fate) -> anyhow::Result<()> {
             )
         }
         Fate::Well if !runs => format!("{name} does not run; it is well when it is started again\n"),
-        Fate::Well => format!("{name} recovers; if it was cut off, the hub hears of it within 30s\n"),
+        // No command of the demo makes a member leave.
+        Fate::Well | Fate::Left => {
+            format!("{name} recovers; if it was cut off, the hub hears of it within 30s\n")
+        }
     })
 }
 

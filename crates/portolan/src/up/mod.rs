@@ -176,7 +176,7 @@ impl Up {
     async fn failed(&self) -> anyhow::Error {
         let members = async {
             match &self.spokes {
-                Some(spokes) => spokes.failed().await,
+                Some(spokes) => spokes.look_after().await,
                 None => std::future::pending().await,
             }
         };

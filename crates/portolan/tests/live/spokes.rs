@@ -282,6 +282,32 @@ fn a_member_that_is_cut_off_becomes_unknown_keeps_its_workloads_and_catches_up()
     up.stop();
 }
 
+#[test]
+fn the_agent_of_a_member_that_leaves_ends_and_the_next_start_joins_it_again() {
+    let scratch = Scratch::new();
+    let start = || {
+        let args = ["--spokes", "2", "--data", "data", "--log-level", "info"];
+        Up::start(&scratch, &args)
+    };
+    let mut up = start();
+    Member::new(&up.kubeconfig, "portolan").until_available("member-2", "True");
+    let left = [
+        &["leave", "member-2", "--hub", &up.kubeconfig][..],
+        &["--timeout", "60s"],
+    ];
+    let left = portolan(scratch.path(), &left.concat(), "");
+    assert_eq!(left.code, 0, "{}", left.stderr);
+    up.log_with(&["member-2", "has left the hub and its agent has ended"]);
+    assert_eq!(clusters(&up, &scratch), ["member-1"]);
+    // An agent that went on would be refused from now on, and say so.
+    let log = up.stop_and_read();
+    assert!(!log.contains("403"), "{log}");
+
+    let up = start();
+    Member::new(&up.kubeconfig, "portolan").until_available("member-2", "True");
+    up.stop();
+}
+
 /// The names of all clusters, as `portolan get clusters` has them.
 fn clusters(up: &Up, scratch: &Scratch) -> Vec<String> {
     let rows = up.ask_json(scratch, &["get", "clusters"]);

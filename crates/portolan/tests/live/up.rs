@@ -64,6 +64,11 @@ impl Up {
         self.process.line_with(words)
     }
 
+    /// The next line of the log that has all these words.
+    pub(crate) fn log_with(&mut self, words: &[&str]) -> String {
+        self.process.log_with(words)
+    }
+
     pub(crate) fn stop(self) {
         let (code, rest) = self.process.stop();
         assert_eq!(code, Some(0), "{rest}");

@@ -25,13 +25,15 @@ pub(crate) enum Fate {
     Failed,
     /// Its agent cannot reach the hub. What runs there goes on.
     Partitioned,
+    /// It is no cluster of the hub any more.
+    Left,
 }
 
 impl Fate {
     /// The value of the annotation, if it takes one.
     pub(crate) fn annotation(self) -> Option<&'static str> {
         match self {
-            Fate::Well => None,
+            Fate::Well | Fate::Left => None,
             Fate::Failed => Some("fail"),
             Fate::Partitioned => Some("partition"),
         }
@@ -51,18 +53,22 @@ impl Fate {
 /// Where the fate of each member is heard of, by name.
 pub(super) type Fates = Arc<HashMap<String, watch::Sender<Fate>>>;
 
-/// Passes on what is written on the hub, until it is dropped. A member that is deleted there is left alone.
+/// Passes on what is written on the hub, until it is dropped.
 pub(super) async fn follow(hub: Client, fates: Fates) {
     let api: Api<ManagedCluster> = Api::all(hub);
     let config = watcher::Config::default().labels(&format!("{}=true", member::LABEL));
     let mut events = watcher::watcher(api, config).default_backoff().boxed();
     while let Some(event) = events.next().await {
-        let (Ok(Event::Apply(cluster)) | Ok(Event::InitApply(cluster))) = event else {
-            continue;
+        let (cluster, now) = match event {
+            Ok(Event::Apply(cluster) | Event::InitApply(cluster)) => {
+                let now = Fate::of(cluster.metadata.annotations.as_ref());
+                (cluster, now)
+            }
+            Ok(Event::Delete(cluster)) => (cluster, Fate::Left),
+            _ => continue,
         };
         let name = cluster.metadata.name.as_deref().unwrap_or_default();
         if let Some(fate) = fates.get(name) {
-            let now = Fate::of(cluster.metadata.annotations.as_ref());
             fate.send_if_modified(|before| std::mem::replace(before, now) != now);
         }
     }

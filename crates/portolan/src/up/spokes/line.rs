@@ -43,7 +43,7 @@ impl Line {
     pub(super) fn to_hub(hub: Service, fate: watch::Receiver<Fate>) -> Line {
         let passage = |fate| match fate {
             Fate::Partitioned => Passage::Cut,
-            Fate::Well | Fate::Failed => Passage::Open,
+            Fate::Well | Fate::Failed | Fate::Left => Passage::Open,
         };
         Line {
             server: hub,
@@ -56,7 +56,7 @@ impl Line {
     pub(super) fn to_member(member: Service, fate: watch::Receiver<Fate>) -> Line {
         let passage = |fate| match fate {
             Fate::Failed => Passage::Ill,
-            Fate::Well | Fate::Partitioned => Passage::Open,
+            Fate::Well | Fate::Partitioned | Fate::Left => Passage::Open,
         };
         Line {
             server: member,

@@ -10,6 +10,7 @@ mod line;
 mod member;
 mod simulated;
 
+use std::convert::Infallible;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,6 +58,7 @@ struct Member {
     hub: Hub,
     agent: Agent,
     workloads: JoinHandle<()>,
+    fate: watch::Receiver<Fate>,
 }
 
 impl Spokes {
@@ -107,13 +109,15 @@ impl Spokes {
         &self.kubeconfig
     }
 
-    /// Waits until a member, its agent, or what plays its workloads, cannot go on.
-    pub(super) async fn failed(&self) -> anyhow::Error {
+    /// Looks after the members until one, its agent, or what plays its workloads, cannot go on. The agent of a member that
+    /// leaves the hub ends.
+    pub(super) async fn look_after(&self) -> anyhow::Error {
         let members = self.members.iter().enumerate().map(|(index, member)| {
             Box::pin(async move {
                 let error = tokio::select! {
                     why = member.agent.failed() => crate::agent::failed(&why),
                     why = member.hub.failed() => crate::hub::failed(&why),
+                    never = member.dismiss_when_it_leaves(index) => match never {},
                 };
                 error.context(format!("the member cluster {} failed", member::name(index)))
             })
@@ -136,6 +140,21 @@ impl Spokes {
             member.hub.stop().await;
         });
         futures::future::join_all(stopping).await;
+    }
+}
+
+impl Member {
+    async fn dismiss_when_it_leaves(&self, index: usize) -> Infallible {
+        let mut fate = self.fate.clone();
+        // Without a sender no member leaves any more.
+        if fate.wait_for(|fate| *fate == Fate::Left).await.is_ok() {
+            self.agent.dismiss();
+            tracing::info!(
+                cluster = member::name(index),
+                "the member cluster has left the hub and its agent has ended; the next start of up joins it again"
+            );
+        }
+        std::future::pending().await
     }
 }
 
@@ -191,11 +210,15 @@ async fn start_one(
     let to_hub = Client::new(Line::to_hub(account, fate.clone()), name);
     let to_member = Client::new(Line::to_member(member.service(), fate.clone()), "default");
     let agent = Agent::start(to_hub, to_member, settings(index));
-    let workloads = tasks.spawn(format!("workloads of {name}"), simulate_workloads(admin, fate));
+    let workloads = tasks.spawn(
+        format!("workloads of {name}"),
+        simulate_workloads(admin, fate.clone()),
+    );
     let member = Member {
         hub: member,
         agent,
         workloads,
+        fate,
     };
     Ok((index, member))
 }
