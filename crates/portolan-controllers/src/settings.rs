@@ -69,6 +69,9 @@ pub struct Settings {
     pub profile_namespace: Option<String>,
     /// Whether works are made from Works with a placement-key, for each cluster of the decisions with that key.
     pub work_syncer: Output,
+    /// Namespaces whose ClusterProfiles the decisions of every namespace may name for works, besides the one for published
+    /// profiles; `*` stands for all. Other decisions reach the profiles of their own namespace.
+    pub shared_profiles: Vec<String>,
     /// Whether to look after sets, bindings and availability taints as OCM's registration controllers do.
     pub registration: bool,
     /// Whether ManifestWorkReplicaSets are carried out.
@@ -98,6 +101,7 @@ impl Settings {
             cluster_profiles: Output::Auto,
             profile_namespace: None,
             work_syncer: Output::Auto,
+            shared_profiles: Vec::new(),
             registration: false,
             replica_sets: Output::Auto,
             publish_scores: PublishScores::Always,

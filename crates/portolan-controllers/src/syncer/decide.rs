@@ -83,7 +83,12 @@ impl State {
         if !self.inventory.known.is_complete() {
             return Verdict::Keep;
         }
-        match self.inventory.resolve(&target.cluster, namespaces) {
+        let home = &target.template.0;
+        let resolved = self
+            .reach
+            .allows(home, &target.cluster, namespaces)
+            .and_then(|()| self.inventory.resolve(&target.cluster, namespaces));
+        match resolved {
             Ok(()) => Verdict::Present(content.clone()),
             Err(why) => Verdict::Refused(why),
         }

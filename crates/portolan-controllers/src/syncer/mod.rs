@@ -12,12 +12,16 @@
 //! complete lists say so. A decision that cannot be acted on (half a revision), a cluster without a ClusterProfile or with
 //! an ambiguous name, a template with mistakes in it, and kinds that are not served keep every work as it is.
 //!
+//! **How far it reaches.** A decision sends works to clusters whose ClusterProfile is in the decision's own namespace or in
+//! one that is shared ([`reach`]): who may write decisions in one namespace does not rule the whole fleet by that.
+//!
 //! **What it costs.** Works with a placement-key are watched always; decisions only in namespaces that have a template,
 //! ClusterProfiles only once there is one.
 
 mod decide;
 mod inventory;
 mod message;
+mod reach;
 mod report;
 mod space;
 mod state;
@@ -39,6 +43,7 @@ use crate::upkeep::{self, Pace};
 use crate::watch::{Feed, Source};
 
 use message::Input;
+use reach::Reach;
 use state::State;
 use write::{Hand, Watches};
 
@@ -71,7 +76,7 @@ impl Syncer {
         let syncer = Syncer {
             client,
             restore_grace: settings.restore_grace,
-            state: State::new(settings.longest_backoff),
+            state: State::new(settings.longest_backoff, Reach::of(settings)),
             works,
             pace,
             events,

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::inventory::Inventory;
 use super::message::{Input, Item, Outcome, Target, TemplateKey, Write};
+use super::reach::Reach;
 use super::space::Space;
 use super::template::{Content, Made, Role, Template};
 use crate::moment::Moment;
@@ -28,6 +29,7 @@ pub(super) struct State {
     pub(super) accepted: BTreeMap<Target, (Arc<Content>, Made)>,
     pub(super) spaces: BTreeMap<String, Space>,
     pub(super) inventory: Inventory,
+    pub(super) reach: Reach,
     /// Whether ClusterProfiles are watched: only once there is a template.
     pub(super) watching_profiles: bool,
     pub(super) watches: u64,
@@ -36,7 +38,7 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(longest_backoff: Duration) -> State {
+    pub(super) fn new(longest_backoff: Duration, reach: Reach) -> State {
         State {
             works: Knowledge::default(),
             templates: BTreeMap::new(),
@@ -46,6 +48,7 @@ impl State {
             accepted: BTreeMap::new(),
             spaces: BTreeMap::new(),
             inventory: Inventory::default(),
+            reach,
             watching_profiles: false,
             watches: 0,
             failures: BTreeMap::new(),

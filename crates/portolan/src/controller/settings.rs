@@ -67,6 +67,11 @@ pub(crate) struct SettingsArgs {
     )]
     work_syncer: OutputArg,
 
+    /// Namespaces whose ClusterProfiles the decisions of every namespace may name for works, or `*` [default: that of
+    /// --profile-namespace; a decision always reaches the profiles of its own namespace]
+    #[arg(long, env = "PORTOLAN_SHARED_PROFILES", hide_env_values = true, value_name = "NS", value_delimiter = ',', value_parser = parse_namespaces)]
+    shared_profiles: Vec<String>,
+
     /// Look after sets, bindings, cluster namespaces, heartbeats and availability taints, where OCM's registration
     /// controllers do not run [default: false; true in `portolan up`]
     #[arg(
@@ -213,6 +218,7 @@ impl SettingsArgs {
             cluster_profiles: self.cluster_profiles.into(),
             profile_namespace: self.profile_namespace.clone(),
             work_syncer: self.work_syncer.into(),
+            shared_profiles: self.shared_profiles.clone(),
             registration: self.registration.unwrap_or(registration),
             replica_sets: self.replica_sets.into(),
             publish_scores: match self.publish_scores {
@@ -233,6 +239,13 @@ fn parse_namespace(text: &str) -> Result<String, String> {
     match portolan_api::structural::is_dns_label(text) {
         true => Ok(text.to_owned()),
         false => Err("accepted: the name of a namespace, such as fleet".to_owned()),
+    }
+}
+
+fn parse_namespaces(text: &str) -> Result<String, String> {
+    match text {
+        "*" => Ok(text.to_owned()),
+        _ => parse_namespace(text).map_err(|accepted| format!("{accepted}, or * for all")),
     }
 }
 
@@ -304,6 +317,7 @@ mod tests {
             "--slices=off",
             "--replica-sets=off",
             "--profile-namespace=fleet",
+            "--shared-profiles=east,west",
             "--registration",
             "--longest-backoff=5s",
             "--restore-grace=1m",
@@ -317,6 +331,7 @@ mod tests {
             (Output::Auto, Output::Off, Output::Off)
         );
         assert_eq!(settings.profile_namespace.as_deref(), Some("fleet"));
+        assert_eq!(settings.shared_profiles, ["east", "west"]);
         assert_eq!((settings.registration, settings.only_handed_over), (true, false));
         assert_eq!(
             (settings.longest_backoff, settings.parallel_writes),

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::fixture::*;
 use crate::sabotage::{Rule, with_broken};
 use crate::syncer::message::{Input, Write};
+use crate::syncer::reach::Reach;
 use crate::syncer::state::State;
 use crate::upkeep::Keeper;
 use crate::upkeep::fake::{cannot_be_read, second};
@@ -234,7 +235,7 @@ fn made_without_the_template() -> Vec<String> {
     let mut template = template.filter(|work| work.metadata.namespace.as_deref() == Some(HOME));
     let template = template.next().unwrap();
     hub.server.delete::<Work>(HOME, "web");
-    hub.state = State::new(std::time::Duration::from_secs(30));
+    hub.state = State::new(std::time::Duration::from_secs(30), Reach::default());
     hub.server.events.clear();
     hub.state.handle(Input::Work(Delta::Listing));
     for work in hub.server.list::<Work>() {

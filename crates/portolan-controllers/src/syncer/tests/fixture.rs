@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::moment::tests::instant;
 use crate::placements::Note;
 use crate::syncer::message::{Input, Outcome, Write};
+use crate::syncer::reach::Reach;
 use crate::syncer::state::State;
 use crate::upkeep::fake::{Part, Server, object, second};
 use crate::upkeep::{Failure, Keeper};
@@ -37,7 +38,7 @@ impl Hub {
     pub(super) fn new() -> Hub {
         let mut hub = Hub {
             server: Server::default(),
-            state: State::new(Duration::from_secs(30)),
+            state: State::new(Duration::from_secs(30), Reach::default()),
             now: second(0),
             namespaces: ["a", "b", "c"].map(str::to_owned).into(),
             watched: BTreeMap::new(),
@@ -61,7 +62,7 @@ impl Hub {
 
     /// Starts anew with what the server has; nothing is delivered yet but that.
     pub(super) fn restart(&mut self) {
-        self.state = State::new(Duration::from_secs(30));
+        self.state = State::new(Duration::from_secs(30), Reach::default());
         self.server.events.clear();
         self.watched.clear();
         self.profiles_watched = false;

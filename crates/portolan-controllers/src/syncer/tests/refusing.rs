@@ -1,9 +1,12 @@
 //! Bad input is refused with the field and what would be accepted, and works that are there stay as they are.
 
-use portolan_api::multicluster::Work;
+use portolan_api::multicluster::{PlacementDecision, Work};
 use serde_json::{Value, json};
 
 use super::fixture::*;
+use crate::settings::{Clock, Settings};
+use crate::syncer::reach::Reach;
+use crate::upkeep::fake::object;
 
 /// A template goes bad while its works are there.
 fn spoiled(manifests: Value) -> (Hub, String) {
@@ -186,4 +189,50 @@ fn a_condition_is_written_once_and_names_few_of_many() {
     hub.settle();
     assert!(hub.condition("web").2.ends_with("shop/unknown-04; and 35 more"));
     assert_eq!(hub.wait(600), 0);
+}
+
+/// One slice of the decision `web` that names a profile of another namespace.
+fn naming(namespace: &str, name: &str) -> PlacementDecision {
+    let mut slice = slice(&[name]);
+    slice.decisions[0] = object(json!({ "clusterProfileRef": { "name": name, "namespace": namespace } }));
+    slice
+}
+
+#[test]
+fn a_decision_reaches_profiles_of_its_own_namespace_and_of_shared_ones_only() {
+    let mut hub = Hub::with_template();
+    hub.namespaces.insert("secret".into());
+    hub.server.put(&profile("vault", "secret", json!({})));
+    hub.decide(&naming("vault", "secret"));
+    hub.settle();
+    assert!(hub.made().is_empty(), "{:?}", hub.made());
+    let (status, reason, message) = hub.condition("web");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "ClustersRefused"));
+    assert!(
+        message.contains("ClusterProfile vault/secret is out of reach for decisions in shop")
+            && message.contains("--shared-profiles=vault"),
+        "{message}"
+    );
+    for shared in ["vault", "*"] {
+        let mut settings = Settings::new(Clock::new(|| jiff::Timestamp::UNIX_EPOCH));
+        settings.shared_profiles = vec![shared.to_owned()];
+        let mut hub = Hub::with_template();
+        hub.state.reach = Reach::of(&settings);
+        hub.namespaces.insert("secret".into());
+        hub.server.put(&profile("vault", "secret", json!({})));
+        hub.decide(&naming("vault", "secret"));
+        hub.settle();
+        assert_eq!(hub.made(), ["secret"], "{shared}");
+    }
+}
+
+#[test]
+fn works_stay_on_clusters_that_are_out_of_reach() {
+    let mut hub = Hub::with_template();
+    hub.decide(&slice(&["a"]));
+    hub.settle();
+    hub.server.put(&profile("vault", "a", json!({})));
+    hub.decide(&naming("vault", "a"));
+    hub.settle();
+    assert_eq!(hub.made(), ["a"]);
 }
