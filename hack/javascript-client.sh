@@ -3,14 +3,15 @@
 # node and npm.
 set -euo pipefail
 
-version=1.3.0
-cache="${XDG_CACHE_HOME:-$HOME/.cache}/portolan/javascript/kubernetes-$version"
+versions="$(cd "$(dirname "$0")" && pwd)/clients/javascript"
+cache="${XDG_CACHE_HOME:-$HOME/.cache}/portolan/javascript/$(sha256sum "$versions/package-lock.json" | cut -c1-12)"
 mkdir -p "$cache"
 # Two at a time would meet half an installation.
 exec 9>"$cache/lock"
 flock 9
 if [ ! -e "$cache/complete" ]; then
-    npm install --silent --no-audit --no-fund --prefix "$cache" "@kubernetes/client-node@$version" >&2
+    cp "$versions"/package*.json "$cache"
+    npm ci --silent --no-audit --no-fund --prefix "$cache" >&2
     : >"$cache/complete"
 fi
 echo "$cache/node_modules"
