@@ -36,7 +36,7 @@ pub(super) struct ColdStart {
     slices: usize,
     profiles: usize,
     /// CPU of the controllers.
-    cpu_seconds: f64,
+    pub(super) cpu_seconds: f64,
 }
 
 /// Who measures, and what is expected.

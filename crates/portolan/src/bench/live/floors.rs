@@ -76,6 +76,7 @@ mod tests {
             ("heartbeat.writes", 0.0),
             ("coldStart.ratio", 1.5),
             ("coldStart.writesRatio", 1.0),
+            ("decoding.shareOfColdStart", 0.05),
             ("coldStartProfiles.ratio", 1.5),
             ("coldStartProfiles.writesRatio", 1.0),
             ("restart.writes", 0.0),

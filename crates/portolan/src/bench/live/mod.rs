@@ -6,6 +6,7 @@
 mod bare;
 mod change;
 mod cold;
+mod decoding;
 mod eye;
 mod floors;
 mod heartbeat;
@@ -194,7 +195,10 @@ async fn measure(
             Some(cold::measure(&stage, embedded, Some(&scene.profile_namespace())).await?);
     }
     note("cold start");
-    report.cold_start = Some(cold::measure(&stage, embedded, None).await?);
+    let cold_start = cold::measure(&stage, embedded, None).await?;
+    note("reading object by object");
+    report.decoding = Some(decoding::measure(&server.client, cold_start.cpu_seconds).await?);
+    report.cold_start = Some(cold_start);
 
     note("restart");
     let mut process = stage.process(embedded).await?;

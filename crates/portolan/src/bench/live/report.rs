@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::Args;
 use super::change::Changes;
 use super::cold::ColdStart;
+use super::decoding::Decoding;
 use super::heartbeat::Heartbeats;
 use super::quiet::Quiet;
 
@@ -24,6 +25,8 @@ pub(super) struct Report {
     /// With ClusterProfiles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cold_start_profiles: Option<ColdStart>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) decoding: Option<Decoding>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) restart: Option<Restart>,
     #[serde(skip_serializing_if = "Option::is_none")]
