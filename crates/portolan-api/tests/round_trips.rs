@@ -213,7 +213,7 @@ fn manifest_works_are_written_as_they_were_read() {
             "feedbackRules": [{ "type": "JSONPaths", "jsonPaths": [{ "name": "n", "path": ".status" }] }],
             "updateStrategy": { "type": "ServerSideApply", "serverSideApply": { "force": true, "fieldManager": "work-agent-x",
                 "ignoreFields": [{ "condition": "OnSpokeChange", "jsonPaths": [".a"], "jsonPointers": ["/a"], "jqPathExpressions": [".a"] }] } },
-            "conditionRules": [{ "condition": "Progressing", "type": "CEL", "celExpressions": [{ "expression": "true" }],
+            "conditionRules": [{ "condition": "Progressing", "type": "CEL", "celExpressions": ["true"],
                 "message": "m", "messageExpression": "'m'" }],
             "feedbackScrapeType": "Watch",
         }],

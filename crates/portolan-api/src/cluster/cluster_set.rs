@@ -54,6 +54,7 @@ pub struct ManagedClusterSetSpec {
 
     /// Namespaces the set wants on its clusters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub managed_namespaces: Vec<ManagedNamespaceConfig>,
 }
 

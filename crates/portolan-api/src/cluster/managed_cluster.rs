@@ -114,7 +114,7 @@ pub struct Taint {
 pub struct ManagedClusterStatus {
     /// Whether the cluster was accepted, has joined and is available.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "schema::condition_list")]
+    #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,
 
     /// Total resources of the cluster by resource name.
@@ -187,6 +187,6 @@ pub struct ClusterSetManagedNamespaceConfig {
 
     /// Whether the namespace is there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "schema::condition_list")]
+    #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,
 }

@@ -28,7 +28,7 @@ plain_kind!(AddOnPlacementScore, NamespaceResourceScope, super::GROUP, "v1alpha1
 pub struct AddOnPlacementScoreStatus {
     /// Whether the scores are good to use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "schema::condition_list")]
+    #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,
 
     /// The scores by name.

@@ -1,23 +1,35 @@
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::CustomResource;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ResourceIdentifier;
+use crate::resource::plain_kind;
 use crate::schema;
 
+/// What a ManifestWork has left on the member cluster.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AppliedManifestWork {
+    /// Name, labels and annotations.
+    #[schemars(skip)]
+    pub metadata: ObjectMeta,
+
+    /// Which ManifestWork of which hub was applied. May be missing.
+    #[serde(default)]
+    pub spec: AppliedManifestWorkSpec,
+
+    /// The objects.
+    #[serde(default)]
+    pub status: Option<AppliedManifestWorkStatus>,
+}
+
+plain_kind!(AppliedManifestWork, ClusterResourceScope, super::GROUP, "v1", "appliedmanifestworks", {
+    spec as "spec",
+    status as "status" optional,
+});
+
 /// Which ManifestWork of which hub was applied.
-#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[kube(
-    group = "work.open-cluster-management.io",
-    version = "v1",
-    kind = "AppliedManifestWork",
-    plural = "appliedmanifestworks",
-    status = "AppliedManifestWorkStatus",
-    derive = "Default",
-    derive = "PartialEq",
-    doc = "What a ManifestWork has left on the member cluster."
-)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppliedManifestWorkSpec {
     /// Tells the hub of the work from other hubs.

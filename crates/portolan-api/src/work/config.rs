@@ -20,6 +20,7 @@ pub struct ManifestConfigOption {
 
     /// Conditions of the work that follow from the object.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["condition"]))]
     pub condition_rules: Vec<ConditionRule>,
 
     /// Whether values are read back in intervals or as they change.
@@ -37,6 +38,7 @@ pub struct FeedbackRule {
 
     /// The values for type `JSONPaths`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub json_paths: Vec<JsonPath>,
 }
 
@@ -160,12 +162,12 @@ pub enum IgnoreFieldsCondition {
 /// A condition of the work that follows from an object.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "self.type != 'CEL' || (has(self.condition) && self.condition != '')",
+#[schemars(extend("x-required" = ["condition"], "x-kubernetes-validations" = [{
+    "rule": "self.type != 'CEL' || self.condition != \"\"",
     "message": "a rule of type CEL needs a condition",
 }]))]
 pub struct ConditionRule {
-    /// Type of the condition. A CEL rule needs one.
+    /// Type of the condition; empty for every well-known one of the object. A CEL rule needs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
 
@@ -174,7 +176,7 @@ pub struct ConditionRule {
 
     /// Expressions that all have to yield true.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cel_expressions: Vec<CelConditionExpression>,
+    pub cel_expressions: Vec<String>,
 
     /// Message of the condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -212,12 +214,4 @@ pub enum ConditionRuleType {
     /// Written as CEL expressions.
     #[serde(rename = "CEL")]
     Cel,
-}
-
-/// An expression over the variable `object`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CelConditionExpression {
-    /// The expression.
-    pub expression: String,
 }

@@ -187,7 +187,7 @@ pub struct ExecutorServiceAccount {
 pub struct ManifestWorkStatus {
     /// State of the whole work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "schema::condition_list")]
+    #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,
 
     /// State of the objects.
@@ -218,7 +218,7 @@ pub struct ManifestCondition {
 
     /// Its state.
     #[serde(default)]
-    #[schemars(schema_with = "schema::condition_list")]
+    #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,
 }
 

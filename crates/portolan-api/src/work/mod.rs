@@ -10,9 +10,9 @@ pub use applied::{
     AppliedManifestResourceMeta, AppliedManifestWork, AppliedManifestWorkSpec, AppliedManifestWorkStatus,
 };
 pub use config::{
-    CelConditionExpression, ConditionRule, ConditionRuleType, FeedbackRule, FeedbackScrapeType, FeedbackType,
-    IgnoreField, IgnoreFieldsCondition, JsonPath, ManifestConfigOption, ServerSideApplyConfig,
-    UpdateStrategy, UpdateStrategyType,
+    ConditionRule, ConditionRuleType, FeedbackRule, FeedbackScrapeType, FeedbackType, IgnoreField,
+    IgnoreFieldsCondition, JsonPath, ManifestConfigOption, ServerSideApplyConfig, UpdateStrategy,
+    UpdateStrategyType,
 };
 pub use manifest_work::{
     DeleteOption, DeletePropagationPolicy, Executor, ExecutorServiceAccount, ExecutorSubject,

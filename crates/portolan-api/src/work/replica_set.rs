@@ -92,7 +92,7 @@ pub struct LocalPlacementReference {
 pub struct ManifestWorkReplicaSetStatus {
     /// Whether the placements were found, the works are applied and the rollout is done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "schema::condition_list")]
+    #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,
 
     /// Counts over all placements.
