@@ -247,6 +247,8 @@ mod tests {
         monitor.asked_hub::<()>(&Err(Problem::Unanswered("gone".to_owned())));
         assert_eq!(monitor.why_not_ready().len(), 1);
         monitor.asked_hub::<()>(&Err(Problem::Refused("no".to_owned())));
+        assert_eq!(monitor.why_not_ready().len(), 1);
+        monitor.asked_hub(&Ok(()));
         assert!(monitor.why_not_ready().is_empty());
         assert!(monitor.text().contains("portolan_agent_ready 1"));
     }

@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_manifest_is_finished_by_itself_and_the_work_with_the_last_that_can_be() {
-        let never = || json!([{ "type": "CEL", "condition": "Complete", "celExpressions": [{ "expression": "false" }] }]);
+        let never = || json!([{ "type": "CEL", "condition": "Complete", "celExpressions": ["false"] }]);
         assert_eq!(
             of(&[(well_known(), Some("True")), (never(), Some("False"))]),
             [true, false]

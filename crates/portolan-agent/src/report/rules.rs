@@ -79,8 +79,7 @@ fn by_cel(rule: &ConditionRule, object: &Value, budget: &mut Budget) -> Option<S
         return Some(Said::new(r#type, Truth::Unknown, INVALID, why));
     }
     let mut holds = true;
-    for expression in &rule.cel_expressions {
-        let source = &expression.expression;
+    for source in &rule.cel_expressions {
         let program = match Program::compile_in(&environment, source) {
             Ok(program) => program,
             Err(error) => {
@@ -167,7 +166,7 @@ mod tests {
     fn expressions_must_all_hold_and_the_message_may_be_computed() {
         let rules = json!([{
             "condition": "Progressing", "type": "CEL",
-            "celExpressions": [{ "expression": "object.status.a > 0" }, { "expression": "object.status.b == 'x'" }],
+            "celExpressions": ["object.status.a > 0", "object.status.b == 'x'"],
             "messageExpression": "'a is ' + string(object.status.a) + (result ? '' : ', not enough')",
         }]);
         let object = |a: i64| json!({ "status": { "a": a, "b": "x" } });
@@ -184,7 +183,7 @@ mod tests {
     #[test]
     fn a_rule_without_an_answer_says_unknown_and_why() {
         for expression in ["object.status.absent > 0", "object.", "'text'"] {
-            let rules = json!([{ "condition": "Degraded", "type": "CEL", "celExpressions": [{ "expression": expression }] }]);
+            let rules = json!([{ "condition": "Degraded", "type": "CEL", "celExpressions": [expression] }]);
             let said = said(rules, json!({ "status": {} }));
             assert_eq!(said[0].1, "Unknown", "{expression}");
             assert!(said[0].2.contains(expression), "{}", said[0].2);

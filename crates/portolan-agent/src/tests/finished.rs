@@ -13,7 +13,7 @@ fn an_object_that_is_finished_and_stays_is_looked_at_less_and_less_often() {
         let complete = json!([{
             "resourceIdentifier": { "resource": "configmaps", "namespace": "default", "name": "a" },
             "conditionRules": [{
-                "type": "CEL", "condition": "Complete", "celExpressions": [{ "expression": "true" }],
+                "type": "CEL", "condition": "Complete", "celExpressions": ["true"],
             }],
         }]);
         world.put_with("once", &["a"], complete).await;

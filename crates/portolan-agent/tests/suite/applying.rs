@@ -287,8 +287,8 @@ async fn values_and_conditions_follow_the_object() {
             { "type": "JSONPaths", "jsonPaths": [{ "name": "image", "path": ".spec.template.spec.containers[0].image" }] },
         ],
         "conditionRules": [
-            { "type": "WellKnownConditions" },
-            { "type": "CEL", "condition": "Ready", "celExpressions": [{ "expression": "object.status.readyReplicas >= 1" }] },
+            { "type": "WellKnownConditions", "condition": "" },
+            { "type": "CEL", "condition": "Ready", "celExpressions": ["object.status.readyReplicas >= 1"] },
         ],
     }] });
     world.create_work_with("web", &[deployment], configs).await;

@@ -96,7 +96,7 @@ fn read_back(world: &World, name: &str, strategy: &str) -> Value {
         "updateStrategy": { "type": strategy },
         "feedbackRules": [{ "type": "JSONPaths", "jsonPaths": [{ "name": "k", "path": ".data.k" }] }],
         "conditionRules": [{
-            "type": "CEL", "condition": "Guessed", "celExpressions": [{ "expression": "object.data.k == 'secret'" }],
+            "type": "CEL", "condition": "Guessed", "celExpressions": ["object.data.k == 'secret'"],
         }],
     }])
 }

@@ -14,7 +14,7 @@ fn rule(world: &World, name: &str) -> Value {
     json!({
         "resourceIdentifier": { "group": "", "resource": "configmaps", "namespace": world.namespace, "name": name },
         "conditionRules": [{
-            "type": "CEL", "condition": "Complete", "celExpressions": [{ "expression": "object.data.k == 'done'" }],
+            "type": "CEL", "condition": "Complete", "celExpressions": ["object.data.k == 'done'"],
         }],
     })
 }

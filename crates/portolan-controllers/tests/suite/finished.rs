@@ -26,15 +26,14 @@ async fn a_complete_work_is_deleted_after_its_time_unless_a_replica_set_owns_it_
         let work: ManifestWork = serde_json::from_value(work).unwrap();
         api.create(&PostParams::default(), &work).await.unwrap();
     };
-    let complete =
-        json!({ "type": "CEL", "condition": "Complete", "celExpressions": [{ "expression": "true" }] });
+    let complete = json!({ "type": "CEL", "condition": "Complete", "celExpressions": ["true"] });
     create("later", json!({}), Some(3600), complete.clone()).await;
     create("stays", json!({}), None, complete.clone()).await;
     create(
         "ruleless",
         json!({}),
         Some(0),
-        json!({ "type": "WellKnownConditions" }),
+        json!({ "type": "WellKnownConditions", "condition": "" }),
     )
     .await;
     create(
