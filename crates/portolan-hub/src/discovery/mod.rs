@@ -20,10 +20,18 @@ const VERSION: &str = "v1.33.0+portolan";
 /// Answers a path that names no resource. `None` if nothing is served there.
 pub(crate) fn answer(core: &Core, path: &str, headers: &HeaderMap) -> Option<Answer<Response<Body>>> {
     let registry = core.registry();
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    let found = match parts.as_slice() {
-        [] => paths(),
-        [probe @ ("healthz" | "livez" | "readyz"), ..] => return Some(Ok(health(core, probe))),
+    let whole: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
+    // A slash at the end makes no difference where the paths of clients are built of parts.
+    let parts = match whole.as_slice() {
+        ["api" | "apis" | "version", .., ""] => &whole[..whole.len() - 1],
+        whole => whole,
+    };
+    let found = match parts {
+        [""] => paths(),
+        [probe @ ("healthz" | "livez" | "readyz")]
+        | [probe @ ("healthz" | "livez" | "readyz"), "ping" | "log" | "etcd"] => {
+            return Some(Ok(health(core, probe)));
+        }
         ["metrics"] => return Some(Ok(plain(StatusCode::OK, metrics(core, &registry)))),
         ["version"] => version(),
         ["api"] => match discovery_form(headers) {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use http::{Method, Uri};
 
+use super::selector;
 use super::status::{Answer, Failure};
 
 /// What a path names.
@@ -24,102 +25,119 @@ pub(crate) struct Place {
     pub(crate) namespace: Option<String>,
     pub(crate) name: Option<String>,
     pub(crate) subresource: Option<String>,
-    /// The path is one of the old `…/watch/…` forms.
-    pub(crate) watch: bool,
+    /// The path is one of the old forms with a verb in it.
+    pub(crate) prefix: Option<Prefix>,
+    /// The path goes on after the subresource. Nothing is served there, but the request is authorized as if it did not.
+    pub(crate) goes_on: bool,
 }
 
-/// Parses a path. Paths below `/api` and `/apis` that are too short for a resource are discovery.
+/// A verb in a path: `/api/v1/watch/…`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Prefix {
+    Watch,
+    Proxy,
+}
+
+/// Parses a path, as Kubernetes does for authorization: it is decoded first, so that an encoded slash separates as any
+/// other, and nothing is left out of it, neither `..` nor what is empty. Paths below `/api` and `/apis` that are too short for
+/// a resource are discovery.
 pub(crate) fn target(path: &str) -> Answer<Target> {
-    let parts: Vec<String> = path
-        .split('/')
-        .filter(|part| !part.is_empty())
-        .map(decode)
-        .collect::<Answer<_>>()?;
-    let (group, version, rest) = match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["api", version, _, ..] => ("", *version, &parts[2..]),
-        ["apis", group, version, _, ..] => (*group, *version, &parts[3..]),
-        _ => return Ok(Target::Other(path.trim_end_matches('/').to_owned())),
+    let path = decode(path)?;
+    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let (group, version, rest) = match parts.as_slice() {
+        ["api", version, rest @ ..] if !rest.is_empty() => ("", *version, rest),
+        ["apis", group, version, rest @ ..] if !rest.is_empty() => (*group, *version, rest),
+        _ => return Ok(Target::Other(path)),
     };
-    let (watch, rest) = match rest {
-        [first, rest @ ..] if first == "watch" && !rest.is_empty() => (true, rest),
-        rest => (false, rest),
+    let (prefix, rest) = match rest {
+        ["watch", rest @ ..] if !rest.is_empty() => (Some(Prefix::Watch), rest),
+        ["proxy", rest @ ..] if !rest.is_empty() => (Some(Prefix::Proxy), rest),
+        rest => (None, rest),
     };
     let (namespace, rest) = match rest {
         // Below a namespace there are its own subresources and the resources in it.
-        [first, namespace, third, rest @ ..]
-            if first == "namespaces"
-                && !(rest.is_empty() && matches!(third.as_str(), "status" | "finalize")) =>
+        ["namespaces", namespace, rest @ ..]
+            if rest
+                .first()
+                .is_some_and(|third| !matches!(*third, "status" | "finalize")) =>
         {
-            (
-                Some(namespace.clone()),
-                [std::slice::from_ref(third), rest].concat(),
-            )
+            (Some(*namespace), rest)
         }
-        rest => (None, rest.to_vec()),
+        rest => (None, rest),
     };
-    let mut rest = rest.into_iter();
-    let place = Place {
+    let part = |at: usize| rest.get(at).map(|part| (*part).to_owned());
+    Ok(Target::Resource(Place {
         group: group.to_owned(),
         version: version.to_owned(),
-        plural: rest.next().unwrap_or_default(),
-        namespace,
-        name: rest.next(),
-        subresource: rest.next(),
-        watch,
-    };
-    if rest.next().is_some() {
-        return Err(Failure::no_such_path());
-    }
-    Ok(Target::Resource(place))
+        plural: part(0).unwrap_or_default(),
+        namespace: namespace.map(str::to_owned),
+        name: part(1),
+        subresource: part(2).filter(|_| prefix != Some(Prefix::Proxy)),
+        prefix,
+        goes_on: rest.len() > 3,
+    }))
+}
+
+/// Whether a name can be a part of a path. Others cannot be stored, and are not looked for.
+pub(crate) fn is_segment(name: &str) -> bool {
+    !matches!(name, "." | "..") && !name.contains(['/', '%'])
 }
 
 /// The query, with names and values decoded. Of a name given twice the first counts.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Query(HashMap<String, String>);
+pub(crate) struct Query {
+    pairs: HashMap<String, String>,
+    /// A part that cannot be decoded.
+    broken: Option<Failure>,
+}
 
 impl Query {
-    pub(crate) fn parse(uri: &Uri) -> Answer<Self> {
-        let mut pairs = HashMap::new();
-        for pair in uri
-            .query()
-            .unwrap_or_default()
-            .split('&')
-            .filter(|pair| !pair.is_empty())
-        {
+    pub(crate) fn parse(uri: &Uri) -> Self {
+        let mut query = Self::default();
+        let pairs = uri.query().unwrap_or_default().split('&');
+        for pair in pairs.filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            pairs
-                .entry(decode(&name.replace('+', " "))?)
-                .or_insert(decode(&value.replace('+', " "))?);
+            match (decode(&name.replace('+', " ")), decode(&value.replace('+', " "))) {
+                (Ok(name), Ok(value)) => {
+                    query.pairs.entry(name).or_insert(value);
+                }
+                (Err(failure), _) | (_, Err(failure)) => query.broken = Some(failure),
+            }
         }
-        Ok(Self(pairs))
+        query
+    }
+
+    /// Refuses a query that could not be read as a whole. Kubernetes leaves such a part out; but without its selector a
+    /// request would delete a whole collection.
+    pub(crate) fn check(&self) -> Answer<()> {
+        self.broken.clone().map_or(Ok(()), Err)
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0
+        self.pairs
             .get(name)
             .map(String::as_str)
             .filter(|value| !value.is_empty())
     }
 
     /// The one name that the field selector asks for, if it does.
-    pub(crate) fn selected_name(&self) -> Option<&str> {
-        let terms = self.get("fieldSelector")?.split(',').map(str::trim);
-        terms
-            .filter(|term| !term.contains("!="))
-            .filter_map(|term| term.split_once("==").or_else(|| term.split_once('=')))
-            .find(|(path, _)| path.trim() == "metadata.name")
-            .map(|(_, name)| name.trim())
+    pub(crate) fn selected_name(&self) -> Option<String> {
+        // The parser that selects the objects: if the two disagreed, one name would be authorized and others shown.
+        let terms = selector::field_terms(self.get("fieldSelector")?).ok()?;
+        let named = terms
+            .into_iter()
+            .find(|term| term.equal && term.path == "metadata.name");
+        named.map(|term| term.value).filter(|name| is_segment(name))
     }
 
     pub(crate) fn set(&mut self, name: &str, value: String) {
-        self.0.insert(name.to_owned(), value);
+        self.pairs.insert(name.to_owned(), value);
     }
 
+    /// Whether a flag is set, as Kubernetes reads it: anything but `false` and `0` sets it.
     pub(crate) fn flag(&self, name: &str) -> bool {
-        matches!(
-            self.0.get(name).map(String::as_str),
-            Some("true" | "1" | "True" | "")
-        )
+        let value = self.pairs.get(name);
+        value.is_some_and(|value| !value.eq_ignore_ascii_case("false") && value != "0")
     }
 
     pub(crate) fn number(&self, name: &str) -> Answer<Option<u64>> {
@@ -147,26 +165,59 @@ pub(crate) enum Verb {
     DeleteCollection,
 }
 
-impl Verb {
-    pub(crate) fn of(method: &Method, place: &Place, query: &Query) -> Answer<Self> {
-        let named = place.name.is_some();
-        Ok(match *method {
-            Method::GET | Method::HEAD
-                if query.flag("watch") && query.get("watch").is_some() || place.watch =>
-            {
-                Verb::Watch
-            }
-            Method::GET | Method::HEAD if named => Verb::Get,
-            Method::GET | Method::HEAD => Verb::List,
-            Method::POST if !named || place.subresource.is_some() => Verb::Create,
-            Method::PUT if named => Verb::Update,
-            Method::PATCH if named => Verb::Patch,
-            Method::DELETE if named => Verb::Delete,
-            Method::DELETE => Verb::DeleteCollection,
-            _ => return Err(Failure::method_not_allowed()),
-        })
+/// What a request does: what it is authorized as, and what is served, if anything is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// The verb in the words of authorization; empty for methods that have none.
+    pub(crate) authorized: &'static str,
+    /// `None` where the method is not allowed on the path.
+    pub(crate) served: Option<Verb>,
+}
+
+impl Asked {
+    pub(crate) fn of(method: &Method, place: &Place, query: &Query) -> Self {
+        let named = place.name.as_deref().is_some_and(|name| !name.is_empty());
+        let get = *method == Method::GET;
+        let serve = |verb: Verb, served: bool| Self {
+            authorized: verb.name(),
+            served: served.then_some(verb),
+        };
+        match *method {
+            _ if place.prefix == Some(Prefix::Watch) => serve(Verb::Watch, get),
+            _ if place.prefix == Some(Prefix::Proxy) => Self {
+                authorized: "proxy",
+                served: None,
+            },
+            // With a name it is no watch, whatever the query says.
+            Method::GET | Method::HEAD if named => serve(Verb::Get, get),
+            Method::GET | Method::HEAD if query.flag("watch") => serve(Verb::Watch, get),
+            Method::GET | Method::HEAD => serve(Verb::List, get),
+            Method::POST => serve(Verb::Create, !named || place.subresource.is_some()),
+            Method::PUT => serve(Verb::Update, named),
+            Method::PATCH => serve(Verb::Patch, named),
+            Method::DELETE if named => serve(Verb::Delete, true),
+            Method::DELETE => serve(Verb::DeleteCollection, true),
+            _ => Self {
+                authorized: "",
+                served: None,
+            },
+        }
     }
 
+    /// The name that the request is authorized for.
+    pub(crate) fn name(&self, place: &Place, query: &Query) -> String {
+        let named = place.name.clone().filter(|name| !name.is_empty());
+        // A role for one name allows a list or a watch of that name. For every other verb the field selector has no say: the
+        // name in the body of a `create` is not the selected one.
+        let selected = || match (self.authorized, place.prefix) {
+            ("list" | "watch", None) => query.selected_name(),
+            _ => None,
+        };
+        named.or_else(selected).unwrap_or_default()
+    }
+}
+
+impl Verb {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Verb::Get => "get",
@@ -250,10 +301,11 @@ mod tests {
             place("/api/v1/namespaces/default").name.as_deref(),
             Some("default")
         );
-        assert!(place("/api/v1/watch/namespaces/default/configmaps").watch);
+        let watched = place("/api/v1/watch/namespaces/default/configmaps");
+        assert_eq!(watched.prefix, Some(Prefix::Watch));
         assert_eq!(
             target("/apis/apps/v1/").unwrap(),
-            Target::Other("/apis/apps/v1".into())
+            Target::Other("/apis/apps/v1/".into())
         );
         assert!(target("/api/v1/a/%zz").is_err());
     }

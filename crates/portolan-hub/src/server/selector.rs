@@ -16,7 +16,7 @@ const LONGEST: usize = 64 << 10;
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Selector {
     labels: Vec<Requirement>,
-    fields: Vec<FieldRequirement>,
+    fields: Vec<FieldTerm>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,13 +33,6 @@ enum Operator {
     Absent,
     Greater(i64),
     Less(i64),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct FieldRequirement {
-    path: String,
-    value: String,
-    equal: bool,
 }
 
 impl Selector {
@@ -112,40 +105,75 @@ fn text_at(object: &Value, path: &str) -> String {
     }
 }
 
-fn parse_fields(resource: &Resource, text: &str) -> Answer<Vec<FieldRequirement>> {
-    let terms = text.split(',').map(str::trim).filter(|term| !term.is_empty());
+/// One term of a field selector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FieldTerm {
+    pub(crate) path: String,
+    pub(crate) value: String,
+    pub(crate) equal: bool,
+}
+
+/// Splits a field selector into its terms. A backslash takes the meaning from a comma, an equals sign or a backslash of a
+/// value, and from nothing else.
+pub(crate) fn field_terms(text: &str) -> Result<Vec<FieldTerm>, String> {
+    let mut escaped = false;
+    let ends = |c: char| {
+        let ends = c == ',' && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends
+    };
+    let terms = text.split(ends).filter(|term| !term.is_empty());
+    terms.map(|term| field_term(text, term)).collect()
+}
+
+fn field_term(text: &str, term: &str) -> Result<FieldTerm, String> {
+    let refuse = || format!("invalid selector: {text:?}; can't understand {term:?}");
+    let at = term.find('=').ok_or_else(refuse)?;
+    let (path, equal) = match term[..at].strip_suffix('!') {
+        Some(path) => (path, false),
+        None => (&term[..at], true),
+    };
+    let rest = &term[at + 1..];
+    let rest = match equal {
+        true => rest.strip_prefix('=').unwrap_or(rest),
+        false => rest,
+    };
+    let mut value = String::new();
+    let mut characters = rest.chars();
+    while let Some(c) = characters.next() {
+        value.push(match c {
+            '=' => return Err(refuse()),
+            '\\' => characters
+                .next()
+                .filter(|c| matches!(c, '\\' | ',' | '='))
+                .ok_or_else(refuse)?,
+            c => c,
+        });
+    }
+    Ok(FieldTerm {
+        path: path.to_owned(),
+        value,
+        equal,
+    })
+}
+
+fn parse_fields(resource: &Resource, text: &str) -> Answer<Vec<FieldTerm>> {
+    let terms = field_terms(text).map_err(Failure::bad_request)?;
     terms
+        .into_iter()
         .map(|term| {
-            let split = |operator: &str| term.split_once(operator);
-            let (path, value, equal) = if let Some((path, value)) = split("!=") {
-                (path, value, false)
-            } else if let Some((path, value)) = split("==").or_else(|| split("=")) {
-                (path, value, true)
-            } else {
-                return Err(Failure::bad_request(format!(
-                    "invalid selector: {text:?}; can't understand {term:?}"
-                )));
-            };
-            let path = path.trim();
-            let path = resource
-                .renames
-                .iter()
-                .fold(path.to_owned(), |path, (served, stored)| {
-                    match path.strip_prefix(served) {
-                        Some(rest) if rest.is_empty() || rest.starts_with('.') => format!("{stored}{rest}"),
-                        _ => path,
-                    }
-                });
+            let path = resource.renames.iter().fold(term.path, |path, (served, stored)| {
+                match path.strip_prefix(served) {
+                    Some(rest) if rest.is_empty() || rest.starts_with('.') => format!("{stored}{rest}"),
+                    _ => path,
+                }
+            });
             let known = matches!(path.as_str(), "metadata.name" | "metadata.namespace")
                 || resource.selectable.contains(&path);
-            if !known {
-                return Err(Failure::bad_request(format!("field label not supported: {path}")));
+            match known {
+                true => Ok(FieldTerm { path, ..term }),
+                false => Err(Failure::bad_request(format!("field label not supported: {path}"))),
             }
-            Ok(FieldRequirement {
-                path,
-                value: value.trim().replace('\\', ""),
-                equal,
-            })
         })
         .collect()
 }

@@ -14,12 +14,13 @@ use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use super::call::Call;
 use super::journal::Change;
 use super::metrics::Labels;
-use super::request::{Place, Query, Target, Verb, target};
+use super::request::{Asked, Place, Prefix, Query, Target, Verb, is_segment, target};
 use super::status::{Answer, Failure};
 use super::write::{Done, Object, Tracking};
 use super::{Body, Core, Peer, accept, body};
 use crate::access::rbac;
 use crate::discovery;
+use crate::kinds::Resource;
 use crate::table::Headers;
 
 const WARNING: HeaderName = http::header::WARNING;
@@ -101,7 +102,7 @@ impl Core {
         labels: &mut Labels,
     ) -> Answer<Response<Body>> {
         let identity = self.identify(peer, &headers)?;
-        let query = Query::parse(uri)?;
+        let query = Query::parse(uri);
         match target(uri.path())? {
             Target::Other(path) => {
                 let verb = method.as_str().to_ascii_lowercase();
@@ -113,23 +114,17 @@ impl Core {
                     .unwrap_or_else(|| discovery::not_found(&self.registry(), &path))
             }
             Target::Resource(place) => {
-                let verb = Verb::of(&method, &place, &query)?;
-                // A role for one name allows a list or a watch of that name. For every other verb the field selector has no
-                // say: the name in the body of a `create` is not the selected one.
-                let selected = match verb {
-                    Verb::List | Verb::Watch => query.selected_name(),
-                    _ => None,
-                };
-                let named = place.name.as_deref().or(selected);
-                self.authorize(&identity, verb.name(), rbac_target(&place, named))?;
+                let asked = Asked::of(&method, &place, &query);
+                let name = asked.name(&place, &query);
+                self.authorize(&identity, asked.authorized, rbac_target(&place, &name))?;
+                query.check()?;
                 let registry = self.registry();
                 let resource = registry.find(&place.group, &place.version, &place.plural);
                 let Some(resource) = resource.cloned() else {
                     return discovery::not_found(&registry, uri.path());
                 };
-                if place.namespace.is_some() && !resource.namespaced {
-                    return Err(Failure::no_such_path());
-                }
+                check_path(&place, &resource)?;
+                let verb = asked.served.ok_or_else(Failure::method_not_allowed)?;
                 // Only now: nothing of a client that may not do this is held in memory.
                 let counted = match (peer, verb) {
                     (Peer::Known(_), _) | (_, Verb::Watch) => None,
@@ -247,11 +242,7 @@ impl Core {
 
     /// Whether who asks may do something else to the same object too.
     pub(super) fn authorize_place(&self, call: &Call, verb: &str) -> Answer<()> {
-        self.authorize(
-            &call.identity,
-            verb,
-            rbac_target(&call.place, call.place.name.as_deref()),
-        )
+        self.authorize(&call.identity, verb, rbac_target(&call.place, call.name()))
     }
 
     fn show_done(&self, call: &Call, done: Done) -> Answer<Response<Body>> {
@@ -291,10 +282,30 @@ fn check_scope(verb: Verb, call: &Call) -> Answer<()> {
     }
 }
 
+/// Paths that are authorized, but below which nothing can be.
+fn check_path(place: &Place, resource: &Resource) -> Answer<()> {
+    let in_namespace = place.namespace.is_some();
+    let given = [&place.namespace, &place.name, &place.subresource]
+        .into_iter()
+        .flatten();
+    let nothing = place.goes_on
+        || place.prefix == Some(Prefix::Proxy)
+        || (in_namespace && !resource.namespaced)
+        || given.into_iter().any(String::is_empty);
+    if nothing {
+        return Err(Failure::no_such_path());
+    }
+    match place.name.as_deref().filter(|name| !is_segment(name)) {
+        Some(name) => Err(Failure::bad_request(format!(
+            "Name parameter invalid: {name:?}: a name may not be '.' or '..' and may not contain '/' or '%'"
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// What is asked for, as roles name it. A namespace is in itself.
-fn rbac_target<'a>(place: &'a Place, name: Option<&'a str>) -> rbac::Target<'a> {
-    let name = name.unwrap_or_default();
-    let own = place.group.is_empty() && place.plural == "namespaces";
+fn rbac_target<'a>(place: &'a Place, name: &'a str) -> rbac::Target<'a> {
+    let own = place.plural == "namespaces" && place.namespace.is_none();
     rbac::Target::Resource {
         group: &place.group,
         resource: &place.plural,

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
 mod access;
+mod authorization;
 mod bad_input;
 mod clients;
 mod crud;
