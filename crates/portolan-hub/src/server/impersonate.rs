@@ -3,9 +3,11 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::Core;
+use super::request::decode;
 use super::status::{Answer, Failure};
 use crate::access::rbac::Target;
 use crate::access::{ANONYMOUS, Identity, UNAUTHENTICATED};
+use crate::kinds::names::Rule;
 
 const USER: HeaderName = HeaderName::from_static("impersonate-user");
 const GROUP: HeaderName = HeaderName::from_static("impersonate-group");
@@ -37,9 +39,7 @@ impl Core {
             };
             self.authorize(&sender, "impersonate", target)
         };
-        let account = user
-            .strip_prefix("system:serviceaccount:")
-            .and_then(|rest| rest.split_once(':'));
+        let account = account(&user);
         match account {
             Some((namespace, name)) => may("", "serviceaccounts", "", namespace, name)?,
             None => may("", "users", "", "", &user)?,
@@ -65,13 +65,23 @@ impl Core {
             let Some(key) = name.as_str().strip_prefix(EXTRA) else {
                 continue;
             };
+            // A key may have characters that the name of a header cannot have.
+            let key = decode(key).unwrap_or_else(|_| key.to_owned());
             for value in all(headers, name)? {
-                may(AUTHENTICATION, "userextras", key, "", &value)?;
-                identity.extra.entry(key.to_owned()).or_default().push(value);
+                may(AUTHENTICATION, "userextras", &key, "", &value)?;
+                identity.extra.entry(key.clone()).or_default().push(value);
             }
         }
         Ok(identity)
     }
+}
+
+/// The namespace and name of the service account that a user name stands for. A name that only begins like one is that of a
+/// user: the right to act as the accounts of a namespace does not cover it.
+fn account(user: &str) -> Option<(&str, &str)> {
+    let (namespace, name) = user.strip_prefix("system:serviceaccount:")?.split_once(':')?;
+    let valid = Rule::Label.check(namespace).is_empty() && Rule::Subdomain.check(name).is_empty();
+    valid.then_some((namespace, name))
 }
 
 /// The values of a header that are not empty. Names may have any character of UTF-8, as Go clients send them. A header

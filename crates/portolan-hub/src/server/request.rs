@@ -6,6 +6,7 @@ use http::{Method, Uri};
 
 use super::selector;
 use super::status::{Answer, Failure};
+use crate::kinds::names::Rule;
 
 /// What a path names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,11 +79,6 @@ pub(crate) fn target(path: &str) -> Answer<Target> {
     }))
 }
 
-/// Whether a name can be a part of a path. Others cannot be stored, and are not looked for.
-pub(crate) fn is_segment(name: &str) -> bool {
-    !matches!(name, "." | "..") && !name.contains(['/', '%'])
-}
-
 /// The query, with names and values decoded. Of a name given twice the first counts.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Query {
@@ -127,7 +123,9 @@ impl Query {
         let named = terms
             .into_iter()
             .find(|term| term.equal && term.path == "metadata.name");
-        named.map(|term| term.value).filter(|name| is_segment(name))
+        named
+            .map(|term| term.value)
+            .filter(|name| Rule::PathSegment.check(name).is_empty())
     }
 
     pub(crate) fn set(&mut self, name: &str, value: String) {
@@ -233,7 +231,7 @@ impl Verb {
 }
 
 /// Undoes percent encoding.
-fn decode(text: &str) -> Answer<String> {
+pub(crate) fn decode(text: &str) -> Answer<String> {
     if !text.contains('%') {
         return Ok(text.to_owned());
     }

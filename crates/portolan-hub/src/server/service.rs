@@ -14,13 +14,14 @@ use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use super::call::Call;
 use super::journal::Change;
 use super::metrics::Labels;
-use super::request::{Asked, Place, Prefix, Query, Target, Verb, is_segment, target};
+use super::request::{Asked, Place, Prefix, Query, Target, Verb, target};
 use super::status::{Answer, Failure};
 use super::write::{Done, Object, Tracking};
 use super::{Body, Core, Peer, accept, body};
 use crate::access::rbac;
 use crate::discovery;
 use crate::kinds::Resource;
+use crate::kinds::names::Rule;
 use crate::table::Headers;
 
 const WARNING: HeaderName = http::header::WARNING;
@@ -295,9 +296,10 @@ fn check_path(place: &Place, resource: &Resource) -> Answer<()> {
     if nothing {
         return Err(Failure::no_such_path());
     }
-    match place.name.as_deref().filter(|name| !is_segment(name)) {
-        Some(name) => Err(Failure::bad_request(format!(
-            "Name parameter invalid: {name:?}: a name may not be '.' or '..' and may not contain '/' or '%'"
+    let name = place.name.as_deref().unwrap_or_default();
+    match Rule::PathSegment.check(name).first() {
+        Some(wrong) => Err(Failure::bad_request(format!(
+            "Name parameter invalid: {name:?}: {wrong}"
         ))),
         None => Ok(()),
     }

@@ -1,5 +1,6 @@
 //! What roles allow, as a table: each rule × each request, on the hub and on Kubernetes, whose answers stand in it.
 
+mod impersonation;
 mod run;
 mod table;
 
@@ -13,6 +14,22 @@ use super::*;
 struct Remote {
     client: Client,
     real: bool,
+}
+
+impl Remote {
+    fn of(server: &TestServer, client: Client) -> Self {
+        Self {
+            client,
+            real: server.is_real(),
+        }
+    }
+}
+
+fn names(server: &TestServer) -> Names {
+    Names {
+        namespace: server.namespace().to_owned(),
+        group: server.group().to_owned(),
+    }
 }
 
 impl Server for Remote {
@@ -66,14 +83,8 @@ async fn stored(server: &TestServer, names: &Names) -> String {
 async fn every_request_is_authorized_as_kubernetes_authorizes_it() {
     let (server, client) = server().await;
     with_widgets(&server).await;
-    let names = Names {
-        namespace: server.namespace().to_owned(),
-        group: server.group().to_owned(),
-    };
-    let remote = Remote {
-        client,
-        real: server.is_real(),
-    };
+    let names = names(&server);
+    let remote = Remote::of(&server, client);
     let mut table = Table::read(&names);
     assert_eq!(table.idle_patterns(), Vec::<&str>::new());
     // Without kube-controller-manager nobody gathers rules.

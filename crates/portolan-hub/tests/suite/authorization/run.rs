@@ -77,7 +77,7 @@ pub(crate) async fn set_up(server: &impl Server, table: &Table, names: &Names) {
 }
 
 /// Gives a user its rights.
-async fn give(server: &impl Server, rule: &Rule, names: &Names) {
+pub(crate) async fn give(server: &impl Server, rule: &Rule, names: &Names) {
     let name = names.own(&rule.user);
     let in_namespace =
         |namespace: &str, plural: &str| format!("/apis/{RBAC}/v1/namespaces/{namespace}/{plural}");
@@ -152,7 +152,7 @@ async fn until_given(server: &impl Server, table: &Table, rule: &Rule, names: &N
 }
 
 /// Whether the server says, when it is asked, that a user may do something.
-async fn review(server: &impl Server, rule: &Rule, names: &Names, asks: &str) -> bool {
+pub(crate) async fn review(server: &impl Server, rule: &Rule, names: &Names, asks: &str) -> bool {
     let review = json!({"spec": Attributes::parse(asks).review()});
     let request = acting_as(Request::post(REVIEWS), rule, names).header("content-type", "application/json");
     let request = request.body(review.to_string().into_bytes()).unwrap();

@@ -65,7 +65,10 @@ pub(crate) struct Rule {
     pub(crate) aggregated: Option<Value>,
     /// What a RoleBinding refers to, without a role of its own.
     pub(crate) refers: Option<Value>,
-    allows: Vec<String>,
+    pub(crate) allows: Vec<String>,
+    /// The user may list ConfigMaps in the namespace of the test.
+    #[serde(default)]
+    pub(crate) lists: bool,
 }
 
 impl Table {
@@ -112,7 +115,8 @@ impl Rule {
     }
 }
 
-fn covers(pattern: &str, asks: &str) -> bool {
+/// Whether a pattern covers what is asked.
+pub(crate) fn covers(pattern: &str, asks: &str) -> bool {
     let (pattern, asks): (Vec<_>, Vec<_>) = (pattern.split(' ').collect(), asks.split(' ').collect());
     let word = |(pattern, word): (&&str, &&str)| pattern.split('|').any(|one| one == "*" || one == *word);
     pattern.len() == asks.len() && pattern.iter().zip(&asks).all(word)
