@@ -15,6 +15,7 @@ mod janitor;
 mod kinds;
 mod patch;
 mod protobuf;
+mod sabotage;
 mod schema;
 mod server;
 mod store;

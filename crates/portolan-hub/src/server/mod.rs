@@ -31,6 +31,8 @@ mod watches;
 mod write;
 
 #[cfg(test)]
+mod authorization_tests;
+#[cfg(test)]
 mod tests;
 
 use std::sync::{Arc, PoisonError, RwLock};

@@ -7,6 +7,7 @@ use http::{Method, Uri};
 use super::selector;
 use super::status::{Answer, Failure};
 use crate::kinds::names::Rule;
+use crate::sabotage;
 
 /// What a path names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +45,10 @@ pub(crate) enum Prefix {
 /// a resource are discovery.
 pub(crate) fn target(path: &str) -> Answer<Target> {
     let path = decode(path)?;
-    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let mut parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    if sabotage::broken(sabotage::Rule::PathsAreWhole) {
+        parts.retain(|part| !part.is_empty());
+    }
     let (group, version, rest) = match parts.as_slice() {
         ["api", version, rest @ ..] if !rest.is_empty() => ("", *version, rest),
         ["apis", group, version, rest @ ..] if !rest.is_empty() => (*group, *version, rest),
@@ -188,6 +192,10 @@ impl Asked {
             },
             // With a name it is no watch, whatever the query says.
             Method::GET | Method::HEAD if named => serve(Verb::Get, get),
+            Method::GET if query.flag("watch") && sabotage::broken(sabotage::Rule::WatchIsAVerb) => Self {
+                authorized: Verb::List.name(),
+                served: Some(Verb::Watch),
+            },
             Method::GET | Method::HEAD if query.flag("watch") => serve(Verb::Watch, get),
             Method::GET | Method::HEAD => serve(Verb::List, get),
             Method::POST => serve(Verb::Create, !named || place.subresource.is_some()),
@@ -209,6 +217,7 @@ impl Asked {
         // name in the body of a `create` is not the selected one.
         let selected = || match (self.authorized, place.prefix) {
             ("list" | "watch", None) => query.selected_name(),
+            _ if sabotage::broken(sabotage::Rule::SelectorsNameLists) => query.selected_name(),
             _ => None,
         };
         named.or_else(selected).unwrap_or_default()

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::request::Target;
+use crate::sabotage;
 
 /// What a rule grants: verbs on resources, or verbs on paths that are no resources.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -69,7 +70,9 @@ impl PolicyRule {
                         .resources
                         .iter()
                         .any(|granted| grants(granted, resource, subresource))
-                    && (self.resource_names.is_empty() || self.resource_names.iter().any(|only| only == name))
+                    && (self.resource_names.is_empty()
+                        || self.resource_names.iter().any(|only| only == name)
+                        || sabotage::broken(sabotage::Rule::NamesCount))
             }
         }
     }
