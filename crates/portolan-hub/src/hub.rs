@@ -15,7 +15,7 @@ use crate::admission::{Admission, Chain};
 use crate::clock::Clock;
 use crate::door::Door;
 use crate::janitor;
-use crate::server::{Core, Gate, InFlight, Listener, Peer, REQUESTS_PER_CLIENT, Service};
+use crate::server::{Core, Gate, InFlight, Listener, Peer, REQUESTS_PER_CLIENT, Service, WATCHES_PER_CLIENT};
 use crate::store::{History, LIMITS, Limits, OpenError, Store};
 
 /// What a watch or a list can go back to: some minutes of a busy hub, and a bound on memory.
@@ -282,7 +282,10 @@ impl Builder {
             clock,
             Gate::new(accounts),
             self.admission.clone(),
-            InFlight::new(self.requests_per_client.unwrap_or(REQUESTS_PER_CLIENT)),
+            [
+                InFlight::requests(self.requests_per_client.unwrap_or(REQUESTS_PER_CLIENT)),
+                InFlight::watches(WATCHES_PER_CLIENT),
+            ],
             stopping.clone(),
         ));
         core.serve_definitions();

@@ -56,6 +56,12 @@ pub(crate) fn answer(core: &Core, path: &str, headers: &HeaderMap) -> Option<Ans
     Some(Ok(value(StatusCode::OK, &found)))
 }
 
+/// Whether a path is one that everybody may ask for, with and without a credential.
+pub(crate) fn is_probe(path: &str) -> bool {
+    let first = path.trim_start_matches('/').split('/').next();
+    matches!(first, Some("healthz" | "livez" | "readyz" | "version"))
+}
+
 /// A hub whose data file failed still reads, but refuses every write until it is started again. One of which a task died
 /// collects no garbage, or ends no namespaces.
 fn health(core: &Core, probe: &str) -> Response<Body> {

@@ -57,8 +57,8 @@ fn widgets(group: &str) -> serde_json::Value {
     })
 }
 
-/// What the table says about the requests of one of its users while a rule is broken.
-async fn differences(user: &str, rule: Option<Rule>) -> Vec<String> {
+/// A hub with the objects of the table and the rights of one of its users.
+pub(super) async fn hub_for(user: &str) -> (Hub, Table, Names) {
     let hub = Hub::builder().start().await.unwrap();
     let server = Local(hub.service());
     let names = Names {
@@ -77,8 +77,14 @@ async fn differences(user: &str, rule: Option<Rule>) -> Vec<String> {
     table.rules.retain(|rule| rule.user == user);
     assert_eq!(table.rules.len(), 1, "{user}");
     run::set_up(&server, &table, &names).await;
+    (hub, table, names)
+}
+
+/// What the table says about the requests of one of its users while a rule is broken.
+async fn differences(user: &str, rule: Option<Rule>) -> Vec<String> {
+    let (hub, table, names) = hub_for(user).await;
     break_rule(rule);
-    let (_, wrong) = run::differences(&server, &table, &names).await;
+    let (_, wrong) = run::differences(&Local(hub.service()), &table, &names).await;
     break_rule(None);
     hub.stop().await;
     wrong

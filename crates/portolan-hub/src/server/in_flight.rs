@@ -1,4 +1,4 @@
-//! How many requests of one client are served at a time.
+//! How many requests and watches of one client are served at a time.
 //!
 //! A request holds its body and its whole answer in memory until the client has read it, so a client that sends much and
 //! reads nothing could use all of it.
@@ -13,8 +13,14 @@ use crate::access::{Identity, MASTERS};
 /// be told to wait.
 pub(crate) const REQUESTS_PER_CLIENT: usize = 128;
 
+/// Larger, and one client could use up the file descriptors or a gigabyte of connections' buffers; smaller, and a client that
+/// watches each kind in each of some hundred namespaces would be told to wait.
+pub(crate) const WATCHES_PER_CLIENT: usize = 1024;
+
+/// Requests, or watches, of each user.
 #[derive(Debug)]
 pub(crate) struct InFlight {
+    what: &'static str,
     limit: usize,
     users: Arc<Mutex<HashMap<String, usize>>>,
 }
@@ -27,8 +33,17 @@ pub(crate) struct Counted {
 }
 
 impl InFlight {
-    pub(crate) fn new(limit: usize) -> Self {
+    pub(crate) fn requests(limit: usize) -> Self {
+        Self::of("requests in flight", limit)
+    }
+
+    pub(crate) fn watches(limit: usize) -> Self {
+        Self::of("open watches", limit)
+    }
+
+    fn of(what: &'static str, limit: usize) -> Self {
         Self {
+            what,
             limit,
             users: Arc::default(),
         }
@@ -44,8 +59,8 @@ impl InFlight {
         let requests = users.entry(identity.user.clone()).or_default();
         if *requests >= self.limit {
             return Err(Failure::too_many_requests(format!(
-                "the user {:?} has {} requests in flight, which is the limit; wait for their answers and try again",
-                identity.user, self.limit
+                "the user {:?} has {} {}, which is the limit; wait until some have ended and try again",
+                identity.user, self.limit, self.what
             )));
         }
         *requests += 1;
@@ -74,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_user_gets_no_further_than_the_limit_until_a_request_ends() {
-        let in_flight = InFlight::new(2);
+        let in_flight = InFlight::requests(2);
         let user = |name: &str| Identity::authenticated(name, std::iter::empty::<String>());
         let first = in_flight.count(&user("ann")).unwrap();
         let _second = in_flight.count(&user("ann")).unwrap();

@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
+use super::first_words::FirstWords;
 use super::{Peer, Service};
 use crate::access::certificates;
 
@@ -121,6 +122,7 @@ async fn connection(
         .http2()
         .timer(TokioTimer::new())
         .keep_alive_interval(KEEP_ALIVE);
+    let stream = FirstWords::within(HANDSHAKE, stream);
     let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
@@ -128,4 +130,25 @@ async fn connection(
         _ = stopping.wait_for(|stopping| *stopping) => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt as _;
+
+    use super::*;
+    use crate::server::Core;
+
+    /// Time stands still while anything else can happen, so that a connection that does not end is a test that does not.
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_says_nothing_or_half_a_word_is_hung_up_on() {
+        for beginning in ["", "P", "PRI * HTTP/2.0", "GET /healthz HTTP/1.1\r\nHost:"] {
+            let (mut client, stream) = tokio::io::duplex(1024);
+            client.write_all(beginning.as_bytes()).await.unwrap();
+            let (_stop, stopping) = watch::channel(false);
+            let service = Service::new(Core::in_memory(), Peer::Remote(None));
+            let served = tokio::time::timeout(3 * HANDSHAKE, connection(stream, service, stopping));
+            assert!(served.await.is_ok(), "{beginning:?}");
+        }
+    }
 }

@@ -11,6 +11,7 @@ mod checks;
 mod definitions;
 mod delete;
 mod duplicates;
+mod first_words;
 mod gate;
 mod impersonate;
 mod in_flight;
@@ -33,6 +34,8 @@ mod write;
 #[cfg(test)]
 mod authorization_tests;
 #[cfg(test)]
+mod forbidden_tests;
+#[cfg(test)]
 mod tests;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -44,7 +47,7 @@ pub use body::Body;
 pub(crate) use body::{json as json_response, plain, value};
 pub(crate) use delete::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub(crate) use gate::{Gate, Peer};
-pub(crate) use in_flight::{InFlight, REQUESTS_PER_CLIENT};
+pub(crate) use in_flight::{InFlight, REQUESTS_PER_CLIENT, WATCHES_PER_CLIENT};
 pub(crate) use listen::Listener;
 use metrics::Metrics;
 pub use service::Service;
@@ -67,6 +70,7 @@ pub(crate) struct Core {
     gate: Gate,
     admission: Chain,
     in_flight: InFlight,
+    watching: InFlight,
     pub(crate) metrics: Arc<Metrics>,
     registry: RwLock<Arc<Registry>>,
     /// Held while names are given out, so that no two definitions get the same.
@@ -86,7 +90,7 @@ impl Core {
         clock: Clock,
         gate: Gate,
         admission: Chain,
-        in_flight: InFlight,
+        [in_flight, watching]: [InFlight; 2],
         stopping: tokio::sync::watch::Receiver<bool>,
     ) -> Self {
         let registry = RwLock::new(Arc::new(Registry::builtin()));
@@ -96,6 +100,7 @@ impl Core {
             gate,
             admission,
             in_flight,
+            watching,
             metrics: Arc::default(),
             registry,
             naming: tokio::sync::Mutex::default(),
@@ -113,7 +118,7 @@ impl Core {
         let accounts = crate::access::account_tokens::AccountTokens::in_memory("test");
         let gate = Gate::new(accounts.expect("there is randomness"));
         let store = Store::in_memory(crate::hub::HISTORY);
-        let in_flight = InFlight::new(1);
+        let in_flight = [InFlight::requests(1), InFlight::watches(1)];
         Arc::new(Self::new(
             store,
             Clock::system(),

@@ -47,6 +47,11 @@ impl Service {
         Self { core, peer }
     }
 
+    #[cfg(test)]
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
     /// The same hub for whoever is at the other end of a connection.
     pub(crate) fn with_peer(&self, peer: Peer) -> Self {
         Self {
@@ -112,8 +117,18 @@ impl Core {
                 if method != Method::GET && method != Method::HEAD {
                     return Err(Failure::method_not_allowed());
                 }
-                discovery::answer(self, &path, &headers)
-                    .unwrap_or_else(|| discovery::not_found(&self.registry(), &path))
+                let counted = match peer {
+                    // They are short, and whoever watches over the hub must get them whoever else asks.
+                    _ if discovery::is_probe(&path) => None,
+                    Peer::Known(_) => None,
+                    Peer::Remote(_) => self.in_flight.count(&identity)?,
+                };
+                let response = discovery::answer(self, &path, &headers)
+                    .unwrap_or_else(|| discovery::not_found(&self.registry(), &path))?;
+                Ok(match counted {
+                    Some(counted) => body::answer_holding(response, counted),
+                    None => response,
+                })
             }
             Target::Resource(place) => {
                 let asked = Asked::of(&method, &place, &query);
@@ -129,12 +144,17 @@ impl Core {
                 let verb = asked.served.ok_or_else(Failure::method_not_allowed)?;
                 // Only now: nothing of a client that may not do this is held in memory.
                 let counted = match (peer, verb) {
-                    (Peer::Known(_), _) | (_, Verb::Watch) => None,
+                    (Peer::Known(_), _) => None,
+                    (Peer::Remote(_), Verb::Watch) => self.watching.count(&identity)?,
                     (Peer::Remote(_), _) => self.in_flight.count(&identity)?,
                 };
-                let bytes = match tokio::time::timeout(BODY_TIMEOUT, body).await {
-                    Ok(bytes) => bytes?,
-                    Err(_) => return Err(Failure::body_timeout(BODY_TIMEOUT)),
+                let bytes = match verb {
+                    // Nothing is said in it, and a watch would hold it until its end.
+                    Verb::Get | Verb::List | Verb::Watch => Bytes::new(),
+                    _ => match tokio::time::timeout(BODY_TIMEOUT, body).await {
+                        Ok(bytes) => bytes?,
+                        Err(_) => return Err(Failure::body_timeout(BODY_TIMEOUT)),
+                    },
                 };
                 let call = Call {
                     method,
@@ -163,7 +183,7 @@ impl Core {
                     });
                 }
                 let watching = self.metrics.watching(labels.clone());
-                Ok(response.map(|body| body::holding(body, watching)))
+                Ok(response.map(|body| body::holding(body, (watching, counted))))
             }
         }
     }

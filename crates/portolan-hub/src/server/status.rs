@@ -297,6 +297,12 @@ impl Failure {
                 error.to_string(),
             )
             .about(resource, name),
+            WriteError::TooLarge { .. } => Self::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "RequestEntityTooLarge",
+                error.to_string(),
+            )
+            .about(resource, name),
             WriteError::Failed(why) => Self::internal(why.clone()),
         }
     }

@@ -68,6 +68,33 @@ async fn a_body_that_never_ends_is_given_up() {
     assert_eq!(answer.status(), StatusCode::REQUEST_TIMEOUT);
 }
 
+/// A watch would hold it until its end, and may last for days.
+#[tokio::test(start_paused = true)]
+async fn the_body_of_a_read_is_not_waited_for() {
+    let core = core_with_ann().await;
+    for path in [CONFIG_MAPS.to_owned(), format!("{CONFIG_MAPS}?watch=1")] {
+        let mut request = endless(&path);
+        *request.method_mut() = http::Method::GET;
+        let answer = remote(&core, "ann").oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_user_opens_no_more_watches_than_the_limit() {
+    let core = core_with_ann().await;
+    let ann = remote(&core, "ann");
+    let path = format!("{CONFIG_MAPS}?watch=1");
+    let open = ann.clone().oneshot(get(&path)).await.unwrap();
+    assert_eq!(open.status(), StatusCode::OK);
+    let refused = ann.clone().oneshot(get(&path)).await.unwrap();
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    let served = ann.clone().oneshot(get(CONFIG_MAPS)).await.unwrap();
+    assert_eq!(served.status(), StatusCode::OK, "a request is no watch");
+    drop(open);
+    assert_eq!(ann.oneshot(get(&path)).await.unwrap().status(), StatusCode::OK);
+}
+
 #[tokio::test]
 async fn an_answer_counts_as_in_flight_until_its_client_has_read_it() {
     let core = core_with_ann().await;
@@ -81,6 +108,28 @@ async fn an_answer_counts_as_in_flight_until_its_client_has_read_it() {
     unread.into_body().collect().await.unwrap();
     let served = ann.oneshot(get(CONFIG_MAPS)).await.unwrap();
     assert_eq!(served.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn documents_count_as_in_flight_and_probes_do_not() {
+    let core = core_with_ann().await;
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "paths"},
+        "rules": [{"nonResourceURLs": ["*"], "verbs": ["*"]}],
+    });
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "paths"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "paths"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "ann"}],
+    });
+    core.ensure(vec![role, binding]).await.unwrap();
+    let ann = remote(&core, "ann");
+    let unread = ann.clone().oneshot(get("/openapi/v3/api/v1")).await.unwrap();
+    assert_eq!(unread.status(), StatusCode::OK);
+    let refused = ann.clone().oneshot(get("/openapi/v3/api/v1")).await.unwrap();
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    let probe = ann.oneshot(get("/readyz")).await.unwrap();
+    assert_eq!(probe.status(), StatusCode::OK);
 }
 
 #[tokio::test]

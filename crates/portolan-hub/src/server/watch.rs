@@ -68,7 +68,9 @@ impl Core {
     /// Starts a watch; the stream ends when its time is over, the hub stops or the client falls too far behind.
     pub(crate) async fn watch(self: &Arc<Self>, mut call: Call, form: Form) -> Answer<Chunks> {
         if let Some(name) = call.place.name.take() {
-            call.query.set("fieldSelector", format!("metadata.name={name}"));
+            let escaped = name.replace('\\', "\\\\").replace(',', "\\,").replace('=', "\\=");
+            call.query
+                .set("fieldSelector", format!("metadata.name={escaped}"));
         }
         if *self.stopping.borrow() {
             // One that ended at once would be asked for again at once, by clients in this process for ever.

@@ -66,6 +66,11 @@ pub(crate) enum WriteError {
          with a higher limit"
     )]
     Full { place: String, limit: u64 },
+    /// One object has a limit too.
+    #[error(
+        "the object would have {size} bytes with this write, and at most {limit} are stored of one object"
+    )]
+    TooLarge { size: i64, limit: i64 },
     /// Not known to be on disk. After this every write is refused until the hub is started again.
     #[error("the data file could not be written: {0}")]
     Failed(String),

@@ -22,6 +22,11 @@ pub(crate) const LIMITS: Limits = Limits {
     namespace: 1 << 30,
 };
 
+/// The largest object. A client may not send more than three mebibytes at once, but could let an object grow by one patch after
+/// the other. Larger, and each change of such an object would cost the hub and its watchers as much again; smaller, and an
+/// object that was sent whole would not fit with its managed fields.
+pub(crate) const LARGEST_OBJECT: i64 = 4 << 20;
+
 /// An object that is being deleted may still get its deletion's time and lose finalizers when there is no room left.
 const ROOM_FOR_DELETION: i64 = 4096;
 
@@ -58,6 +63,8 @@ impl Usage {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Growth {
     pub(super) bytes: i64,
+    /// Of the whole object, when it is written.
+    pub(super) size: i64,
     /// The object is being deleted.
     pub(super) deleting: bool,
 }
@@ -72,6 +79,12 @@ pub(super) fn check(
 ) -> Result<(), WriteError> {
     if growth.bytes <= 0 || (growth.deleting && growth.bytes <= ROOM_FOR_DELETION) {
         return Ok(());
+    }
+    if growth.size > LARGEST_OBJECT {
+        return Err(WriteError::TooLarge {
+            size: growth.size,
+            limit: LARGEST_OBJECT,
+        });
     }
     let over = |limit: u64, stored: i64, planned: i64| {
         let after = stored.saturating_add(planned).saturating_add(growth.bytes);

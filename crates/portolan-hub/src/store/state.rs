@@ -193,6 +193,7 @@ impl State {
                 let kept = write.draft.as_ref().filter(|_| !deleted).map_or(0, Draft::bytes);
                 let growth = Growth {
                     bytes: kept - limits::bytes_of(current.as_deref()),
+                    size: kept,
                     deleting: write.deleting,
                 };
                 limits::check(self.limits, &self.usage, &planned, &write.key, growth)?;

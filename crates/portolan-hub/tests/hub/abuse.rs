@@ -57,3 +57,24 @@ async fn a_whole_number_with_a_fraction_is_stored_as_an_integer() {
     let stored = client.get(&format!("{WIDGETS}/w")).await.ok();
     assert!(stored["spec"]["size"].is_i64(), "{stored}");
 }
+
+#[tokio::test]
+async fn an_object_does_not_grow_without_end_by_patches() {
+    let hub = Hub::builder().start().await.unwrap();
+    let client = Client::of(&hub);
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    client.create(DEFINITIONS, &widgets(schema)).await.ok();
+    client.create(WIDGETS, &widget(json!({}))).await.ok();
+    let path = format!("{WIDGETS}/w");
+    let patch = |key: &str| json!({"spec": {key: "x".repeat(5 << 19)}});
+    client.merge(&path, &patch("a")).await.ok();
+    let refused = client.merge(&path, &patch("b")).await;
+    assert_eq!(refused.refusal(), (413, "RequestEntityTooLarge", vec![]));
+    let message = refused.body["message"].as_str().unwrap();
+    assert!(
+        message.contains("at most 4194304 are stored of one object"),
+        "{message}"
+    );
+    client.merge(&path, &json!({"spec": {"a": null}})).await.ok();
+    client.merge(&path, &patch("b")).await.ok();
+}
