@@ -287,6 +287,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn field_selectors_are_split_at_what_is_not_escaped() {
+        let terms = |text: &str| -> Vec<(String, bool, String)> {
+            let terms = field_terms(text).unwrap().into_iter();
+            terms.map(|term| (term.path, term.equal, term.value)).collect()
+        };
+        let term = |path: &str, equal: bool, value: &str| (path.to_owned(), equal, value.to_owned());
+        assert_eq!(
+            terms("a=b,c==d,e!=f,"),
+            [term("a", true, "b"), term("c", true, "d"), term("e", false, "f")]
+        );
+        assert_eq!(
+            terms(r"a!=x\,b\=c\\,d="),
+            [term("a", false, r"x,b=c\"), term("d", true, "")]
+        );
+        for text in ["a", "a=b=c", r"a=\b", r"a=b\", "a=b,c", r"a!=x\,b=c"] {
+            assert!(field_terms(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
     fn label_selectors_select() {
         let labels = BTreeMap::from([
             ("app".to_owned(), "web".to_owned()),

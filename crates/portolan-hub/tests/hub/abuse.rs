@@ -78,3 +78,31 @@ async fn an_object_does_not_grow_without_end_by_patches() {
     client.merge(&path, &json!({"spec": {"a": null}})).await.ok();
     client.merge(&path, &patch("b")).await.ok();
 }
+
+/// Ten lines stand for ten thousand million values.
+#[tokio::test]
+async fn a_body_whose_aliases_multiply_is_refused() {
+    let hub = Hub::builder().start().await.unwrap();
+    let client = Client::of(&hub);
+    let mut body = String::from("metadata: {name: there}\nl0: &l0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for level in 1..10 {
+        let aliases = vec![format!("*l{}", level - 1); 10].join(", ");
+        body.push_str(&format!("l{level}: &l{level} [{aliases}]\n"));
+    }
+    for (method, path, kind) in [
+        ("POST", CONFIG_MAPS.to_owned(), "application/yaml"),
+        (
+            "PATCH",
+            format!("{CONFIG_MAPS}/there?fieldManager=ann"),
+            "application/apply-patch+yaml",
+        ),
+    ] {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(CONTENT_TYPE, kind);
+        let request = request.body(Full::new(Bytes::from(body.clone()))).unwrap();
+        let response = client.0.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), 400, "{method}");
+    }
+}

@@ -243,8 +243,6 @@ enum Expected {
     Answer(u16),
     /// A 403 that starts with these words.
     Refusal(String),
-    /// A 403 for what the request asks for beyond its verb. Kubernetes does not say there what was asked.
-    FurtherRefusal,
 }
 
 impl Expected {
@@ -261,7 +259,12 @@ impl Expected {
             return Self::Refusal(refusal);
         }
         match &asked.then {
-            Some(then) if !table.allows(rule, then) => Self::FurtherRefusal,
+            Some(then) if !table.allows(rule, then) => {
+                let refusal = Attributes::parse(then).refusal(&rule.user(names));
+                // Kubernetes names the object there and does not say what was asked.
+                let about = refusal.split(": ").next().unwrap_or_default();
+                Self::Refusal(about.to_owned())
+            }
             _ if server.is_real() => Self::Answer(sent.answer),
             _ => Self::Answer(sent.hub.unwrap_or(sent.answer)),
         }
@@ -277,7 +280,6 @@ impl Expected {
         let (expected, words) = match self {
             Self::Answer(code) => (*code, ""),
             Self::Refusal(words) => (403, words.as_str()),
-            Self::FurtherRefusal => (403, ""),
         };
         // There is no body in the answer to HEAD.
         let said = sent.send.starts_with("HEAD ") || message.starts_with(words);
