@@ -52,9 +52,10 @@ impl Default for Health {
 }
 
 impl Health {
-    /// Whether every cache is complete, the first decisions are written and every task runs.
+    /// Whether every cache is complete, the first decisions are written, the hub accepts the credentials and every task
+    /// runs.
     pub fn is_ready(&self) -> bool {
-        self.lock().missing.is_empty() && self.why_not_alive().is_none()
+        self.lock().missing.is_empty() && self.why_not_alive().is_none() && self.log.refusal().is_none()
     }
 
     /// The task that died or the loop that stands still, if there is one. The controllers are to be started again then.
@@ -69,6 +70,7 @@ impl Health {
         let missing = missing
             .into_iter()
             .map(|missing| problems.remove(missing.resource).unwrap_or(missing.text));
+        let missing = missing.chain(self.log.refusal());
         self.why_not_alive().into_iter().chain(missing).collect()
     }
 

@@ -125,6 +125,8 @@ pub(super) struct Shared {
 #[derive(Debug, Default)]
 pub(super) struct Known {
     limiter: Limiter<Cause>,
+    /// When the credentials were last refused, with the text for probes.
+    refusal: Option<(Instant, String)>,
     /// When a resource could last not be read, and the text about it for probes.
     reading: BTreeMap<String, (Instant, String)>,
     /// Objects that cannot be read, by resource and place, and why.
@@ -186,6 +188,9 @@ impl FailureLog {
             ),
         };
         let line = known.limiter.failed(&cause, subject, now);
+        if cause == Cause::Unauthorized {
+            known.refusal = Some((now, self.refused(error)));
+        }
         drop(known);
         self.say_over(over, operation);
         let Some(line) = line else { return };
@@ -202,10 +207,15 @@ impl FailureLog {
         if self.0.is_quiet.load(Ordering::Relaxed) {
             return;
         }
+        self.ended(operation, |cause| cause.ended_by(operation), true);
+    }
+
+    fn ended(&self, operation: Operation<'_>, ends: impl Fn(&Cause) -> Ends, is_accepted: bool) {
         let mut known = self.lock();
-        let over = known
-            .limiter
-            .succeeded(|cause| cause.ended_by(operation), Instant::now());
+        if is_accepted {
+            known.refusal = None;
+        }
+        let over = known.limiter.succeeded(ends, Instant::now());
         self.0.is_quiet.store(known.limiter.is_quiet(), Ordering::Relaxed);
         drop(known);
         self.say_over(over, operation);
@@ -275,19 +285,45 @@ impl FailureLog {
         self.failed(operation, error);
     }
 
-    /// A resource can be read: all objects were listed, or a change came in.
+    /// A resource can be read: the server answered a request for its objects.
     pub fn reading_works(&self, resource: &str) {
+        self.reading(resource, true);
+    }
+
+    /// A change came in. A watch goes on with credentials that are not accepted any more, so it says nothing about them.
+    pub fn change_came(&self, resource: &str) {
+        self.reading(resource, false);
+    }
+
+    fn reading(&self, resource: &str, is_answer: bool) {
         if self.0.is_quiet.load(Ordering::Relaxed) {
             return;
         }
         self.lock().reading.remove(resource);
         for verb in ["get", "list", "watch"] {
-            self.succeeded(Operation {
+            let operation = Operation {
                 verb,
                 resource,
                 object: "",
-            });
+            };
+            let ends = |cause: &Cause| match cause {
+                Cause::Unauthorized if !is_answer => Ends::Nothing,
+                cause => cause.ended_by(operation),
+            };
+            self.ended(operation, ends, is_answer);
         }
+    }
+
+    /// That the server does not accept the credentials, if it said so last.
+    pub fn refusal(&self) -> Option<String> {
+        let known = self.lock();
+        let (_, text) = known.refusal.as_ref().filter(|(at, _)| at.elapsed() < FAILING)?;
+        Some(text.clone())
+    }
+
+    fn refused(&self, error: &str) -> String {
+        let (server, text) = (self.0.server, shortened(error, ERROR));
+        format!("{server} does not accept the credentials ({text}); renew the kubeconfig or the token")
     }
 
     /// Why resources cannot be read, by resource.
@@ -311,9 +347,9 @@ impl FailureLog {
                 };
                 format!("{resource}: {verb} is forbidden{user}; grant the verbs get, list and watch")
             }
-            kube::Error::Api(status) if status.code == 401 => format!(
-                "{resource}: {server} does not accept the credentials ({text}); renew the kubeconfig or the token"
-            ),
+            kube::Error::Api(status) if status.code == 401 => {
+                format!("{resource}: {}", self.refused(&error_chain(error)))
+            }
             kube::Error::Api(_) | kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => {
                 format!("{resource}: {verb} failed: {text}")
             }
@@ -428,6 +464,28 @@ mod tests {
         assert_eq!(log.problems()[RESOURCE], expected);
         log.reading_works(RESOURCE);
         assert!(log.problems().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn credentials_that_are_refused_are_so_until_a_request_is_answered() {
+        let log = FailureLog::new("the hub");
+        assert_eq!(log.refusal(), None);
+        let patch = Operation {
+            verb: "patch",
+            resource: RESOURCE,
+            object: "shop/web",
+        };
+        log.failed(patch, &answered(401, "Unauthorized", "Unauthorized"));
+        let refusal = log.refusal().unwrap();
+        assert!(
+            refusal.contains("the hub does not accept the credentials"),
+            "{refusal}"
+        );
+        // A watch that was begun before goes on.
+        log.change_came(RESOURCE);
+        assert!(log.refusal().is_some());
+        log.succeeded(patch);
+        assert_eq!(log.refusal(), None);
     }
 
     #[tokio::test(start_paused = true)]

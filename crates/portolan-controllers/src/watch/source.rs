@@ -176,7 +176,10 @@ where
                     // That a list is tried is no answer yet.
                     if !matches!(event, Event::Init) {
                         pause = SHORTEST_PAUSE;
-                        self.log.reading_works(resource);
+                        match event {
+                            Event::Apply(_) | Event::Delete(_) => self.log.change_came(resource),
+                            _ => self.log.reading_works(resource),
+                        }
                     }
                     if !served {
                         if matches!(event, Event::Init) {
