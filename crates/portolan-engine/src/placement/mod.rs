@@ -9,7 +9,9 @@ use portolan_api::cluster::{Placement, SortBy};
 use portolan_cel::Program;
 
 pub(crate) use dependencies::Dependencies;
-pub use ownership::{has_key, is_handed_over, is_ours, owns_decision, owns_slice, with_stand_ins};
+pub use ownership::{
+    has_key, is_handed_over, is_ours, owns_decision, owns_slice, why_not_ours, with_stand_ins,
+};
 
 use crate::filter::taint_toleration;
 use crate::fleet::cel::Expressions;

@@ -22,9 +22,29 @@ pub fn is_handed_over(placement: &Placement) -> bool {
 /// Whether Portolan schedules a placement: it is not being deleted, and not kept from every scheduler without being
 /// handed to this one, nor handed to another.
 pub fn is_ours(placement: &Placement) -> bool {
+    why_not_ours(placement).is_none()
+}
+
+/// Why nothing is decided for a placement, if it is not [`is_ours`].
+pub fn why_not_ours(placement: &Placement) -> Option<String> {
+    if placement.metadata.deletion_timestamp.is_some() {
+        return Some("it is being deleted".to_owned());
+    }
+    let other = annotation(placement, portolan::SCHEDULER).filter(|value| *value != SCHEDULER_NAME);
+    if let Some(other) = other {
+        return Some(format!(
+            "the annotation {} = {other:?} hands it to another scheduler; accepted for Portolan: {SCHEDULER_NAME}",
+            portolan::SCHEDULER
+        ));
+    }
     let disabled = annotation(placement, ocm::SCHEDULING_DISABLE).is_some_and(|value| value == "true");
-    let other = annotation(placement, portolan::SCHEDULER).is_some_and(|value| value != SCHEDULER_NAME);
-    !other && (!disabled || is_handed_over(placement)) && placement.metadata.deletion_timestamp.is_none()
+    (disabled && !is_handed_over(placement)).then(|| {
+        format!(
+            "the annotation {} hands it to another scheduler; {} = {SCHEDULER_NAME} hands it to Portolan",
+            ocm::SCHEDULING_DISABLE,
+            portolan::SCHEDULER
+        )
+    })
 }
 
 /// Whether an OCM decision is the placement's: by namespace, which is given, and label.
