@@ -31,6 +31,8 @@ const EXCEPTIONS: [(&str, &str, &str, &str); 4] = [
     ),
 ];
 
+/// A change to our fields, and what is to be said about it.
+type Change = (&'static str, fn(&mut Fields));
 type Fields = BTreeMap<String, Map<String, Value>>;
 
 fn facts() -> BTreeMap<String, Value> {
@@ -184,7 +186,7 @@ fn every_field_accepts_what_upstream_accepts() {
 
 #[test]
 fn a_field_that_is_narrower_or_missing_is_noticed() {
-    let changes: [(&str, fn(&mut Fields)); 4] = [
+    let changes: [Change; 4] = [
         (".spec.taints[].value: maxLength", |fields| {
             fields
                 .get_mut(".spec.taints[].value")
