@@ -13,7 +13,9 @@ use portolan_api::{multicluster, shorten};
 use portolan_engine::decide::{Stored, detect_inventory};
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet;
-use portolan_engine::placement::{PlacementKey, has_key, is_ours, owns_decision, with_stand_ins};
+use portolan_engine::placement::{
+    PlacementKey, has_key, is_ours, owns_decision, why_not_ours, with_stand_ins,
+};
 
 use crate::given;
 use crate::input::{Manifests, Notes, Problem};
@@ -47,6 +49,8 @@ pub(crate) struct World {
     pub(crate) engine: Engine,
     decisions: BTreeMap<Arc<str>, Vec<PlacementDecision>>,
     slices: BTreeMap<Arc<str>, Vec<multicluster::PlacementDecision>>,
+    /// Placements for which nothing is decided, and why.
+    left_out: BTreeMap<PlacementKey, String>,
 }
 
 impl World {
@@ -76,6 +80,10 @@ impl World {
             engine,
             decisions: BTreeMap::new(),
             slices: BTreeMap::new(),
+            left_out: manifests
+                .placements()
+                .filter_map(|placement| Some((PlacementKey::of(placement), why_not_ours(placement)?)))
+                .collect(),
         };
         for decision in manifests.decisions() {
             world
@@ -139,6 +147,11 @@ impl World {
         if self.engine.placement(wanted).is_some() {
             return Ok(wanted.clone());
         }
+        if let Some(why) = self.left_out.get(wanted) {
+            return Err(Problem::of_arguments(format!(
+                "nothing is decided for the Placement {wanted} {place}: {why}"
+            )));
+        }
         let names = self.engine.placements().map(ToString::to_string);
         Err(given::missing("Placement", &wanted.to_string(), place, names))
     }
@@ -167,16 +180,11 @@ impl World {
 /// Says what of the input has no part in the answer. Bindings without a set are in the conditions of the placements that
 /// could use them.
 pub(crate) fn note_gaps(manifests: &Manifests, notes: &mut Notes) {
-    for placement in manifests.placements().filter(|placement| !is_ours(placement)) {
-        let key = PlacementKey::of(placement);
-        let why = match placement.metadata.deletion_timestamp {
-            Some(_) => "it is being deleted".to_owned(),
-            None => format!(
-                "annotation {} hands it to another scheduler",
-                ocm::SCHEDULING_DISABLE
-            ),
-        };
-        notes.remark(format!("left out: Placement {key}: {why}"));
+    for placement in manifests.placements() {
+        if let Some(why) = why_not_ours(placement) {
+            let key = PlacementKey::of(placement);
+            notes.remark(format!("left out: Placement {key}: {why}"));
+        }
     }
     if manifests.placements().next().is_none() {
         notes.remark("there is no Placement in the input");

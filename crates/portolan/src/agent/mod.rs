@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::clock;
 use crate::controller::{InstallCrds, Probed, Probes, install_some};
+use crate::listen;
 use crate::live::{ConnectArgs, Server};
 use crate::logging::LogArgs;
 use crate::stop::{self, Part, Stop};
@@ -122,7 +123,8 @@ pub(crate) struct Args {
         long,
         env = "PORTOLAN_METRICS_LISTEN",
         hide_env_values = true,
-        value_name = "ADDR"
+        value_name = "ADDR",
+        value_parser = listen::parse
     )]
     metrics_listen: Option<SocketAddr>,
 

@@ -8,6 +8,7 @@ mod settings;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
+use crate::listen;
 use crate::live::ConnectArgs;
 use crate::logging::LogArgs;
 use crate::stop::{self, Part, Stop};
@@ -61,6 +62,7 @@ pub(crate) struct Args {
         env = "PORTOLAN_METRICS_LISTEN",
         hide_env_values = true,
         value_name = "ADDR",
+        value_parser = listen::parse,
         default_value = "127.0.0.1:8080"
     )]
     metrics_listen: SocketAddr,

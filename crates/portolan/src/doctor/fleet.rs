@@ -94,9 +94,11 @@ fn heartbeats(observed: &Observed, clusters: &[&ManagedCluster], now: Timestamp)
             let seconds = cluster.spec.lease_duration_seconds.filter(|seconds| *seconds > 0);
             let longest =
                 SignedDuration::from_secs(i64::from(seconds.unwrap_or(LEASE_SECONDS)) * SILENT_AFTER);
-            heartbeats
-                .get(name(cluster))
-                .is_some_and(|heard| now.duration_since(*heard) > longest)
+            let is_old = |at: Timestamp| now.duration_since(at) > longest;
+            // Whoever called it available lately counts its silence from then.
+            let available = condition(cluster, conditions::AVAILABLE);
+            heartbeats.get(name(cluster)).is_some_and(|heard| is_old(*heard))
+                && available.is_none_or(|condition| is_old(condition.last_transition_time.0))
         })
         .map(|cluster| name(cluster))
         .collect();

@@ -8,7 +8,7 @@ use portolan_api::labels::{conditions, ocm};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_controllers::overview::{Objects, Overview, OverviewState, overview};
 use portolan_engine::conditions::ROLLING_UPDATE_RECOMMENDED;
-use portolan_engine::placement::PlacementKey;
+use portolan_engine::placement::{PlacementKey, why_not_ours};
 
 use super::read::Observed;
 use super::{Check, count, names};
@@ -48,7 +48,16 @@ pub(super) fn judge(
             "`portolan get placements` and `portolan rollout list` list all",
         )];
     }
-    let mut checks = Vec::new();
+    let mut checks: Vec<Check> = Vec::new();
+    if let (Some(wanted), [placement]) = (wanted, placements.as_slice())
+        && let Some(why) = why_not_ours(placement)
+    {
+        checks.push(Check::problem(
+            "scheduler",
+            format!("Portolan decides nothing for {wanted}: {why}"),
+            "change or remove the annotation if Portolan is to decide",
+        ));
+    }
     if !placements.is_empty() {
         checks.push(conditions_of(&placements));
         checks.push(decisions_of(manifests, &placements));

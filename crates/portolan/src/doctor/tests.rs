@@ -196,6 +196,27 @@ fn clusters_that_are_missing_not_accepted_not_available_or_silent_are_named() {
         "2026-01-01T11:54:59Z".parse().unwrap(),
     )]));
     assert_eq!(problem(&hub).0, "heartbeats");
+    // Registration that was started a moment ago has called it available and counts from then.
+    let mut lately = changed(
+        0,
+        "/status/conditions/0/lastTransitionTime",
+        json!("2026-01-01T11:59:00Z"),
+    );
+    lately.heartbeats = hub.heartbeats;
+    assert!(problems(&lately).is_empty(), "{:?}", problems(&lately));
+}
+
+#[test]
+fn a_placement_of_another_scheduler_is_said_to_be_one() {
+    let mut objects = healthy();
+    objects[3]["metadata"]["annotations"] = json!({ "portolan.dev/scheduler": "portolam" });
+    let wanted = PlacementKey::new("shop", "web");
+    let checks = judge(&observed(&objects), Some(&wanted), now());
+    let found = checks.iter().find(|check| check.name == "scheduler").unwrap();
+    assert!(
+        found.found.contains("portolan.dev/scheduler = \"portolam\"") && found.found.contains("accepted"),
+        "{found:?}"
+    );
 }
 
 #[test]

@@ -3,17 +3,27 @@
 use unicode_width::UnicodeWidthStr;
 
 /// Wraps lines that are wider at blanks; what follows is indented a little more than the line itself. Lines that fit,
-/// such as those of a table that was given the same width, stay as they are.
+/// such as those of a table that was given the same width, stay as they are, and so do commands: a terminal that breaks a
+/// line gives it back whole when it is copied.
 pub(crate) fn wrapped(text: &str, width: Option<usize>) -> String {
     let Some(width) = width else {
         return text.to_owned();
     };
     text.split_inclusive('\n')
-        .map(|line| match visible(line.trim_end_matches('\n')) <= width {
-            true => line.to_owned(),
-            false => wrapped_line(line, width),
-        })
+        .map(
+            |line| match visible(line.trim_end_matches('\n')) <= width || is_command(line) {
+                true => line.to_owned(),
+                false => wrapped_line(line, width),
+            },
+        )
         .collect()
+}
+
+/// Whether a line is a command to be copied: indented, with the name of a program in front.
+fn is_command(line: &str) -> bool {
+    let program = line.split_whitespace().next().unwrap_or_default();
+    let name = program.rsplit('/').next().unwrap_or_default();
+    line.starts_with("  ") && ["kubectl", "portolan", "printf"].contains(&name)
 }
 
 fn wrapped_line(line: &str, width: usize) -> String {
@@ -64,6 +74,12 @@ mod tests {
         let wrapped = wrapped(&text, Some(20));
         let plain = anstream::adapter::strip_str(&wrapped).to_string();
         assert_eq!(plain, "  failed: east-1 and\n    west-2\nshort\n");
+    }
+
+    #[test]
+    fn a_command_stays_on_its_line() {
+        let text = "try:\n  ./portolan agent --hub west-1.kubeconfig\n";
+        assert_eq!(wrapped(text, Some(20)), text);
     }
 
     #[test]
