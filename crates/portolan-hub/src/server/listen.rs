@@ -14,7 +14,9 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
+use super::connections::Connections;
 use super::first_words::FirstWords;
+use super::idle::{Attended, UnderWay};
 use super::{Peer, Service};
 use crate::access::certificates;
 
@@ -22,6 +24,9 @@ use crate::access::certificates;
 const KEEP_ALIVE: std::time::Duration = std::time::Duration::from_secs(30);
 /// A client that does not finish its handshake or its headers by then is gone.
 const HANDSHAKE: std::time::Duration = std::time::Duration::from_secs(10);
+/// How long a connection may be without a request. Clients close connections that they do not need after a minute or two
+/// themselves; one that this hub closed first would fail their next request now and then.
+const IDLE: std::time::Duration = std::time::Duration::from_secs(180);
 /// How long a hub that stops waits for requests that are under way. A request takes milliseconds; a client that sends
 /// half a body or does not read its watch would keep the hub from stopping for as long as it likes.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(2);
@@ -53,6 +58,7 @@ impl Listener {
         mut stopping: watch::Receiver<bool>,
     ) -> usize {
         let acceptor = tls.map(TlsAcceptor::from);
+        let limits = Connections::default();
         let mut connections = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -61,12 +67,19 @@ impl Listener {
                 Some(_) = connections.join_next() => continue,
             };
             // An error here is of one connection, or of too many open files, which passes.
-            let Ok((stream, _)) = accepted else {
+            let Ok((stream, peer)) = accepted else {
                 tokio::time::sleep(std::time::Duration::from_millis(10)).await;
                 continue;
             };
+            // Nothing can be said to it: what it would understand is not known before it speaks.
+            let Some(open) = limits.open(peer.ip()) else {
+                continue;
+            };
             let (service, stopping, acceptor) = (service.clone(), stopping.clone(), acceptor.clone());
-            connections.spawn(async move { accept(stream, service, acceptor, stopping).await });
+            connections.spawn(async move {
+                accept(stream, service, acceptor, stopping).await;
+                drop(open);
+            });
         }
         let ended = async { while connections.join_next().await.is_some() {} };
         match tokio::time::timeout(GRACE, ended).await {
@@ -123,11 +136,23 @@ async fn connection(
         .timer(TokioTimer::new())
         .keep_alive_interval(KEEP_ALIVE);
     let stream = FirstWords::within(HANDSHAKE, stream);
+    let under_way = UnderWay::default();
+    let service = Attended {
+        service,
+        under_way: under_way.clone(),
+    };
     let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
     let mut connection = std::pin::pin!(connection);
-    tokio::select! {
+    let is_idle = tokio::select! {
         _ = connection.as_mut() => return,
-        _ = stopping.wait_for(|stopping| *stopping) => connection.as_mut().graceful_shutdown(),
+        _ = stopping.wait_for(|stopping| *stopping) => false,
+        () = under_way.none_for(IDLE) => true,
+    };
+    connection.as_mut().graceful_shutdown();
+    if is_idle {
+        // A request that came at this very moment is answered; a client that does not hang up is hung up on.
+        let _ = tokio::time::timeout(HANDSHAKE, connection).await;
+        return;
     }
     let _ = connection.await;
 }
@@ -138,6 +163,25 @@ mod tests {
 
     use super::*;
     use crate::server::Core;
+
+    /// A client that speaks HTTP/2 as far as it needs no credentials, and then nothing more.
+    #[tokio::test(start_paused = true)]
+    async fn a_client_without_a_request_is_hung_up_on_although_it_answers_pings() {
+        let (client, stream) = tokio::io::duplex(1024);
+        let (_stop, stopping) = watch::channel(false);
+        let service = Service::new(Core::in_memory(), Peer::Remote(None));
+        let serving = tokio::spawn(connection(stream, service, stopping));
+        let (_sender, talking) = hyper::client::conn::http2::handshake::<
+            _,
+            _,
+            http_body_util::Empty<bytes::Bytes>,
+        >(TokioExecutor::new(), TokioIo::new(client))
+        .await
+        .unwrap();
+        let talking = tokio::spawn(talking);
+        tokio::time::timeout(2 * IDLE, serving).await.unwrap().unwrap();
+        let _ = talking.await.unwrap();
+    }
 
     /// Time stands still while anything else can happen, so that a connection that does not end is a test that does not.
     #[tokio::test(start_paused = true)]
