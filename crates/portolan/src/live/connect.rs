@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use http::HeaderValue;
 use k8s_openapi::apimachinery::pkg::version::Info;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use portolan_controllers::watch::with_timeout;
+use secrecy::ExposeSecret as _;
 
 use crate::clock;
 
@@ -46,6 +48,15 @@ impl Server {
         config.default_retry = false;
         let url = config.cluster_url.to_string();
         let url = url.trim_end_matches('/').to_owned();
+        // kube panics on a token that no header can carry.
+        if let Some(token) = &config.auth_info.token
+            && HeaderValue::from_str(token.expose_secret()).is_err()
+        {
+            anyhow::bail!(
+                "cannot use the kubeconfig for {url}: the token of the user has a line break or another character that \
+                 no HTTP header can carry; accepted: the token as it was issued"
+            );
+        }
         let unlimited = kube::Client::try_from(config).map_err(|error| {
             anyhow::anyhow!("cannot use the kubeconfig for {url}: {}", super::describe(&error))
         })?;
@@ -96,10 +107,6 @@ impl ConnectArgs {
 
     /// How the hub is reached.
     pub(crate) async fn config(&self) -> anyhow::Result<Config> {
-        let options = KubeConfigOptions {
-            context: self.context.clone(),
-            ..KubeConfigOptions::default()
-        };
         let read = match &self.kubeconfig {
             Some(path) => Kubeconfig::read_from(path),
             None => Kubeconfig::read(),
@@ -117,14 +124,7 @@ impl ConnectArgs {
             }
             Err(error) => return Err(self.unreadable(&error)),
         };
-        let contexts: Vec<String> = kubeconfig
-            .contexts
-            .iter()
-            .map(|context| context.name.clone())
-            .collect();
-        Config::from_custom_kubeconfig(kubeconfig, &options)
-            .await
-            .map_err(|error| unusable(&error, self.context.as_deref(), &contexts))
+        config_of(kubeconfig, self.context.as_deref()).await
     }
 
     fn unreadable(&self, error: &KubeconfigError) -> anyhow::Error {
@@ -146,6 +146,22 @@ impl ConnectArgs {
     }
 }
 
+/// How the server of a context is reached; without a name, of the current one.
+pub(crate) async fn config_of(kubeconfig: Kubeconfig, context: Option<&str>) -> anyhow::Result<Config> {
+    let options = KubeConfigOptions {
+        context: context.map(str::to_owned),
+        ..KubeConfigOptions::default()
+    };
+    let contexts: Vec<String> = kubeconfig
+        .contexts
+        .iter()
+        .map(|context| context.name.clone())
+        .collect();
+    Config::from_custom_kubeconfig(kubeconfig, &options)
+        .await
+        .map_err(|error| unusable(&error, context, &contexts))
+}
+
 fn unusable(error: &KubeconfigError, context: Option<&str>, contexts: &[String]) -> anyhow::Error {
     let there = match contexts {
         [] => "it has no context".to_owned(),
@@ -159,5 +175,25 @@ fn unusable(error: &KubeconfigError, context: Option<&str>, contexts: &[String])
             anyhow::anyhow!("the kubeconfig has no current context; choose one with --context NAME; {there}")
         }
         _ => anyhow::anyhow!("cannot use the kubeconfig: {}", super::describe(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_token_that_no_header_can_carry_is_refused() {
+        let token = |token: &str| {
+            let mut config = Config::new("https://hub.example.com:6443/".parse().unwrap());
+            config.auth_info.token = Some(token.to_owned().into());
+            Server::new(config).map(|server| server.url)
+        };
+        assert_eq!(token("ab.c-d").unwrap(), "https://hub.example.com:6443");
+        for odd in ["a\nb", "a\0", "\u{7f}"] {
+            let refused = token(odd).unwrap_err().to_string();
+            assert!(refused.contains("the token of the user"), "{refused}");
+            assert!(!refused.contains(odd), "a token is a secret: {refused}");
+        }
     }
 }

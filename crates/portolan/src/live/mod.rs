@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 use crate::input::{Manifests, Notes};
 use crate::world::Inventory;
 
-pub(crate) use connect::{ConnectArgs, Server};
+pub(crate) use connect::{ConnectArgs, Server, config_of};
 pub(crate) use error::{describe, explain, is_of_hub};
 pub(crate) use events::Event;
 pub(crate) use list::{Extent, read};
