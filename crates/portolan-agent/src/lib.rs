@@ -38,6 +38,8 @@ pub use agent::Agent;
 pub use monitor::Monitor;
 pub use portolan_controllers::Clock;
 pub use settings::Settings;
+#[doc(hidden)]
+pub use works::try_out;
 
 /// The CustomResourceDefinitions that a member cluster needs: those in which the agent keeps what it has applied.
 pub fn definitions() -> Vec<serde_json::Value> {

@@ -25,6 +25,8 @@ mod given;
 mod hub;
 pub mod input;
 mod join;
+#[doc(hidden)]
+pub mod kubeconfig;
 mod leave;
 mod lint;
 mod listen;

@@ -9,7 +9,7 @@ use crate::plan::{Action, Claims, is_orphaned};
 use crate::record::{Record, Unkept};
 use crate::report::{Applied, Finding, Found, finished};
 use crate::sabotage::{Rule, broken};
-use crate::work::{Fault, Manifest, ObjectId, Strategy, Target, Wish, Work, WorkKind, resolve};
+use crate::work::{Fault, Kinds, Manifest, ObjectId, Strategy, Target, Wish, Work, WorkKind, resolve};
 
 /// A manifest on its way.
 pub(super) struct Item {
@@ -50,71 +50,75 @@ impl Passes {
     /// The manifests with their places, or why they have none.
     pub(super) fn items(&self, work: &Work, wish: &Wish) -> Vec<Item> {
         let (desk, kinds) = (self.desk(), self.kinds());
-        let claims = Claims::new(desk.works(), &kinds);
-        let mut taken = BTreeMap::new();
-        let place = |(ordinal, manifest): (usize, &Result<Manifest, Fault>)| {
-            let mut item = Item {
-                meta: meta(ordinal, manifest.as_ref().ok()),
-                refused: None,
-                target: None,
-                owned: false,
-                reader: Reader::Agent,
-            };
-            let invalid = |Fault(message): Fault| Applied::Failed {
-                reason: "InvalidManifest".to_owned(),
-                message,
-            };
-            let manifest = match manifest {
-                Ok(manifest) => manifest,
-                Err(fault) => {
-                    item.refused = Some(invalid(fault.clone()));
-                    return item;
-                }
-            };
-            match resolve(manifest, &wish.configs, &kinds) {
-                None => {
+        items(work, wish, &Claims::new(desk.works(), &kinds), &kinds)
+    }
+}
+
+/// The manifests with their places, or why they have none. `claims` says what other works ask for.
+pub(super) fn items(work: &Work, wish: &Wish, claims: &Claims<'_>, kinds: &Kinds) -> Vec<Item> {
+    let mut taken = BTreeMap::new();
+    let place = |(ordinal, manifest): (usize, &Result<Manifest, Fault>)| {
+        let mut item = Item {
+            meta: meta(ordinal, manifest.as_ref().ok()),
+            refused: None,
+            target: None,
+            owned: false,
+            reader: Reader::Agent,
+        };
+        let invalid = |Fault(message): Fault| Applied::Failed {
+            reason: "InvalidManifest".to_owned(),
+            message,
+        };
+        let manifest = match manifest {
+            Ok(manifest) => manifest,
+            Err(fault) => {
+                item.refused = Some(invalid(fault.clone()));
+                return item;
+            }
+        };
+        match resolve(manifest, &wish.configs, kinds) {
+            None => {
+                item.refused = Some(Applied::Failed {
+                    reason: "KindNotServed".to_owned(),
+                    message: format!(
+                        "the member cluster does not serve the kind {} of {}",
+                        manifest.kind,
+                        manifest.api_version()
+                    ),
+                });
+            }
+            Some(Err(fault)) => item.refused = Some(invalid(fault)),
+            Some(Ok(target)) => {
+                item.meta.resource = target.id.resource.clone();
+                if let Some(first) = taken.insert(target.id.clone(), ordinal) {
+                    item.refused = Some(invalid(Fault(format!(
+                        "manifest number {first} of this work is the same object"
+                    ))));
+                } else if matches!(target.config.strategy, Strategy::Apply { .. })
+                    && let Some(owner) = claims.senior(work, &target.id, manifest)
+                {
                     item.refused = Some(Applied::Failed {
-                        reason: "KindNotServed".to_owned(),
-                        message: format!(
-                            "the member cluster does not serve the kind {} of {}",
-                            manifest.kind,
-                            manifest.api_version()
-                        ),
+                        reason: "AppliedByAnotherWork".to_owned(),
+                        message: format!("{} is older and says what this object looks like", owner.0),
                     });
                 }
-                Some(Err(fault)) => item.refused = Some(invalid(fault)),
-                Some(Ok(target)) => {
-                    item.meta.resource = target.id.resource.clone();
-                    if let Some(first) = taken.insert(target.id.clone(), ordinal) {
-                        item.refused = Some(invalid(Fault(format!(
-                            "manifest number {first} of this work is the same object"
-                        ))));
-                    } else if matches!(target.config.strategy, Strategy::Apply { .. })
-                        && let Some(owner) = claims.senior(work, &target.id, manifest)
-                    {
-                        item.refused = Some(Applied::Failed {
-                            reason: "AppliedByAnotherWork".to_owned(),
-                            message: format!("{} is older and says what this object looks like", owner.0),
-                        });
-                    }
-                    item.owned = target.config.strategy != Strategy::ReadOnly
-                        && !is_orphaned(&wish.delete_option, &target.id);
-                    item.target = Some(target);
-                }
+                item.owned = target.config.strategy != Strategy::ReadOnly
+                    && !is_orphaned(&wish.delete_option, &target.id);
+                item.target = Some(target);
             }
-            item
-        };
-        let mut items: Vec<Item> = wish.manifests.iter().enumerate().map(place).collect();
-        let manifests: Vec<_> = items
-            .iter()
-            .map(|item| (&item.meta, item.target.as_ref()))
-            .collect();
-        let finished = finished(&work.status, &manifests);
-        for (item, _) in items.iter_mut().zip(finished).filter(|(_, finished)| *finished) {
-            item.refused = Some(Applied::Finished);
         }
-        items
+        item
+    };
+    let mut items: Vec<Item> = wish.manifests.iter().enumerate().map(place).collect();
+    let manifests: Vec<_> = items
+        .iter()
+        .map(|item| (&item.meta, item.target.as_ref()))
+        .collect();
+    let finished = finished(&work.status, &manifests);
+    for (item, _) in items.iter_mut().zip(finished).filter(|(_, finished)| *finished) {
+        item.refused = Some(Applied::Finished);
     }
+    items
 }
 
 fn meta(ordinal: usize, manifest: Option<&Manifest>) -> ManifestResourceMeta {

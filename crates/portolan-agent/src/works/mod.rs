@@ -8,6 +8,7 @@
 //! owning  owner references on objects; leaving  records that somebody deletes
 //! executing  what the executor of a work may do
 //! items   the manifests on their way: their places, what the record says
+//! trial   one look without servers, for fuzz targets
 //! watching  objects that are looked at as they change
 //! hub     what is asked of the hub: finalizer and status are written, works listed, the kind looked up
 //! ```
@@ -27,6 +28,7 @@ mod reach;
 mod removing;
 #[cfg(test)]
 mod tests;
+mod trial;
 mod watching;
 
 use std::sync::Arc;
@@ -48,6 +50,7 @@ use crate::work::{Distributed, Loose, Work, WorkKey, WorkKind, read, unreadable}
 #[cfg(test)]
 pub(crate) use desk::Outcome;
 pub(crate) use pass::Passes;
+pub use trial::try_out;
 pub(crate) use watching::Watches;
 
 /// Messages that may wait between a watch and the desk; a full channel slows the watch down.

@@ -1,6 +1,4 @@
-//! What the fuzz targets call. The ordinary tests call the same functions with random input, so that they stay true.
-//! Whatever comes in, nothing may panic and memory stays bounded.
-#![allow(dead_code)]
+//! What is read without a server: manifests, selectors of placements, CEL, sizes of groups.
 
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet::Inventory;
@@ -15,7 +13,7 @@ pub(crate) fn manifests(data: &[u8]) {
 }
 
 /// Label and claim selectors in predicates, groups and sets.
-pub(crate) fn selectors(data: &[u8]) {
+pub(super) fn expressions(data: &[u8]) {
     let Ok(expression) = serde_json::from_slice::<Value>(data) else {
         return;
     };

@@ -1,0 +1,127 @@
+//! One look at a work without any server: what is read from it, what would be done and what would be said. Fuzz targets and
+//! their tests call it.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use portolan_api::work::ManifestWork;
+use serde_json::{Value, json};
+
+use super::items::{Item, items};
+use crate::plan::{Action, Claims, Seen, act};
+use crate::report::{self, Applied, Finding, Found};
+use crate::work::{Fault, Kinds, Loose, Resource, Work, WorkKind, read};
+
+/// Looks at a work of the kind `ManifestWork` or `Work`, whose field `there` is the object that the member cluster has for
+/// the first manifest. `Err` names the rule that did not hold: every manifest gets a verdict, every refusal has words, an object
+/// that was just applied is left alone, and the status reads back as it was written.
+pub fn try_out(kind: &str, object: &Value, now: Timestamp) -> Result<(), String> {
+    let kind = match kind {
+        "Work" => WorkKind::Work,
+        _ => WorkKind::ManifestWork,
+    };
+    let Ok(loose) = serde_json::from_value::<Loose<ManifestWork>>(object.clone()) else {
+        // The watch says so in the work's place; nothing of it is known.
+        return Ok(());
+    };
+    let work = read(kind, &loose.metadata, &loose.spec, &loose.status);
+    let wish = match &work.wish {
+        Ok(wish) => wish,
+        Err(why) if why.is_empty() => return Err("a work that cannot be read says nothing".to_owned()),
+        Err(why) => return reads_back(&work, &report::unreadable(&work, why, now), &loose),
+    };
+    let (kinds, works) = (kinds(), BTreeMap::from([(work.key.clone(), work.clone())]));
+    let there = object.get("there").filter(|there| there.is_object());
+    let placed = items(&work, wish, &Claims::new(&works, &kinds), &kinds);
+    if placed.len() != wish.manifests.len() {
+        return Err(format!(
+            "{} of {} manifests have a verdict",
+            placed.len(),
+            wish.manifests.len()
+        ));
+    }
+    let mut findings = Vec::new();
+    for (number, item) in placed.into_iter().enumerate() {
+        findings.push(finding(item, there.filter(|_| number == 0))?);
+    }
+    reads_back(&work, &report::report(&work, &findings, now), &loose)
+}
+
+/// What comes of a manifest on a member cluster that takes everything.
+fn finding(item: Item, there: Option<&Value>) -> Result<Finding, String> {
+    let (mut applied, mut found) = (Applied::Done, Found::Missing);
+    if let Some(there) = there {
+        found = Found::There(Box::new(there.clone()));
+    }
+    match (&item.refused, &item.target) {
+        (Some(refused), _) => applied = refused.clone(),
+        (None, None) => return Err("a manifest without a place is not refused".to_owned()),
+        (None, Some(target)) => match act(target, there, None) {
+            Ok(Action::Create { body } | Action::Apply { body, .. }) => {
+                let mut stored = body;
+                stored["metadata"]["uid"] = json!("1");
+                let before = Seen::of(target, &stored);
+                stored["metadata"]["resourceVersion"] = json!("2");
+                let next = act(target, Some(&stored), Some(&before));
+                if !matches!(next, Ok(Action::Leave)) {
+                    return Err(format!(
+                        "{} was just applied and is not left alone: {next:?}",
+                        target.id
+                    ));
+                }
+                found = Found::There(Box::new(stored));
+            }
+            Ok(Action::Leave | Action::Absent) => {}
+            Err(Fault(message)) => {
+                applied = Applied::Failed {
+                    reason: "InvalidManifest".to_owned(),
+                    message,
+                };
+            }
+        },
+    }
+    if matches!(&applied, Applied::Failed { message, .. } if message.is_empty()) {
+        return Err("a refusal says nothing".to_owned());
+    }
+    Ok(Finding {
+        meta: item.meta,
+        target: item.target,
+        applied,
+        found,
+    })
+}
+
+fn reads_back(work: &Work, status: &crate::work::Status, loose: &Loose<ManifestWork>) -> Result<(), String> {
+    let written = report::to_json(work.key.kind, status);
+    let again = read(work.key.kind, &loose.metadata, &loose.spec, &written);
+    match report::to_json(work.key.kind, &again.status) == written {
+        true => Ok(()),
+        false => Err(format!("the status {written} reads back as {:?}", again.status)),
+    }
+}
+
+/// Some kinds of a member cluster.
+fn kinds() -> Kinds {
+    let mut kinds = Kinds::default();
+    let resource = |plural: &str, namespaced| Resource {
+        plural: plural.to_owned(),
+        namespaced,
+    };
+    let named = |of: &[(&str, &str, bool)]| {
+        let entries = of.iter();
+        entries
+            .map(|(kind, plural, namespaced)| ((*kind).to_owned(), resource(plural, *namespaced)))
+            .collect()
+    };
+    kinds.learn(
+        "v1",
+        named(&[
+            ("ConfigMap", "configmaps", true),
+            ("Namespace", "namespaces", false),
+            ("Pod", "pods", true),
+        ]),
+    );
+    kinds.learn("apps/v1", named(&[("Deployment", "deployments", true)]));
+    kinds.learn("batch/v1", named(&[("Job", "jobs", true)]));
+    kinds
+}
