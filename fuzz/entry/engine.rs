@@ -6,7 +6,7 @@ use portolan_engine::placement::PlacementKey;
 use serde_json::{Value, json};
 
 /// The reader of manifests: YAML and JSON, several documents, lists.
-pub(crate) fn manifests(data: &[u8]) {
+pub fn manifests(data: &[u8]) {
     if let Err(problems) = portolan::input::read_bytes("fuzz.yaml", data.to_vec()) {
         assert!(!problems.to_string().is_empty(), "a refusal says why");
     }
@@ -27,7 +27,7 @@ pub(super) fn expressions(data: &[u8]) {
 }
 
 /// CEL: compile, and evaluate what compiles.
-pub(crate) fn cel(data: &[u8]) {
+pub fn cel(data: &[u8]) {
     struct NoScores;
     impl portolan_cel::Scores for NoScores {
         fn scores(&self, _: &str) -> Option<Vec<(String, i64)>> {
@@ -73,7 +73,7 @@ fn rule(source: &str) {
 }
 
 /// `clustersPerDecisionGroup`, as text and as a number.
-pub(crate) fn group_sizes(data: &[u8]) {
+pub fn group_sizes(data: &[u8]) {
     let Ok(size) = std::str::from_utf8(data) else {
         return;
     };

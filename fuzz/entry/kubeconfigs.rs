@@ -2,7 +2,7 @@
 
 /// A kubeconfig is refused in words, or makes a client; the one that `portolan join` makes of it reaches the same server.
 /// The commands that it names are not run, and the files not read.
-pub(crate) fn kubeconfigs(data: &[u8]) {
+pub fn kubeconfigs(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };

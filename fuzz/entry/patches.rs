@@ -40,22 +40,22 @@ enum Again {
 }
 
 /// `application/json-patch+json`.
-pub(crate) fn json_patch(data: &[u8]) {
+pub fn json_patch(data: &[u8]) {
     patch(data, "application/json-patch+json", Again::MayChange);
 }
 
 /// `application/merge-patch+json`.
-pub(crate) fn merge_patch(data: &[u8]) {
+pub fn merge_patch(data: &[u8]) {
     patch(data, MERGE, Again::ChangesNothing);
 }
 
 /// `application/strategic-merge-patch+json`.
-pub(crate) fn strategic_patch(data: &[u8]) {
+pub fn strategic_patch(data: &[u8]) {
     patch(data, "application/strategic-merge-patch+json", Again::MayChange);
 }
 
 /// `application/apply-patch+yaml`: up to four configurations, one after the other.
-pub(crate) fn apply(data: &[u8]) {
+pub fn apply(data: &[u8]) {
     const CONTENT: &str = "application/apply-patch+yaml";
     let [object, options, rest @ ..] = data else {
         return;

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::choose;
 use super::hub::{JSON, MERGE, Sent, Server};
 use super::hub_objects::{CONFIG_MAPS, OBJECTS};
+use super::selectors::encoded;
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
@@ -90,7 +91,7 @@ const KINDS: &[(&str, &str, &str)] = &[
 ];
 
 /// What was taken as protobuf is read as JSON and can be written as such; what was refused is not there.
-pub(crate) fn protobuf(data: &[u8]) {
+pub fn protobuf(data: &[u8]) {
     let [request, kind, form, message @ ..] = data else {
         return;
     };
@@ -123,7 +124,7 @@ fn create(server: &Server, collection: &str, body: &[u8]) {
         return;
     }
     let name = text("/metadata/name").expect("a created object has a name");
-    let path = format!("{collection}/{name}");
+    let path = format!("{collection}/{}", encoded(name));
     let read = server.get(&path);
     if read.code != 404 {
         assert_eq!(read.body, answer.body, "{body:?}");

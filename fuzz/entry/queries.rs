@@ -46,7 +46,7 @@ const REQUESTS: &[(&str, About, &str, Carries)] = &[
 ];
 
 /// A refused request and a dry run change nothing; pages of a list make up the list.
-pub(crate) fn queries(data: &[u8]) {
+pub fn queries(data: &[u8]) {
     let [request, object, query @ ..] = data else {
         return;
     };

@@ -12,7 +12,7 @@ use super::hub_objects::{CONFIG_MAPS, WIDGETS};
 const COLLECTIONS: &[&str] = &[CONFIG_MAPS, WIDGETS, "/api/v1/namespaces"];
 
 /// A list, a watch and a deletion of a collection select the same objects, or say why they select none.
-pub(crate) fn selectors(data: &[u8]) {
+pub fn selectors(data: &[u8]) {
     engine::expressions(data);
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -66,8 +66,8 @@ fn name(object: &Value) -> String {
     name.unwrap_or_default().to_owned()
 }
 
-/// Percent-encoded, so that any text can be in a query.
-fn encoded(text: &str) -> String {
+/// Percent-encoded, so that any text can be in a URL.
+pub(super) fn encoded(text: &str) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(byte);
     text.bytes()
         .map(|byte| match plain(&byte) {

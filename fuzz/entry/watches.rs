@@ -24,7 +24,7 @@ const FORMS: &[&str] = &[
 ];
 
 /// A watch is refused in words, or is a stream of events whose versions never go back and which ends with at most one error.
-pub(crate) fn watches(data: &[u8]) {
+pub fn watches(data: &[u8]) {
     let [place, form, query @ ..] = data else {
         return;
     };

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::choose;
 
 /// Each manifest of a work gets a verdict, each refusal words, and the status that says so can be read again.
-pub(crate) fn work_manifests(data: &[u8]) {
+pub fn work_manifests(data: &[u8]) {
     let [kind, work @ ..] = data else {
         return;
     };

@@ -1,4 +1,2 @@
 #![no_main]
-#[path = "../entry/mod.rs"]
-mod entry;
-libfuzzer_sys::fuzz_target!(|data: &[u8]| entry::crd_schemas(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| portolan_fuzz::crd_schemas(data));

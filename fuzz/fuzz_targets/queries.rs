@@ -1,4 +1,2 @@
 #![no_main]
-#[path = "../entry/mod.rs"]
-mod entry;
-libfuzzer_sys::fuzz_target!(|data: &[u8]| entry::queries(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| portolan_fuzz::queries(data));

@@ -1,4 +1,2 @@
 #![no_main]
-#[path = "../entry/mod.rs"]
-mod entry;
-libfuzzer_sys::fuzz_target!(|data: &[u8]| entry::strategic_patch(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| portolan_fuzz::strategic_patch(data));

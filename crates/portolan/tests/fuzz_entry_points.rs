@@ -10,9 +10,17 @@ use std::path::Path;
 use mutation::Mutation;
 use proptest::prelude::*;
 
-/// Inputs made of the corpus of each target, beside the corpus itself.
+/// Inputs made of the corpus of each target, beside the corpus itself. `PORTOLAN_FUZZ_INPUTS` and `PORTOLAN_FUZZ_SEED` say
+/// how many others.
 const INPUTS: usize = 250;
 const SEED: u64 = 20_261_116;
+
+fn setting<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
+    std::env::var(name)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(otherwise)
+}
 
 /// Every file of the target's corpus, then inputs made of them.
 fn run(target: &str, entry: fn(&[u8])) {
@@ -25,8 +33,8 @@ fn run(target: &str, entry: fn(&[u8])) {
     assert!(paths.len() >= 5, "{target} has a corpus");
     let corpus: Vec<Vec<u8>> = paths.iter().map(|path| std::fs::read(path).unwrap()).collect();
     corpus.iter().for_each(|input| entry(input));
-    let mut mutation = Mutation::new(&corpus, SEED);
-    (0..INPUTS).for_each(|_| entry(&mutation.next()));
+    let mut mutation = Mutation::new(&corpus, setting("PORTOLAN_FUZZ_SEED", SEED));
+    (0..setting("PORTOLAN_FUZZ_INPUTS", INPUTS)).for_each(|_| entry(&mutation.next()));
 }
 
 macro_rules! targets {
