@@ -275,3 +275,33 @@ fn check_refusal(answer: &Answer, sent: Sent<'_>) {
         "{sent:?}: {answer:?}"
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_no_client_can_use_is_a_finding() {
+        let refusal = |code: u16, message: &str| Answer {
+            code,
+            body: json!({"kind": "Status", "status": "Failure", "code": code, "message": message}),
+        };
+        let sent = Sent {
+            method: "GET",
+            path: "/",
+            content: JSON,
+            body: b"",
+        };
+        let passes = |answer: &Answer| std::panic::catch_unwind(|| check_refusal(answer, sent)).is_ok();
+        assert!(passes(&refusal(422, "why")));
+        assert!(passes(&refusal(507, "the hub is full")));
+        assert!(passes(&refusal(500, "unknown patch type: x in map: {}")));
+        assert!(!passes(&refusal(500, "anything else")));
+        assert!(!passes(&refusal(422, "")));
+        let other = Answer {
+            code: 404,
+            body: json!({"message": "not found"}),
+        };
+        assert!(!passes(&other), "it is no Status");
+    }
+}

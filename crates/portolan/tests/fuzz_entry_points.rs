@@ -28,10 +28,13 @@ fn run(target: &str, entry: fn(&[u8])) {
         .join("../../fuzz/corpus")
         .join(target);
     let files = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    let mut paths: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
     paths.sort();
     assert!(paths.len() >= 5, "{target} has a corpus");
-    let corpus: Vec<Vec<u8>> = paths.iter().map(|path| std::fs::read(path).unwrap()).collect();
+    let corpus: Vec<Vec<u8>> = paths
+        .iter()
+        .map(|path| std::fs::read(path).expect("a file that can be read"))
+        .collect();
     corpus.iter().for_each(|input| entry(input));
     let mut mutation = Mutation::new(&corpus, setting("PORTOLAN_FUZZ_SEED", SEED));
     (0..setting("PORTOLAN_FUZZ_INPUTS", INPUTS)).for_each(|_| entry(&mutation.next()));

@@ -125,3 +125,52 @@ fn kinds() -> Kinds {
     kinds.learn("batch/v1", named(&[("Job", "jobs", true)]));
     kinds
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::work::Manifest;
+    use crate::works::items::Reader;
+    use portolan_api::work::ManifestResourceMeta;
+
+    fn work() -> Value {
+        json!({
+            "metadata": { "name": "w" },
+            "spec": { "workload": { "manifests": [
+                { "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "n" } }, {}, 7,
+            ] } },
+        })
+    }
+
+    #[test]
+    fn a_work_with_manifests_of_all_sorts_is_looked_at() {
+        for kind in ["ManifestWork", "Work"] {
+            assert_eq!(try_out(kind, &work(), Timestamp::UNIX_EPOCH), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_manifest_without_a_verdict_is_a_finding() {
+        let item = |refused| Item {
+            meta: ManifestResourceMeta::default(),
+            refused,
+            target: None,
+            owned: false,
+            reader: Reader::Agent,
+        };
+        let silent = Applied::Failed {
+            reason: "InvalidManifest".to_owned(),
+            message: String::new(),
+        };
+        assert!(finding(item(None), None).is_err());
+        assert!(finding(item(Some(silent)), None).is_err());
+        let Err(Fault(message)) = Manifest::read(&json!({})) else {
+            panic!("an empty manifest is refused");
+        };
+        let refused = Applied::Failed {
+            reason: "InvalidManifest".to_owned(),
+            message,
+        };
+        assert!(finding(item(Some(refused)), None).is_ok());
+    }
+}
