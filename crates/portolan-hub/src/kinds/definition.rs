@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::names::{Rule, is_label};
 use super::{Registry, Resource, Scale, Traits, naming};
-use crate::schema::{FieldError, compile};
+use crate::schema::{FieldError, check_defaults, compile};
 use crate::table::Columns;
 
 pub(crate) const GROUP: &str = "apiextensions.k8s.io";
@@ -30,8 +30,8 @@ pub(crate) fn complete(definition: &mut Value) {
     }
 }
 
-/// Everything that is wrong with a definition beyond its own schema.
-pub(crate) fn check(definition: &Value) -> Vec<FieldError> {
+/// Everything that is wrong with a definition beyond its own schema. `old` is what it was before.
+pub(crate) fn check(definition: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let (group, plural) = (
         text(definition, "/spec/group"),
@@ -110,12 +110,13 @@ pub(crate) fn check(definition: &Value) -> Vec<FieldError> {
             ));
         }
     }
-    check_schemas(versions, &mut errors);
+    check_schemas(versions, old.map(self::versions).unwrap_or_default(), &mut errors);
     errors
 }
 
-/// A schema that all versions have is named as if it stood beside them, which is where Kubernetes keeps it.
-fn check_schemas(versions: &[Value], errors: &mut Vec<FieldError>) {
+/// A schema that all versions have is named as if it stood beside them, which is where Kubernetes keeps it. Defaults that a
+/// definition had before are forgiven: an earlier hub took any.
+fn check_schemas(versions: &[Value], before: &[Value], errors: &mut Vec<FieldError>) {
     let schema = |version: &Value| version.pointer("/schema/openAPIV3Schema").cloned();
     let shared = versions
         .windows(2)
@@ -129,8 +130,13 @@ fn check_schemas(versions: &[Value], errors: &mut Vec<FieldError>) {
         } else {
             format!("spec.versions[{i}].schema.openAPIV3Schema")
         };
-        if let Err(wrong) = compile(schema, &at) {
-            errors.extend(wrong);
+        let unchanged = before.iter().any(|old| {
+            old["name"] == version["name"] && old.pointer("/schema/openAPIV3Schema") == Some(schema)
+        });
+        match compile(schema, &at) {
+            Ok(compiled) if !unchanged => errors.extend(check_defaults(&compiled, &at)),
+            Ok(_) => {}
+            Err(wrong) => errors.extend(wrong),
         }
         if schema["type"] != "object" {
             let detail = "must be object at the root";

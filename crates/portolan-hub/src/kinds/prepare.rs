@@ -19,7 +19,7 @@ pub(crate) fn complete(resource: &Resource, object: &mut Value, old: Option<&Val
 /// What is wrong with it beyond its schema.
 pub(crate) fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     match (resource.group.as_str(), resource.kind.as_str()) {
-        (definition::GROUP, "CustomResourceDefinition") => definition::check(object),
+        (definition::GROUP, "CustomResourceDefinition") => definition::check(object, old),
         ("", "ConfigMap") => [keyed_data(object, ""), immutable(object, old)].concat(),
         ("", "Secret") => [keyed_data(object, "data"), immutable(object, old)].concat(),
         ("" | "events.k8s.io", "Event") => event(object),

@@ -3,6 +3,7 @@
 //! The rules are those of CustomResourceDefinition v1, CEL included. Nothing here knows a kind; the server calls it on
 //! every write, the kinds compile it when a definition changes.
 
+mod check_defaults;
 mod compile;
 mod default;
 mod error;
@@ -19,6 +20,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::Value;
 
+pub(crate) use check_defaults::check_defaults;
 pub(crate) use compile::compile;
 pub(crate) use default::default;
 pub(crate) use error::{Cause, FieldError};

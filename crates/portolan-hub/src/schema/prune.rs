@@ -11,6 +11,19 @@ pub(crate) fn prune(schema: &Schema, value: &mut Value) -> Vec<String> {
     unknown
 }
 
+/// Whether a value that is not a whole object has fields that the schema does not know.
+pub(super) fn unknown_in(schema: &Schema, value: &Value) -> bool {
+    let mut unknown = Vec::new();
+    node(
+        schema,
+        &mut value.clone(),
+        schema.embedded_resource,
+        "",
+        &mut unknown,
+    );
+    !unknown.is_empty()
+}
+
 fn node(schema: &Schema, value: &mut Value, resource: bool, path: &str, unknown: &mut Vec<String>) {
     match value {
         Value::Object(map) => {

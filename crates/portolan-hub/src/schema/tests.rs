@@ -119,3 +119,28 @@ fn a_broken_schema_names_the_field() {
     let fields: Vec<_> = errors.iter().map(|error| error.field.as_str()).collect();
     assert_eq!(fields, ["schema.properties[a].pattern", "schema.type"]);
 }
+
+#[test]
+fn a_default_that_the_schema_would_not_keep_is_wrong() {
+    let schema = compile(
+        &json!({"type": "object", "properties": {"spec": {"type": "object", "default": {}, "properties": {
+            "unknown": {"type": "object", "default": {"e": 0}, "properties": {"b": {"type": "integer"}}},
+            "value": {"type": "string", "enum": ["a"], "default": "c"},
+            "kind": {"type": "integer", "default": "x"},
+            "ruled": {"type": "integer", "default": 1, "x-kubernetes-validations": [{"rule": "self > 1"}]},
+            "list": {"type": "array", "items": {"type": "integer", "minimum": 1, "default": 0}},
+            "good": {"type": "object", "default": {"b": 1}, "properties": {"b": {"type": "integer"}}},
+            "null": {"type": "string", "default": null},
+        }}}}),
+        "schema",
+    )
+    .unwrap();
+    let wrong = check_defaults(&schema, "schema");
+    let spec = "schema.properties[spec].properties";
+    let fields: Vec<_> = wrong.iter().map(|error| error.field.clone()).collect();
+    let expected = ["kind", "list", "ruled", "unknown", "value"].map(|field| match field {
+        "list" => format!("{spec}[list].items.default"),
+        field => format!("{spec}[{field}].default"),
+    });
+    assert_eq!(fields, expected, "{wrong:?}");
+}

@@ -36,6 +36,13 @@ pub(crate) fn validate(schema: &Schema, value: &Value, old: Option<&Value>) -> V
     errors
 }
 
+/// What the value validations say about a value at `path`.
+pub(super) fn violations(schema: &Schema, value: &Value, path: &str) -> Vec<FieldError> {
+    let mut found = Found::default();
+    node(schema, value, None, path, &mut found);
+    found.errors
+}
+
 /// What is wrong: by the value validations, and by what sets and keyed lists demand.
 #[derive(Default)]
 struct Found {
