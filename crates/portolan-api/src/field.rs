@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 /// How many characters of a value or of a path segment an error repeats.
 const PREVIEW: usize = 64;
@@ -106,8 +106,31 @@ pub(crate) fn preview(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
         Value::Array(items) => format!("a list of {}", items.len()),
-        Value::Object(fields) => format!("an object with {} fields", fields.len()),
+        Value::Object(fields) => format!("an object with {}", counted(fields.len() as u64, "field")),
+        Value::Number(number) => number_text(number),
         other => other.to_string(),
+    }
+}
+
+/// A number as a person writes it: a large one with all its digits instead of an exponent.
+fn number_text(number: &Number) -> String {
+    match number.as_f64().filter(|_| number.is_f64()) {
+        Some(whole) if whole.fract() == 0.0 && whole.abs() < 1e30 => format!("{whole:.0}"),
+        _ => number.to_string(),
+    }
+}
+
+/// A number with its noun: `1 entry`, `2 entries`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {}", plural(count, noun))
+}
+
+/// The noun for so many.
+pub(crate) fn plural(count: u64, noun: &str) -> String {
+    match (count, noun.strip_suffix('y')) {
+        (1, _) => noun.to_owned(),
+        (_, Some(stem)) => format!("{stem}ies"),
+        (_, None) => format!("{noun}s"),
     }
 }
 
@@ -217,6 +240,16 @@ mod tests {
         let labels = Path::ROOT.field("metadata");
         let labels = labels.field("labels");
         assert_eq!(labels.field("a.b/c").to_string(), r#"metadata.labels["a.b/c"]"#);
+    }
+
+    #[test]
+    fn one_is_told_in_the_singular_and_a_large_number_with_its_digits() {
+        assert_eq!(preview(&json!({"a": 1})), "an object with 1 field");
+        assert_eq!(preview(&json!({})), "an object with 0 fields");
+        assert_eq!(counted(1, "entry"), "1 entry");
+        assert_eq!(counted(2, "entry"), "2 entries");
+        assert_eq!(preview(&json!(1e20)), "100000000000000000000");
+        assert_eq!(preview(&json!(1.5)), "1.5");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::compile::{Format, Node, Type};
 use super::defaults::is_envelope;
 use super::{Errors, metadata, syntax};
-use crate::field::{Path, quoted};
+use crate::field::{Path, counted, plural, quoted};
 use crate::schema;
 
 pub(super) fn root(node: &Node, object: &Value, errors: &mut Errors) {
@@ -52,6 +52,10 @@ fn walk(node: &Node, value: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 fn type_problem(node: &Node, value: &Value) -> Option<&'static str> {
+    let takes_integers = node.int_or_string || node.r#type == Some(Type::Integer);
+    if takes_integers && !is_integer(value) && value.as_f64().is_some_and(|number| number.fract() == 0.0) {
+        return Some("an integer that does not fit into 64 bits");
+    }
     if node.int_or_string {
         return (!value.is_string() && !is_integer(value)).then_some("neither an integer nor a string");
     }
@@ -66,19 +70,24 @@ fn type_problem(node: &Node, value: &Value) -> Option<&'static str> {
     (!fits).then_some(problem)
 }
 
-/// `1.0` counts as an integer: JSON does not tell the two apart.
+/// The largest whole number that a 64-bit float holds together with all smaller ones.
+const MAX_WHOLE_FLOAT: f64 = 9_007_199_254_740_991.0;
+
+/// `1.0` counts as an integer: JSON does not tell the two apart. What does not fit into 64 bits with a sign is a float to
+/// an API server, and a float of that size is no integer.
 fn is_integer(value: &Value) -> bool {
-    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+    let whole = |number: f64| number.fract() == 0.0 && number.abs() <= MAX_WHOLE_FLOAT;
+    value.is_i64() || value.as_f64().is_some_and(whole)
 }
 
 fn string(node: &Node, text: &str, value: &Value, path: &Path<'_>, errors: &mut Errors) {
     let length = || text.chars().count() as u64;
     if node.max_length.is_some_and(|max| length() > max) {
         // No use in running a pattern over a text that is refused anyway and may be huge.
-        return errors.push(path, value, format!("{} characters", length()), expectation(node));
+        return errors.push(path, value, counted(length(), "character"), expectation(node));
     }
     if node.min_length.is_some_and(|min| length() < min) {
-        errors.push(path, value, format!("{} characters", length()), expectation(node));
+        errors.push(path, value, counted(length(), "character"), expectation(node));
     } else if node
         .pattern
         .as_ref()
@@ -113,7 +122,7 @@ fn bounds(node: &Node, number: Option<f64>, value: &Value, path: &Path<'_>, erro
 fn array(node: &Node, items: &[Value], value: &Value, path: &Path<'_>, errors: &mut Errors) {
     let count = items.len() as u64;
     if node.max_items.is_some_and(|max| count > max) || node.min_items.is_some_and(|min| count < min) {
-        errors.push(path, value, format!("{count} entries"), expectation(node));
+        errors.push(path, value, counted(count, "entry"), expectation(node));
     }
     if let Some(item) = &node.items {
         for (position, value) in items.iter().enumerate() {
@@ -170,7 +179,7 @@ fn object(node: &Node, fields: &Map<String, Value>, value: &Value, path: &Path<'
     if node.max_properties.is_some_and(|max| count > max)
         || node.min_properties.is_some_and(|min| count < min)
     {
-        errors.push(path, value, format!("{count} fields"), expectation(node));
+        errors.push(path, value, counted(count, "field"), expectation(node));
     }
     required(node, fields, path, errors);
     if node.embedded {
@@ -287,36 +296,19 @@ fn expectation(node: &Node) -> String {
         (false, Some(Type::Boolean)) => "true or false".to_owned(),
         (false, None) => "a value".to_owned(),
     };
-    let mut limit = |min: Option<String>, max: Option<String>, unit: &str| match (min, max) {
-        (Some(min), Some(max)) => words.push_str(&format!(" from {min} to {max}{unit}")),
-        (Some(min), None) => words.push_str(&format!(" from {min}{unit}")),
-        (None, Some(max)) => words.push_str(&format!(" up to {max}{unit}")),
-        (None, None) => {}
-    };
     let number = |bound: Option<f64>| bound.map(|bound| bound.to_string());
-    let count = |bound: Option<u64>| bound.map(|bound| bound.to_string());
     let range = match node.format {
         Some(Format::Int32) => (f64::from(i32::MIN), f64::from(i32::MAX)),
         _ => (f64::MIN, f64::MAX),
     };
     if node.minimum.is_some() || node.maximum.is_some() || node.format == Some(Format::Int32) {
-        limit(
-            number(node.minimum.or((range.0 > f64::MIN).then_some(range.0))),
-            number(node.maximum.or((range.1 < f64::MAX).then_some(range.1))),
-            "",
-        );
+        let minimum = number(node.minimum.or((range.0 > f64::MIN).then_some(range.0)));
+        let maximum = number(node.maximum.or((range.1 < f64::MAX).then_some(range.1)));
+        words.push_str(&between(minimum, maximum));
     }
-    limit(
-        count(node.min_length.filter(|min| *min > 0)),
-        count(node.max_length),
-        " characters long",
-    );
-    limit(
-        count(node.min_items.filter(|min| *min > 0)),
-        count(node.max_items),
-        " entries",
-    );
-    limit(count(node.min_properties), count(node.max_properties), " fields");
+    words.push_str(&amount(node.min_length, node.max_length, "character", " long"));
+    words.push_str(&amount(node.min_items, node.max_items, "entry", ""));
+    words.push_str(&amount(node.min_properties, node.max_properties, "field", ""));
     if let Some(pattern) = &node.pattern {
         match in_words(pattern.as_str()) {
             Some(plain) => return plain.to_owned(),
@@ -326,11 +318,31 @@ fn expectation(node: &Node) -> String {
     words
 }
 
+fn between(min: Option<String>, max: Option<String>) -> String {
+    match (min, max) {
+        (Some(min), Some(max)) => format!(" from {min} to {max}"),
+        (Some(min), None) => format!(" from {min}"),
+        (None, Some(max)) => format!(" up to {max}"),
+        (None, None) => String::new(),
+    }
+}
+
+/// How many there may be, in words. At least none is no limit.
+fn amount(min: Option<u64>, max: Option<u64>, noun: &str, rest: &str) -> String {
+    let min = min.filter(|min| *min > 0);
+    let Some(last) = max.or(min) else {
+        return String::new();
+    };
+    let limits = between(min.map(|min| min.to_string()), max.map(|max| max.to_string()));
+    format!("{limits} {}{rest}", plural(last, noun))
+}
+
 /// What the patterns of our definitions ask for, where they are hard to read.
 fn in_words(pattern: &str) -> Option<&'static str> {
     match pattern {
         schema::GROUP_SIZE => Some("a whole number, or 1% to 100%"),
         schema::AMOUNT => Some("a whole number, or 0% to 100%"),
+        schema::DEADLINE => Some("digits followed by h, m or s, such as 90m, or None for no limit"),
         _ => None,
     }
 }

@@ -124,9 +124,14 @@ fn type_error(schema: &Schema, value: &Value, path: &str) -> Option<FieldError> 
     (!fits).then(|| FieldError::type_invalid(path, value, kind.name()))
 }
 
-/// `1.0` is an integer to Kubernetes.
+/// The largest whole number that a 64-bit float holds together with all smaller ones.
+const MAX_WHOLE_FLOAT: f64 = 9_007_199_254_740_991.0;
+
+/// `1.0` is an integer to Kubernetes. What does not fit into 64 bits with a sign is a float to it, and a float of that
+/// size is no integer.
 fn is_integer(value: &Value) -> bool {
-    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+    let whole = |number: f64| number.fract() == 0.0 && number.abs() <= MAX_WHOLE_FLOAT;
+    value.is_i64() || value.as_f64().is_some_and(whole)
 }
 
 fn enumeration(checks: &Checks, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
