@@ -1,5 +1,6 @@
 //! Conditions of a Placement: what is true of its decision, in words that OCM's users know.
 
+use portolan_api::FieldError;
 use portolan_api::cluster::{Placement, UpdateStrategyType};
 use portolan_api::labels::ocm::{CLUSTER_SET, MAX_DECISIONS};
 use portolan_api::labels::{conditions, messages, reasons};
@@ -25,6 +26,10 @@ pub const TOO_MANY_SLICES: &str = "TooManySlices";
 /// The decision has several objects, which `updateStrategy: All` rewrites one by one.
 pub const ROLLING_UPDATE_RECOMMENDED: &str = "RollingUpdateRecommended";
 
+/// An annotation that stands in for a missing field has a value that is not known. The engine is given placements after
+/// their annotations were read; whoever read them says so.
+pub const ANNOTATION_REFUSED: &str = "AnnotationRefused";
+
 /// Every condition type that is written here: a type that is not among the conditions of an outcome has nothing to say
 /// and is removed from the placement.
 pub const TYPES: [&str; 8] = [
@@ -37,6 +42,12 @@ pub const TYPES: [&str; 8] = [
     ROLLING_UPDATE_RECOMMENDED,
     conditions::PLACEMENT_WARNING,
 ];
+
+/// The condition about annotations that were refused, if there are any.
+pub fn annotation_refused(problems: &[FieldError]) -> Option<Condition> {
+    let said: Vec<String> = problems.iter().map(FieldError::statement).collect();
+    (!said.is_empty()).then(|| Condition::new(ANNOTATION_REFUSED, true, "UnknownValue", said.join("; ")))
+}
 
 /// A condition without its times, which only a writer knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -6,7 +6,7 @@ use portolan_api::cluster::{Placement, PlacementDecisionStatus, UpdateStrategyTy
 use portolan_api::labels::multicluster as multicluster_labels;
 use portolan_api::labels::ocm::MAX_DECISIONS;
 use portolan_api::multicluster;
-use portolan_engine::conditions::Condition;
+use portolan_engine::conditions::{self, Condition};
 use portolan_engine::decide::{self, Decision, Publication, Stored, update_strategy};
 use portolan_engine::fleet::Inventory;
 use portolan_engine::layout::{Layout, SlicesRefused};
@@ -18,7 +18,7 @@ use super::desk::{Desk, Flight};
 use super::gate::Watched;
 use super::job::{Change, Job, Step, Summary};
 use super::notes;
-use super::status::{self, ANNOTATION_REFUSED, Conditions, DECISION_CONTESTED, DUPLICATE_MEMBER};
+use super::status::{self, Conditions, DECISION_CONTESTED, DUPLICATE_MEMBER};
 use crate::fields::Field;
 use crate::moment::Moment;
 use crate::sabotage::{Rule, broken};
@@ -164,10 +164,8 @@ impl Desk {
 
     /// Conditions that are not the engine's to know.
     fn remarks(&self, key: &PlacementKey) -> Vec<Condition> {
-        let problems = self.placements.get(key).map(|known| known.problems.as_slice());
-        let problems = problems.filter(|problems| !problems.is_empty());
-        let refused = problems
-            .map(|problems| Condition::new(ANNOTATION_REFUSED, true, "UnknownValue", problems.join("; ")));
+        let known = self.placements.get(key);
+        let refused = known.and_then(|known| conditions::annotation_refused(&known.problems));
         let more = self.duplicates(key).into_iter().chain(self.out_of_date(key));
         refused.into_iter().chain(more).collect()
     }

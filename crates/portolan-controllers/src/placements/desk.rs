@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{self, PlacementDecisionStatus};
-use portolan_api::{multicluster, shorten};
+use portolan_api::{FieldError, multicluster, shorten};
 use portolan_engine::decide::Stored;
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet::Inventory;
@@ -82,7 +82,7 @@ pub(super) struct Known {
     pub(super) version: String,
     pub(super) uid: String,
     /// What is wrong with the annotations that stand in for missing fields.
-    pub(super) problems: Vec<String>,
+    pub(super) problems: Vec<FieldError>,
 }
 
 /// A plan that is being carried out.

@@ -319,10 +319,8 @@ impl Placements {
             }
             News::Decision { clusters, change } => {
                 let change = logging::change(&change.added, &change.removed);
-                format!(
-                    "{}: {clusters} clusters ({change})",
-                    shortened(&key.to_string(), 200)
-                )
+                let clusters = counted(*clusters, "cluster");
+                format!("{}: {clusters} ({change})", shortened(&key.to_string(), 200))
             }
             News::Removal => format!(
                 "{}: gone, its decision is deleted",
@@ -374,9 +372,10 @@ impl Placements {
                 true => {
                     let (placements, clusters) = self.desk.counts();
                     let (changed, took) = (self.first_written, logging::time_span(self.started.elapsed()));
-                    tracing::info!(
-                        "ready after {took}: {placements} placements, {clusters} clusters; {changed} decisions changed"
-                    );
+                    let placements = counted(placements, "placement");
+                    let clusters = counted(clusters, "cluster");
+                    let changed = counted(changed, "decision");
+                    tracing::info!("ready after {took}: {placements}, {clusters}; {changed} changed");
                 }
                 false => reasons.push(Missing::from("the first decisions are being written")),
             }
@@ -403,8 +402,10 @@ impl Placements {
         }
         self.metrics.restoring(kept);
         let note = || {
+            let keep = if kept == 1 { "keeps its" } else { "keep their" };
             format!(
-                "{kept} placements keep their last decision while missing clusters may be restored (DecisionKept)"
+                "{} {keep} last decision while missing clusters may be restored (DecisionKept)",
+                counted(kept, "placement")
             )
         };
         let notes = (kept > 0).then(note).into_iter().collect();
@@ -420,5 +421,13 @@ fn reference(job: &Job) -> ObjectReference {
         name: Some(job.placement.name.clone()),
         uid: job.placement.uid.clone(),
         ..ObjectReference::default()
+    }
+}
+
+/// A number with its noun: `1 cluster`, `2 clusters`.
+fn counted(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
     }
 }

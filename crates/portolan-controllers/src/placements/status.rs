@@ -14,9 +14,6 @@ pub(crate) const DECISION_CONTESTED: &str = "DecisionContested";
 /// Condition: the decision is kept because what it depends on cannot be read.
 pub(crate) const INPUT_UNREADABLE: &str = "InputUnreadable";
 
-/// Condition: an annotation that stands in for a missing field has a value that is not known.
-pub(crate) const ANNOTATION_REFUSED: &str = "AnnotationRefused";
-
 /// Condition: ClusterProfiles that the placement may choose stand for the same member cluster.
 pub(crate) const DUPLICATE_MEMBER: &str = "DuplicateMember";
 
@@ -24,7 +21,7 @@ pub(crate) const DUPLICATE_MEMBER: &str = "DuplicateMember";
 const OWN_TYPES: [&str; 4] = [
     DECISION_CONTESTED,
     INPUT_UNREADABLE,
-    ANNOTATION_REFUSED,
+    conditions::ANNOTATION_REFUSED,
     DUPLICATE_MEMBER,
 ];
 

@@ -5,7 +5,7 @@ use portolan_api::cluster::{
     UpdateStrategyType,
 };
 use portolan_api::labels::{SCHEDULER_NAME, multicluster as kep, ocm, portolan};
-use portolan_api::{multicluster, shorten};
+use portolan_api::{FieldError, duration, multicluster, shorten};
 
 use super::PlacementKey;
 use crate::layout::label;
@@ -65,8 +65,8 @@ pub fn has_key(key: &PlacementKey, slice: &multicluster::PlacementDecision) -> b
 /// The placement with the settings that it carries as annotations, for a hub whose CRD lacks the fields and would drop
 /// them silently. A field that says something else than its default wins over its annotation. One that has its default
 /// does not: a server with the field fills it in, and a placement must not change its mind because the hub got a newer
-/// CRD. A value that is not known is returned as a problem.
-pub fn with_stand_ins(placement: &mut Placement) -> Vec<String> {
+/// CRD. A value that is not known is returned as a problem, and the field stays as it is.
+pub fn with_stand_ins(placement: &mut Placement) -> Vec<FieldError> {
     let mut problems = Vec::new();
     let value = |placement: &Placement, key: &str| annotation(placement, key).map(str::to_owned);
     let spec = &placement.spec;
@@ -91,8 +91,8 @@ pub fn with_stand_ins(placement: &mut Placement) -> Vec<String> {
     let group = |placement: &Placement| -> Option<GroupStrategy> {
         placement.spec.decision_strategy.as_ref()?.group_strategy.clone()
     };
-    if let Some(group) = group(placement)
-        && is_default(group.assignment)
+    let groups = group(placement);
+    if is_default(groups.as_ref().and_then(|group| group.assignment))
         && let Some(text) = value(placement, portolan::GROUP_ASSIGNMENT)
         && let Some(known) = word(
             portolan::GROUP_ASSIGNMENT,
@@ -103,6 +103,8 @@ pub fn with_stand_ins(placement: &mut Placement) -> Vec<String> {
             ],
             &mut problems,
         )
+        // Without a strategy there is one group, and nothing to assign.
+        && let Some(group) = groups
     {
         strategy(placement).group_strategy = Some(GroupStrategy {
             assignment: Some(known),
@@ -124,9 +126,23 @@ pub fn with_stand_ins(placement: &mut Placement) -> Vec<String> {
     if limit.is_none_or(|limit| limit == DEFAULT_SCORE_RATE_LIMIT)
         && let Some(text) = value(placement, portolan::SCORE_RATE_LIMIT)
     {
-        placement.spec.score_rate_limit = Some(text);
+        // Explicitly empty is no limit.
+        match duration::parse_simple(&text) {
+            _ if text.is_empty() => placement.spec.score_rate_limit = Some(text),
+            Ok(_) => placement.spec.score_rate_limit = Some(text),
+            Err(error) => problems.push(FieldError::of_text(
+                annotation_path(portolan::SCORE_RATE_LIMIT),
+                &text,
+                error.to_string(),
+                duration::SIMPLE_DURATION,
+            )),
+        }
     }
     problems
+}
+
+fn annotation_path(key: &str) -> String {
+    format!("metadata.annotations[{key}]")
 }
 
 fn is_default<T: Default + PartialEq>(field: Option<T>) -> bool {
@@ -137,17 +153,18 @@ fn strategy(placement: &mut Placement) -> &mut DecisionStrategy {
     placement.spec.decision_strategy.get_or_insert_default()
 }
 
-fn word<T: Copy>(key: &str, text: &str, words: &[(&str, T)], problems: &mut Vec<String>) -> Option<T> {
+fn word<T: Copy>(key: &str, text: &str, words: &[(&str, T)], problems: &mut Vec<FieldError>) -> Option<T> {
     let found = words
         .iter()
         .find(|(word, _)| *word == text)
         .map(|(_, value)| *value);
     if found.is_none() {
         let accepted: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        problems.push(format!(
-            "annotation {key} is {text:?}; accepted: {}",
-            accepted.join(", ")
-        ));
+        let accepted = match accepted.split_last() {
+            Some((last, others)) => format!("{} or {last}", others.join(", ")),
+            None => String::new(),
+        };
+        problems.push(FieldError::of_text(annotation_path(key), text, "", accepted));
     }
     found
 }
@@ -167,7 +184,7 @@ mod tests {
 
     use super::*;
 
-    fn stood_in(spec: serde_json::Value, annotations: serde_json::Value) -> (Placement, Vec<String>) {
+    fn stood_in(spec: serde_json::Value, annotations: serde_json::Value) -> (Placement, Vec<FieldError>) {
         let mut placement: Placement = serde_json::from_value(json!({
             "metadata": {"name": "p", "namespace": "n", "annotations": annotations}, "spec": spec,
         }))
@@ -208,6 +225,39 @@ mod tests {
             json!({portolan::SORT_BY: "Size"}),
         );
         assert_eq!(placement.spec.sort_by, Some(SortBy::ClusterName));
-        assert!(problems[0].contains("ClusterName, Name, Score"), "{problems:?}");
+        assert_eq!(
+            problems[0].statement(),
+            "metadata.annotations[portolan.dev/sort-by] is \"Size\"; use ClusterName, Name or Score"
+        );
+    }
+
+    #[test]
+    fn every_annotation_is_checked_also_where_it_would_have_no_effect() {
+        let annotations = json!({
+            portolan::SORT_BY: "score", portolan::UPDATE_STRATEGY: "rolling", portolan::SCORE_RATE_LIMIT: "5 min",
+            portolan::GROUP_ASSIGNMENT: "sticky",
+        });
+        let (placement, problems) = stood_in(json!({}), annotations);
+        let told: Vec<(&str, &str)> = problems
+            .iter()
+            .map(|problem| (problem.path.as_str(), problem.value.as_str()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (
+                    "metadata.annotations[portolan.dev/update-strategy]",
+                    "\"rolling\""
+                ),
+                (
+                    "metadata.annotations[portolan.dev/group-assignment]",
+                    "\"sticky\""
+                ),
+                ("metadata.annotations[portolan.dev/sort-by]", "\"score\""),
+                ("metadata.annotations[portolan.dev/score-rate-limit]", "\"5 min\""),
+            ]
+        );
+        assert!(problems.iter().all(|problem| !problem.accepted.is_empty()));
+        assert_eq!(placement.spec.score_rate_limit, None);
     }
 }
