@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use kube::core::{Expression, Selector};
 use portolan_api::cluster::ManagedClusterSet;
 use portolan_api::labels;
+use portolan_engine::fleet::set_mistake;
 
 /// The labels of a cluster in one piece of memory: a fleet has many, and each is only looked at when a set changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,6 +49,10 @@ impl Membership {
     pub(crate) fn of(set: &ManagedClusterSet) -> Membership {
         let name = set.metadata.name.as_deref().unwrap_or_default();
         let selector = &set.spec.cluster_selector;
+        // The same words as in the condition of a Placement that uses the set.
+        if let Some(mistake) = set_mistake(set) {
+            return Membership::Invalid(mistake.statement());
+        }
         match selector.selector_type.as_deref().unwrap_or_default() {
             "" | "ExclusiveClusterSetLabel" => Membership::Expressions(vec![Expression::Equal(
                 labels::ocm::CLUSTER_SET.to_owned(),
@@ -56,7 +61,7 @@ impl Membership {
             "LabelSelector" => match &selector.label_selector {
                 None => Membership::Nobody,
                 Some(labels) => match Selector::try_from(labels.clone()) {
-                    Ok(selector) => checked(selector.into_iter().collect()),
+                    Ok(selector) => Membership::Expressions(selector.into_iter().collect()),
                     Err(error) => Membership::Invalid(format!("spec.clusterSelector.labelSelector: {error}")),
                 },
             },
@@ -77,17 +82,6 @@ impl Membership {
 
     pub(crate) fn is_invalid(&self) -> bool {
         matches!(self, Membership::Invalid(_))
-    }
-}
-
-/// kube compares with an empty list of values where Kubernetes refuses it.
-fn checked(expressions: Vec<Expression>) -> Membership {
-    let empty = |expression: &&Expression| matches!(expression, Expression::In(_, values) | Expression::NotIn(_, values) if values.is_empty());
-    match expressions.iter().find(empty) {
-        Some(Expression::In(key, _) | Expression::NotIn(key, _)) => Membership::Invalid(format!(
-            "spec.clusterSelector.labelSelector: for In and NotIn the values of {key:?} must not be empty; give at least one"
-        )),
-        _ => Membership::Expressions(expressions),
     }
 }
 
@@ -161,5 +155,8 @@ mod tests {
         ] {
             assert!(invalid.is_invalid(), "{invalid:?}");
         }
+        let selector = "spec.clusterSelector.labelSelector.matchExpressions[0]";
+        let words = format!("{selector}.operator is \"Near\"; use In, NotIn, Exists or DoesNotExist");
+        assert_eq!(with("Near", json!(["prod"])), Membership::Invalid(words));
     }
 }

@@ -26,7 +26,7 @@ use portolan_api::labels;
 
 pub use bits::{ClusterId, Clusters};
 pub(crate) use delta::{Change, ClusterDelta};
-pub use sets::Eligibility;
+pub use sets::{Eligibility, set_mistake};
 
 use crate::selector::Selector;
 use cel::CelVerdicts;

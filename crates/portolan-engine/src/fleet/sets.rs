@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use portolan_api::FieldError;
 use portolan_api::cluster::ManagedClusterSet;
 use portolan_api::labels;
 
@@ -63,6 +64,18 @@ impl Sets {
     }
 }
 
+/// Where a set has its selector.
+const SELECTOR: &str = "spec.clusterSelector.labelSelector";
+
+/// Why the label selector of a set cannot be evaluated. A set that does not go by it has no such mistake.
+pub fn set_mistake(set: &ManagedClusterSet) -> Option<FieldError> {
+    let selector = &set.spec.cluster_selector;
+    if selector.selector_type.as_deref() != Some("LabelSelector") {
+        return None;
+    }
+    Selector::from_labels(selector.label_selector.as_ref(), SELECTOR).err()
+}
+
 pub(crate) fn membership(set: &ManagedClusterSet) -> Membership {
     let name = set.metadata.name.as_deref().unwrap_or_default();
     let selector = &set.spec.cluster_selector;
@@ -76,7 +89,7 @@ pub(crate) fn membership(set: &ManagedClusterSet) -> Membership {
         }),
         "LabelSelector" => match &selector.label_selector {
             None => Membership::Nobody,
-            Some(labels) => match Selector::from_labels(Some(labels), "spec.clusterSelector.labelSelector") {
+            Some(labels) => match Selector::from_labels(Some(labels), SELECTOR) {
                 Ok(selector) => Membership::Selector(selector),
                 Err(error) => Membership::Invalid(format!("ManagedClusterSet {name}: {}", error.statement())),
             },
