@@ -99,6 +99,9 @@ pub(crate) const GROUP_SIZE: &str = "^((100|[1-9][0-9]{0,1})%|[1-9][0-9]*)$";
 /// A number of clusters from 0, or a percentage of them.
 pub(crate) const AMOUNT: &str = "^((100|[0-9]{1,2})%|[0-9]+)$";
 
+/// How long a cluster may take. Its form is checked more strictly than upstream's pattern does.
+pub(crate) const DEADLINE: &str = "^(([0-9])+[h|m|s])|None$";
+
 pub(crate) fn time(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "format": "date-time" })
 }

@@ -51,5 +51,5 @@ pub use controllers::Controllers;
 pub use fields::missing_fields;
 pub use health::Health;
 pub use metrics::Metrics;
-pub use replicasets::overview;
+pub use replicasets::{mistakes as replica_set_mistakes, overview};
 pub use settings::{Clock, Output, Settings};

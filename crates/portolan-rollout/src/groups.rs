@@ -125,6 +125,11 @@ impl Groups {
         self.groups.keys().any(|key| key.group_index == index)
     }
 
+    /// The positions that groups have.
+    pub fn indexes(&self) -> BTreeSet<i32> {
+        self.groups.keys().map(|key| key.group_index).collect()
+    }
+
     /// The names that groups have.
     pub fn names(&self) -> BTreeSet<&str> {
         let there = self.groups.keys().map(|key| key.group_name.as_str());

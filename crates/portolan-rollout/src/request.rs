@@ -82,7 +82,7 @@ impl Request {
     /// Positions that have to succeed first and have no group now: they hold nothing back, which is worth a remark.
     pub fn missing_positions(&self) -> Vec<i32> {
         let missing = |reference: &Mandatory| match reference {
-            Mandatory::Index(index) if !self.groups.has_index(*index) => Some(*index),
+            Mandatory::Index { index, .. } if !self.groups.has_index(*index) => Some(*index),
             _ => None,
         };
         self.strategy.mandatory().iter().filter_map(missing).collect()

@@ -54,14 +54,19 @@ pub enum Mandatory {
         path: String,
     },
     /// The groups at this position. A position may have no group at the moment: groups are cut by size.
-    Index(i32),
+    Index {
+        /// The position.
+        index: i32,
+        /// The field that says so.
+        path: String,
+    },
 }
 
 impl Mandatory {
     fn matches(&self, key: &GroupKey) -> bool {
         match self {
             Mandatory::Name { name, .. } => *name == key.group_name,
-            Mandatory::Index(index) => *index == key.group_index,
+            Mandatory::Index { index, .. } => *index == key.group_index,
         }
     }
 }
@@ -134,7 +139,7 @@ impl Strategy {
     }
 
     /// Refuses names that no group has: passing over a canary because its name is misspelled would be worse.
-    pub(crate) fn check_names(&self, groups: &Groups) -> Result<(), Vec<FieldError>> {
+    pub fn check_names(&self, groups: &Groups) -> Result<(), Vec<FieldError>> {
         let names: Vec<&str> = groups.names().into_iter().collect();
         let accepted = match names.as_slice() {
             [] => "a group that the placement has; none of its groups has a name".to_owned(),
@@ -151,6 +156,29 @@ impl Strategy {
         };
         let errors: Vec<FieldError> = self.mandatory().iter().filter_map(unknown).collect();
         if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+
+    /// Positions that no group has. The rollout waits for nobody there, since groups are cut by size and there may be more
+    /// of them later; hardly anybody means that.
+    pub fn absent_positions(&self, groups: &Groups) -> Vec<FieldError> {
+        let positions = groups.indexes();
+        let accepted = match (positions.first(), positions.last()) {
+            (Some(first), Some(last)) if first < last => {
+                format!("a position that the placement has: {first} to {last}")
+            }
+            (Some(only), _) => format!("a position that the placement has: {only}"),
+            (None, _) => "a position that the placement has; it has no group".to_owned(),
+        };
+        let absent = |reference: &Mandatory| match reference {
+            Mandatory::Index { index, path } if !groups.has_index(*index) => Some(FieldError::new(
+                path,
+                &json!(index),
+                "there is no group at this position, and nothing is waited for",
+                accepted.clone(),
+            )),
+            _ => None,
+        };
+        self.mandatory().iter().filter_map(absent).collect()
     }
 }
 
@@ -237,7 +265,10 @@ impl Check {
                     "a whole number from 0, or groupName instead",
                 )),
                 // Clients written in Go leave out an index of 0.
-                (_, index) => references.push(Mandatory::Index(index.unwrap_or(0))),
+                (_, index) => references.push(Mandatory::Index {
+                    index: index.unwrap_or(0),
+                    path: format!("{path}.groupIndex"),
+                }),
             }
         }
         references

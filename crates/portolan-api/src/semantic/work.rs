@@ -123,7 +123,7 @@ fn rollout(strategy: &Value, path: &str, findings: &mut Findings) {
         }
         for field in ["progressDeadline", "timeout"] {
             let parse = |text: &str| duration::parse_deadline(text).map(|_| ());
-            let accepted = format!("{}, or None", duration::DURATION);
+            let accepted = format!("{}, or None for no limit", duration::DURATION);
             check_duration(settings, &path, field, parse, &accepted, findings);
         }
         let parse = |text: &str| duration::parse(text).map(|_| ());

@@ -62,7 +62,7 @@ pub struct RolloutConfig {
 
     /// How long a cluster may take to become successful: digits with `h`, `m` or `s`, or `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(regex(pattern = "^(([0-9])+[h|m|s])|None$"), extend("x-default" = "None"))]
+    #[schemars(regex(pattern = schema::DEADLINE), extend("x-default" = "None"))]
     pub progress_deadline: Option<String>,
 
     /// How many clusters may fail before the rollout stops: a number or a percentage.
@@ -72,7 +72,7 @@ pub struct RolloutConfig {
 
     /// Older name of `progressDeadline`, used when that sets no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(regex(pattern = "^(([0-9])+[h|m|s])|None$"))]
+    #[schemars(regex(pattern = schema::DEADLINE))]
     pub timeout: Option<String>,
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use portolan_api::FieldError;
 use portolan_api::work::Summary;
 use portolan_rollout::{Cluster, Existing, Groups, Input, Plan, Status, plan};
 use serde_json::json;
@@ -57,6 +58,8 @@ pub(super) struct Tally {
     pub(super) absent: Vec<String>,
     /// Clusters that refuse their work, by name.
     pub(super) refused: BTreeMap<String, Refused>,
+    /// Positions of mandatory groups that no group has.
+    pub(super) absent_positions: Vec<FieldError>,
 }
 
 /// A cluster that refuses its work.
@@ -263,7 +266,7 @@ impl<'a> Rollout<'a> {
             .filter(|refusal| refusal.times >= REFUSALS || self.view.set.refused.contains(cluster))
     }
 
-    pub(super) fn plan(&self) -> Result<Plan, Vec<portolan_api::FieldError>> {
+    pub(super) fn plan(&self) -> Result<Plan, Vec<FieldError>> {
         let existing: Vec<Existing> = self
             .groups
             .clusters()
@@ -312,6 +315,10 @@ impl<'a> Rollout<'a> {
             verdict.recheck = earliest(verdict.recheck, at);
         }
         verdict.tally.placements.push(self.tally(plan));
+        if self.groups.cluster_count() > 0 {
+            let absent = self.reference.strategy.absent_positions(self.groups);
+            verdict.tally.absent_positions.extend(absent);
+        }
         let refused = self.groups.clusters().filter_map(|cluster| {
             let refused = Refused {
                 cause: self.refusal(cluster)?.cause,

@@ -36,6 +36,8 @@ mod tests;
 mod works;
 mod write;
 
+pub use set::mistakes;
+
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 

@@ -176,23 +176,61 @@ impl Set {
     }
 }
 
+/// Everything that keeps a replica set from being rolled out as it is written, whatever its placements decide.
+pub fn mistakes(object: &ManifestWorkReplicaSet) -> Vec<FieldError> {
+    let label = owner_label(object).err();
+    let label = label.map(|label| {
+        let name = object.metadata.name.as_deref().unwrap_or_default();
+        let problem = format!(
+            "works would carry the label value {label:?} of {} characters",
+            label.len()
+        );
+        FieldError::of_text("metadata.name", name, problem, OWNER_LABEL)
+    });
+    let strategies = strategies(object).err().unwrap_or_default();
+    label
+        .into_iter()
+        .chain(template_mistakes(object))
+        .chain(strategies)
+        .collect()
+}
+
+/// What an owner label takes, for errors.
+pub(super) const OWNER_LABEL: &str =
+    "a namespace and a name that together with a dot have at most 63 characters";
+
 fn references(object: &ManifestWorkReplicaSet) -> Result<Vec<Reference>, Mistake> {
+    owner_label(object).map_err(Mistake::OwnerLabel)?;
+    let template = template_mistakes(object);
+    if !template.is_empty() {
+        return Err(Mistake::Template(template));
+    }
+    strategies(object).map_err(Mistake::Strategy)
+}
+
+/// The label that would name it on its works, when that is none.
+fn owner_label(object: &ManifestWorkReplicaSet) -> Result<(), String> {
     let key = SetKey::new(
         object.metadata.namespace.as_deref().unwrap_or_default(),
         object.metadata.name.as_deref().unwrap_or_default(),
     );
     let label = key.label();
-    if !is_label_value(&label) {
-        return Err(Mistake::OwnerLabel(label));
+    if is_label_value(&label) {
+        Ok(())
+    } else {
+        Err(label)
     }
+}
+
+fn template_mistakes(object: &ManifestWorkReplicaSet) -> Vec<FieldError> {
     let whole = serde_json::to_value(object).unwrap_or_default();
-    let template: Vec<FieldError> = semantic::errors(&whole)
+    semantic::errors(&whole)
         .into_iter()
         .filter(|error| error.path.starts_with("spec.manifestWorkTemplate"))
-        .collect();
-    if !template.is_empty() {
-        return Err(Mistake::Template(template));
-    }
+        .collect()
+}
+
+fn strategies(object: &ManifestWorkReplicaSet) -> Result<Vec<Reference>, Vec<FieldError>> {
     let mut references = Vec::new();
     let mut errors = Vec::new();
     for (position, reference) in object.spec.placement_refs.iter().enumerate() {
@@ -209,6 +247,6 @@ fn references(object: &ManifestWorkReplicaSet) -> Result<Vec<Reference>, Mistake
     if errors.is_empty() {
         Ok(references)
     } else {
-        Err(Mistake::Strategy(errors))
+        Err(errors)
     }
 }

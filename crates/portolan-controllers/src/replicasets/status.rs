@@ -10,7 +10,7 @@ use portolan_api::work::{ManifestWorkReplicaSetStatus, PlacementSummary, Summary
 
 use super::evaluate::{PlacementTally, Tally};
 use super::refusals;
-use super::set::{Mistake, Set};
+use super::set::{Mistake, OWNER_LABEL, Set};
 
 /// Errors, or clusters, that a message repeats.
 const LISTED: usize = 5;
@@ -31,7 +31,10 @@ pub(super) fn status(set: &Set, tally: &Tally, now: Timestamp) -> Option<Manifes
     } else {
         let (ok, reason, message) = verified(tally);
         write.set(conditions::PLACEMENT_VERIFIED, ok, reason, message);
-        let (ok, reason, message) = rolled_out(set, tally);
+        let (ok, reason, mut message) = rolled_out(set, tally);
+        for absent in tally.absent_positions.iter().take(LISTED) {
+            message.push_str(&format!("; {}", absent.statement()));
+        }
         write.set(conditions::PLACEMENT_ROLLED_OUT, ok, reason, message);
         status.summary = total(&tally.placements);
         // Placements that cannot be read now keep the figures that they had.
@@ -141,8 +144,8 @@ fn mistaken(mistake: &Mistake) -> Said {
             conditions::MANIFESTWORK_APPLIED,
             reasons::INVALID_MANIFEST_WORK_NAME,
             format!(
-                "cannot accept metadata.name: works would carry the label value {label:?} of {} characters; accepted: a \
-                 namespace and a name that together with a dot have at most 63 characters; the works are left as they are",
+                "cannot accept metadata.name: works would carry the label value {label:?} of {} characters; accepted: \
+                 {OWNER_LABEL}; the works are left as they are",
                 label.len()
             ),
         ),
