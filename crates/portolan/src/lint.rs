@@ -1,12 +1,16 @@
 //! `portolan lint`: everything that is wrong with manifests, without the answer of a simulation around it.
 //!
-//! It is what `simulate` checks: reading, spelling, the definitions, and an evaluation of every placement.
+//! It is what `simulate` checks: reading, spelling, the definitions, and an evaluation of every placement; and what the
+//! controllers check when they come to a cluster, a set or a replica set.
 
+mod objects;
+
+use std::collections::HashSet;
 use std::process::ExitCode;
 
-use jiff::Timestamp;
 use portolan_api::cluster;
 use portolan_api::labels::conditions::PLACEMENT_WARNING;
+use portolan_engine::conditions::ANNOTATION_REFUSED;
 use portolan_engine::status::Code;
 use serde::Serialize;
 
@@ -37,7 +41,7 @@ Exit codes: 0 fine, 1 an error was found (with --strict: or a warning),
 
 /// Find mistakes in manifests; nothing is written
 ///
-/// Errors are refused by a hub, or keep a placement from being evaluated. Warnings are accepted and most likely not what is
+/// Errors are refused by a hub or by its controllers, or keep a placement from being evaluated. Warnings are accepted and most likely not what is
 /// meant: a field that is ignored, a placement that selects too few of the clusters in the input. Without clusters in the
 /// input, it is no warning that a placement selects none.
 #[derive(Debug, clap::Args)]
@@ -67,11 +71,18 @@ struct Report {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut notes = Notes::default();
     let now = clock::now_or(args.input.now);
-    let mut findings = match given::read(&args.input, Extent::Placing, &mut notes) {
-        Ok(Given { before, applied, .. }) => {
+    let mut findings = match given::read(&args.input, Extent::Linting, &mut notes) {
+        Ok(Given { before, applied, hub }) => {
             let manifests = applied.unwrap_or(before);
             world::note_gaps(&manifests, &mut notes);
-            evaluated(&manifests, args.input.inventory, now)
+            let reports = simulate::check(&manifests, args.input.inventory, now);
+            let mut findings = evaluated(&manifests, &reports);
+            findings.extend(objects::findings(&objects::Judge {
+                manifests: &manifests,
+                reports: &reports,
+                knows_hub: hub.is_some(),
+            }));
+            findings
         }
         Err(error) => match error.downcast_ref::<Problems>().and_then(Problems::findings) {
             Some(findings) => findings,
@@ -108,11 +119,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// What an evaluation of every placement finds.
-fn evaluated(manifests: &Manifests, inventory: world::Inventory, now: Timestamp) -> Vec<Finding> {
-    let has_clusters = manifests.clusters().next().is_some() || manifests.profiles().next().is_some();
+fn evaluated(manifests: &Manifests, reports: &[PlacementReport]) -> Vec<Finding> {
+    let has_clusters = has_clusters(manifests);
     let mut findings = Vec::new();
-    for report in simulate::check(manifests, inventory, now) {
-        let PlacementReport { namespace, name, .. } = &report;
+    // Many placements can meet the same mistake of another object, such as a binding.
+    let mut of_others: HashSet<(&str, &str, &str)> = HashSet::new();
+    for report in reports {
+        let PlacementReport { namespace, name, .. } = report;
         let object = format!("Placement {namespace}/{name}");
         let place = manifests.place_of(cluster::GROUP, "Placement", namespace, name);
         let mut found = |severity: Severity, problem: &str| {
@@ -137,21 +150,36 @@ fn evaluated(manifests: &Manifests, inventory: world::Inventory, now: Timestamp)
             }
         }
         let remarks = report.remarks();
-        for condition in remarks.filter(|condition| condition.type_ != PLACEMENT_WARNING) {
+        let by_field = [PLACEMENT_WARNING, ANNOTATION_REFUSED];
+        for condition in remarks.filter(|condition| !by_field.contains(&condition.type_.as_str())) {
             found(
                 Severity::Warning,
                 &format!("{}: {}", condition.type_, condition.message),
             );
         }
-        let by_field = report.findings.iter().map(|found| Finding {
-            field: found.field.clone(),
-            value: found.value.clone(),
-            accepted: found.accepted.clone(),
-            ..Finding::new(found.severity, place, &found.object, &found.problem)
-        });
-        findings.extend(by_field);
+        for found in &report.findings {
+            let is_own = found.object == object;
+            if !is_own && !of_others.insert((&found.object, &found.field, &found.problem)) {
+                continue;
+            }
+            let place = if is_own {
+                place
+            } else {
+                manifests.place_of_object(&found.object)
+            };
+            findings.push(Finding {
+                field: found.field.clone(),
+                value: found.value.clone(),
+                accepted: found.accepted.clone(),
+                ..Finding::new(found.severity, place, &found.object, &found.problem)
+            });
+        }
     }
     findings
+}
+
+fn has_clusters(manifests: &Manifests) -> bool {
+    manifests.clusters().next().is_some() || manifests.profiles().next().is_some()
 }
 
 fn text(report: &Report) -> String {

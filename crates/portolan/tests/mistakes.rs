@@ -56,6 +56,8 @@ struct Mistake {
     #[serde(default)]
     rollout: Vec<String>,
     #[serde(default)]
+    lint: Vec<String>,
+    #[serde(default)]
     exit: i32,
 }
 
@@ -64,6 +66,8 @@ struct Mistake {
 struct Named {
     name: String,
     namespace: Option<String>,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
 }
 
 impl Mistake {
@@ -88,6 +92,9 @@ impl Mistake {
         let mut metadata = json!({"name": named.name});
         if let Some(namespace) = &named.namespace {
             metadata["namespace"] = json!(namespace);
+        }
+        if !named.annotations.is_empty() {
+            metadata["annotations"] = json!(named.annotations);
         }
         json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}).to_string()
     }
@@ -253,7 +260,7 @@ async fn simulated(table: &Table, mistake: &Mistake) -> Vec<String> {
         let namespace = named.namespace.as_deref().unwrap_or("default");
         args.extend(["--placement".to_owned(), format!("{namespace}/{}", named.name)]);
     }
-    let run = run(files, args).await;
+    let run = run(files.clone(), args).await;
     let said = format!("{}{}", run.stdout, run.stderr);
     let mut wrong: Vec<String> = missing(&mistake.simulate, &said)
         .iter()
@@ -265,13 +272,33 @@ async fn simulated(table: &Table, mistake: &Mistake) -> Vec<String> {
             run.code, mistake.exit
         ));
     }
+    wrong.extend(linted(mistake, files, &["-f", "fleet.yaml", "-f", "m.yaml"]).await);
     wrong
+}
+
+/// What does not hold of the words of `portolan lint`.
+async fn linted(mistake: &Mistake, files: Vec<(&'static str, String)>, what: &[&str]) -> Vec<String> {
+    let args: Vec<String> = ["lint"].iter().chain(what).map(ToString::to_string).collect();
+    let run = run(files, args).await;
+    missing(&mistake.lint, &run.stdout)
+        .iter()
+        .map(|word| {
+            format!(
+                "lint {what:?} does not say {word:?}:\n{}{}",
+                run.stdout, run.stderr
+            )
+        })
+        .collect()
 }
 
 /// What does not hold of the words that the object has, and that are told about it.
 async fn seen(server: &TestServer, mistake: &Mistake) -> Vec<String> {
     let client = server.client();
-    let mut wrong = Vec::new();
+    let kubeconfig = server.kubeconfig().to_str().unwrap();
+    let mut wrong = linted(mistake, Vec::new(), &["--kubeconfig", kubeconfig]).await;
+    if mistake.manifest.is_some() {
+        return wrong;
+    }
     let is_told = |found: &BTreeMap<String, String>| {
         mistake.conditions.iter().all(|(type_, words)| {
             let message = found.get(type_);
@@ -303,7 +330,7 @@ async fn seen(server: &TestServer, mistake: &Mistake) -> Vec<String> {
         );
     }
     let (namespace, name) = mistake.key();
-    let live = ["--kubeconfig", server.kubeconfig().to_str().unwrap()];
+    let live = ["--kubeconfig", kubeconfig];
     let asked = match mistake.placement {
         Some(_) => vec!["explain", "--placement"],
         None => vec!["rollout", "status"],

@@ -10,7 +10,8 @@ use super::manifests::{Key, Object};
 use super::problem::{Notes, Place, Problem, Problems, bounded};
 use super::{kind, normal};
 
-/// The one text that the definition limits and the engine judges: a bad one makes the placement `Misconfigured`.
+/// The one text that the definition limits and the engine judges: on a hub whose definition accepts more, a bad one makes
+/// the placement `Misconfigured`.
 const GROUP_SIZE: &str = "spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup";
 
 /// Key and typed object of a value, unless something is wrong with it, which is then reported completely.
@@ -52,7 +53,13 @@ pub(super) fn object(
 
 /// What spelling and definition find wrong. Fields that nobody knows are noted: an API server drops them.
 fn errors(kind: &Kind, value: &Value, place: &Place, subject: &str, notes: &mut Notes) -> Vec<FieldError> {
-    let (spelling, operators): (Vec<_>, Vec<_>) = spelling::misspellings(&kind.kind, value)
+    // What a server has accepted is judged by what it does, not by what it looks like.
+    let misspellings = if place.is_live() {
+        Vec::new()
+    } else {
+        spelling::misspellings(&kind.kind, value)
+    };
+    let (spelling, operators): (Vec<_>, Vec<_>) = misspellings
         .into_iter()
         .partition(|error| !is_verdict_on_operator(error));
     for error in operators {
@@ -82,11 +89,11 @@ fn errors(kind: &Kind, value: &Value, place: &Place, subject: &str, notes: &mut 
         notes.add_field(place, subject, &error, message);
     }
     let structural = kind.validate(value).into_iter().filter(|error| {
-        !is_left_to_the_engine(value, error)
+        !(place.is_live() && is_left_to_the_engine(value, error))
             && !follows_from(error, &spelling)
             && !is_missing_owner_uid(error)
     });
-    let mut errors: Vec<FieldError> = structural.collect();
+    let mut errors: Vec<FieldError> = structural.map(with_word_about_booleans).collect();
     if key_is_generated(value) {
         errors.push(FieldError::missing(
             "metadata.name",
@@ -111,6 +118,16 @@ fn is_left_to_the_engine(value: &Value, error: &FieldError) -> bool {
         && value
             .pointer("/spec/decisionStrategy/groupStrategy/clustersPerDecisionGroup")
             .is_some_and(Value::is_string)
+}
+
+/// Who wrote `yes` sees `true`, and wants to know why.
+fn with_word_about_booleans(mut error: FieldError) -> FieldError {
+    if error.problem == "not a string" && (error.value == "true" || error.value == "false") {
+        error
+            .problem
+            .push_str(" (YAML reads yes, no, on, off, y and n without quotes as booleans; put it in quotes)");
+    }
+    error
 }
 
 /// Objects in files have owners that no server has given a uid yet. The decisions of a simulation are such objects.
@@ -140,7 +157,7 @@ fn key_is_generated(value: &Value) -> bool {
 fn findings(value: &Value, place: &Place, subject: &str, notes: &mut Notes) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for finding in semantic::findings(value) {
-        if finding.severity == Severity::Error && finding.rule == Rule::Duration {
+        if finding.severity == Severity::Error && finding.rule == Rule::Duration && !place.is_live() {
             errors.push(finding.error);
         } else {
             let FieldError {
@@ -157,7 +174,7 @@ fn findings(value: &Value, place: &Place, subject: &str, notes: &mut Notes) -> V
 }
 
 fn typed(key: &Key, value: Value) -> Result<Object, FieldError> {
-    use portolan_api::{cluster, multicluster};
+    use portolan_api::{cluster, multicluster, work};
     Ok(match (key.group, key.kind) {
         (cluster::GROUP, "Placement") => Object::Placement(read(value)?),
         (cluster::GROUP, "PlacementDecision") => Object::Decision(read(value)?),
@@ -167,6 +184,7 @@ fn typed(key: &Key, value: Value) -> Result<Object, FieldError> {
         (cluster::GROUP, "AddOnPlacementScore") => Object::Score(read(value)?),
         (multicluster::GROUP, "PlacementDecision") => Object::Slice(read(value)?),
         (multicluster::GROUP, "ClusterProfile") => Object::Profile(read(value)?),
+        (work::GROUP, "ManifestWorkReplicaSet") => Object::ReplicaSet(read(value)?),
         _ => Object::Other,
     })
 }

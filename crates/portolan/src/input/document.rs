@@ -9,9 +9,8 @@ use std::fmt;
 use serde_json::Value;
 use serde_saphyr::options::DuplicateKeyPolicy;
 
-use super::booleans;
 use super::problem::{Place, Problem};
-use super::tree::Budget;
+use super::tree::{self, Budget};
 
 /// How deep values may be nested. Manifests need about ten levels; the walkers recurse.
 const MAX_DEPTH: usize = 64;
@@ -133,17 +132,8 @@ fn parse_chunk(chunk: &Chunk<'_>) -> Result<Value, YamlError> {
     if !has_content(body) {
         return Ok(Value::Null);
     }
-    let mut value = read_yaml(chunk, true)?;
-    if booleans::is_in_doubt(&value) {
-        booleans::settle(&mut value, &read_yaml(chunk, false)?);
-    }
-    Ok(value)
-}
-
-fn read_yaml(chunk: &Chunk<'_>, strict_booleans: bool) -> Result<Value, YamlError> {
     let budget = Budget::for_text(chunk.text.len());
-    let options = options(strict_booleans);
-    let read = serde_saphyr::with_deserializer_from_str_with_options(chunk.text, options, |reader| {
+    let read = serde_saphyr::with_deserializer_from_str_with_options(chunk.text, options(), |reader| {
         budget.read(reader)
     });
     read.map_err(|error| {
@@ -165,8 +155,14 @@ fn read_yaml(chunk: &Chunk<'_>, strict_booleans: bool) -> Result<Value, YamlErro
     })
 }
 
-/// The parser speaks of its own limits; a reader wants to know what is accepted.
+/// The parser speaks of its own limits and options; a reader wants to know what is accepted.
 fn in_our_words(message: String) -> String {
+    let twice = message
+        .strip_prefix("duplicate mapping key: ")
+        .and_then(|rest| rest.rsplit_once(", set DuplicateKeyPolicy"));
+    if let Some((key, _)) = twice {
+        return tree::twice(key);
+    }
     if message.contains("Depth {") || message.contains("recursion limit") {
         return format!("nested too deeply; accepted: at most {MAX_DEPTH} levels");
     }
@@ -179,7 +175,7 @@ fn in_our_words(message: String) -> String {
 
 /// Events and nodes are as many as the text has room for, and texts are bounded where they are read; what aliases add
 /// is bounded by the budget of the tree.
-fn options(strict_booleans: bool) -> serde_saphyr::Options {
+fn options() -> serde_saphyr::Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: MAX_DEPTH,
@@ -191,8 +187,9 @@ fn options(strict_booleans: bool) -> serde_saphyr::Options {
             max_buffered_comment_events: 100_000,
         },
         duplicate_keys: DuplicateKeyPolicy::Error,
-        // Without it `yes` and `on` without quotes are booleans.
-        strict_booleans: strict_booleans,
+        // As for kubectl: `yes`, `on` and `y` without quotes are booleans wherever they stand, and `010` is 8.
+        strict_booleans: false,
+        legacy_octal_numbers: true,
         with_snippet: false,
         emit_comments: false,
     }
@@ -236,14 +233,18 @@ mod tests {
     }
 
     #[test]
-    fn yes_is_a_boolean_where_one_is_meant_and_no_quotes_are() {
+    fn words_and_numbers_without_quotes_are_what_they_are_to_kubectl() {
         assert_eq!(
             numbers("hubAcceptsClient: yes\nforce: Off\nnamespace: n\n"),
-            [r#"f: document 1 = {"force":false,"hubAcceptsClient":true,"namespace":"n"}"#]
+            [r#"f: document 1 = {"force":false,"hubAcceptsClient":true,"namespace":false}"#]
         );
         assert_eq!(
-            numbers("a: [{hubAcceptsClient: \"yes\", controller: on}]\n"),
-            [r#"f: document 1 = {"a":[{"controller":true,"hubAcceptsClient":"yes"}]}"#]
+            numbers("a: [{hubAcceptsClient: \"yes\", controller: on, y: 'n'}]\n"),
+            [r#"f: document 1 = {"a":[{"controller":true,"hubAcceptsClient":"yes","y":"n"}]}"#]
+        );
+        assert_eq!(
+            numbers("a: 010\nb: 0\nc: \"010\"\nd: 08\ne: -010\n"),
+            [r#"f: document 1 = {"a":8,"b":0,"c":"010","d":8.0,"e":-8}"#]
         );
     }
 
@@ -261,16 +262,11 @@ mod tests {
     }
 
     #[test]
-    fn words_that_yaml_1_1_takes_for_booleans_stay_text() {
-        assert_eq!(
-            numbers("a: on\nb: n"),
-            ["f: document 1 = {\"a\":\"on\",\"b\":\"n\"}"]
-        );
-    }
-
-    #[test]
     fn a_key_that_is_there_twice_is_an_error_in_yaml_and_json() {
-        assert!(numbers("a: 1\na: 2")[0].contains("document 1"));
+        assert_eq!(
+            numbers("a: 1\na: 2"),
+            ["f: document 1: line 2: cannot be read as YAML: the key \"a\" is there twice"]
+        );
         assert!(parse("f.json", "{\"a\":1,\"a\":2}")[0].is_err());
         assert!(parse("f", "a: 1\na: 2")[0].is_err());
     }

@@ -51,11 +51,21 @@ impl Finding {
 
     /// About a field.
     pub(super) fn of_field(severity: Severity, place: &Place, object: &str, error: &FieldError) -> Finding {
+        Finding::about(severity, Some(place), object, error)
+    }
+
+    /// About a field of an object that was read, from wherever.
+    pub(crate) fn about(
+        severity: Severity,
+        place: Option<&Place>,
+        object: &str,
+        error: &FieldError,
+    ) -> Finding {
         Finding {
             field: error.path.clone(),
             value: error.value.clone(),
             accepted: error.accepted.clone(),
-            ..Finding::new(severity, Some(place), object, &error.problem)
+            ..Finding::new(severity, place, object, &error.problem)
         }
     }
 }

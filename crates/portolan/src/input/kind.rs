@@ -38,13 +38,37 @@ pub(super) fn take_lists_apart(
                 Err(error) => problems.push(Problem::of_field(&place, &kind, &error)),
             },
             None if is_ours(&api_version) => objects.push((place, value)),
-            None => notes.add(
-                &place,
-                format!("ignored: {kind} of {api_version} plays no part in a placement"),
-            ),
+            None => ignore(&place, &api_version, &kind, &value, notes),
         }
     }
     objects
+}
+
+/// Other people's objects are none of our business; one whose group is misspelled is most likely ours.
+fn ignore(place: &Place, api_version: &str, kind: &str, value: &Value, notes: &mut Notes) {
+    let ignored = format!("ignored: {kind} of {api_version} plays no part in a placement");
+    let group = api_version.split('/').next().unwrap_or_default();
+    let Some(meant) = spelling::did_you_mean(group, GROUPS) else {
+        return notes.add(place, ignored);
+    };
+    let name = value.pointer("/metadata/name").and_then(Value::as_str);
+    let namespace = value.pointer("/metadata/namespace").and_then(Value::as_str);
+    let subject: Vec<String> = [namespace, name].into_iter().flatten().map(short).collect();
+    let subject = format!("{} {}", short(kind), subject.join("/"));
+    let error = FieldError::of_text(
+        "apiVersion",
+        api_version,
+        format!("no kind of ours is in this group, and the object is ignored; did you mean {meant}?"),
+        format!("a version of {meant}"),
+    );
+    let subject = subject.trim_end();
+    let message = format!("{subject}: {ignored}; did you mean {meant}?");
+    notes.add_field(place, subject, &error, message);
+}
+
+/// Names that nobody has checked may be of any length.
+fn short(text: &str) -> String {
+    text.chars().take(64).collect()
 }
 
 /// `apiVersion` and `kind` of a value.
@@ -268,6 +292,19 @@ mod tests {
         let (objects, notes, problems) = apart(json!({ "apiVersion": "apps/v1", "kind": "Deployment" }));
         assert_eq!((objects.len(), problems.as_str()), (0, ""));
         assert!(notes.contains("Deployment of apps/v1"), "{notes}");
+    }
+
+    #[test]
+    fn a_group_that_is_misspelled_is_ignored_with_a_warning() {
+        let (objects, notes, _) = apart(json!({
+            "apiVersion": "cluster.open-cluster-managment.io/v1beta1", "kind": "Placement",
+            "metadata": { "name": "p", "namespace": "ns" },
+        }));
+        assert_eq!(objects.len(), 0);
+        assert!(
+            notes.contains("did you mean cluster.open-cluster-management.io?"),
+            "{notes}"
+        );
     }
 
     #[test]

@@ -10,6 +10,7 @@ use portolan_api::cluster::{
 };
 use portolan_api::multicluster::{self, ClusterProfile};
 use portolan_api::structural::Kind;
+use portolan_api::work::ManifestWorkReplicaSet;
 use serde_json::Value;
 
 use super::problem::{Place, Problem};
@@ -64,7 +65,8 @@ pub(crate) enum Object {
     Score(Box<AddOnPlacementScore>),
     Slice(Box<multicluster::PlacementDecision>),
     Profile(Box<ClusterProfile>),
-    /// A kind that plays no part in a placement, such as a `ManifestWork`.
+    ReplicaSet(Box<ManifestWorkReplicaSet>),
+    /// A kind that plays no part here, such as a `ManifestWork`.
     Other,
 }
 
@@ -101,6 +103,7 @@ impl Manifests {
         scores: Score(AddOnPlacementScore),
         slices: Slice(multicluster::PlacementDecision),
         profiles: Profile(ClusterProfile),
+        replica_sets: ReplicaSet(ManifestWorkReplicaSet),
     }
 
     /// Adds an object that must not be there yet.
@@ -126,7 +129,7 @@ impl Manifests {
         self.objects.extend(change.objects);
     }
 
-    /// An object as JSON. `None` when it is not there or plays no part in a placement.
+    /// An object as JSON. `None` when it is not there or nobody asks for its fields.
     pub(super) fn value(&self, key: &Key) -> Option<Value> {
         let value = match &self.objects.get(key)?.object {
             Object::Placement(object) => serde_json::to_value(object),
@@ -137,6 +140,7 @@ impl Manifests {
             Object::Score(object) => serde_json::to_value(object),
             Object::Slice(object) => serde_json::to_value(object),
             Object::Profile(object) => serde_json::to_value(object),
+            Object::ReplicaSet(object) => serde_json::to_value(object),
             Object::Other => return None,
         };
         value.ok()
@@ -147,6 +151,12 @@ impl Manifests {
         let found = self.objects.iter().find(|(key, _)| {
             key.group == group && key.kind == kind && key.namespace == namespace && key.name == name
         });
+        found.map(|(_, entry)| &entry.place)
+    }
+
+    /// Where the object was read that findings call so: kind, namespace and name.
+    pub(crate) fn place_of_object(&self, object: &str) -> Option<&Place> {
+        let found = self.objects.iter().find(|(key, _)| key.to_string() == object);
         found.map(|(_, entry)| &entry.place)
     }
 

@@ -11,7 +11,6 @@
 //! panics or takes more memory than a small multiple of the input, whatever the input is.
 
 mod apply;
-mod booleans;
 mod check;
 mod document;
 mod finding;

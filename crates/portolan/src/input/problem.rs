@@ -44,6 +44,11 @@ impl Place {
         }
     }
 
+    /// Whether a server has accepted the object.
+    pub(super) fn is_live(&self) -> bool {
+        self.document.is_none()
+    }
+
     /// The file, or the server.
     pub(super) fn source(&self) -> &str {
         &self.source

@@ -50,6 +50,12 @@ impl Budget {
     }
 }
 
+/// What is said of a key that an object has twice.
+pub(super) fn twice(key: &str) -> String {
+    let key: String = key.chars().take(64).collect();
+    format!("the key {key:?} is there twice")
+}
+
 #[derive(Clone, Copy)]
 struct Tree<'a>(&'a Budget);
 
@@ -140,8 +146,7 @@ impl<'de> Visitor<'de> for Tree<'_> {
         while let Some(key) = entries.next_key::<String>()? {
             self.0.spend(key.len())?;
             if map.contains_key(&key) {
-                let key: String = key.chars().take(64).collect();
-                return Err(de::Error::custom(format!("the key {key:?} is there twice")));
+                return Err(de::Error::custom(twice(&key)));
             }
             let value = entries.next_value_seed(self)?;
             map.insert(key, value);

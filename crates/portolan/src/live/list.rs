@@ -4,7 +4,7 @@ use kube::api::ListParams;
 use kube::core::Request;
 use portolan_api::reading::Received;
 use portolan_api::structural::{self, Kind};
-use portolan_api::{cluster, multicluster};
+use portolan_api::{cluster, multicluster, work};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -19,6 +19,8 @@ use crate::world::Inventory;
 pub(crate) enum Extent {
     /// Everything that plays a part in a placement.
     Placing,
+    /// The same, and what is rolled out along the decisions.
+    Linting,
     /// Placements and what is decided for them.
     Placements,
     /// Clusters and what is decided for them.
@@ -31,7 +33,8 @@ impl Extent {
     /// Group and kind of what is read, ClusterProfiles apart.
     fn kinds(self) -> &'static [(&'static str, &'static str)] {
         // Each extent is a part of this.
-        const KINDS: [(&str, &str); 7] = [
+        const KINDS: [(&str, &str); 8] = [
+            (work::GROUP, "ManifestWorkReplicaSet"),
             (cluster::GROUP, "ManagedClusterSetBinding"),
             (cluster::GROUP, "AddOnPlacementScore"),
             (cluster::GROUP, "Placement"),
@@ -41,17 +44,18 @@ impl Extent {
             (cluster::GROUP, "ManagedClusterSet"),
         ];
         match self {
-            Extent::Placing => &KINDS,
-            Extent::Placements => &KINDS[2..5],
-            Extent::Decisions => &KINDS[3..5],
-            Extent::Clusters => &KINDS[3..],
+            Extent::Linting => &KINDS,
+            Extent::Placing => &KINDS[1..],
+            Extent::Placements => &KINDS[3..6],
+            Extent::Decisions => &KINDS[4..6],
+            Extent::Clusters => &KINDS[4..],
         }
     }
 
     /// ClusterProfiles are read where they are the clusters: published from ManagedClusters there are many, and nothing
     /// is asked of them.
     fn has_profiles(self, inventory: Inventory, managed_clusters: usize) -> bool {
-        let looks_at_clusters = matches!(self, Extent::Placing | Extent::Clusters);
+        let looks_at_clusters = matches!(self, Extent::Placing | Extent::Linting | Extent::Clusters);
         looks_at_clusters
             && match inventory {
                 Inventory::Auto => managed_clusters == 0,

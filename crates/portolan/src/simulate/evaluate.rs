@@ -1,12 +1,14 @@
 //! One placement, from the engine's decision to the answer.
 
 use jiff::Timestamp;
+use portolan_api::FieldError;
+use portolan_engine::conditions;
 use portolan_engine::decide::{self, Decision, Stored};
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet::{ClusterId, Clusters, Fleet};
 use portolan_engine::layout::PublishScores;
 use portolan_engine::outcome::Outcome;
-use portolan_engine::placement::{PlacementKey, owns_decision, owns_slice};
+use portolan_engine::placement::{PlacementKey, owns_decision, owns_slice, with_stand_ins};
 
 use super::report::{Filter, Found, PlacementReport, Prioritizer};
 use crate::input::Severity;
@@ -21,11 +23,20 @@ pub(super) fn placement(
 ) -> Option<PlacementReport> {
     let stored = world.stored(key);
     let decision = decide::decide(&mut world.engine, key, &stored, publish, now)?;
-    let findings = findings(&world.engine, key, &decision.outcome);
-    Some(PlacementReport {
-        findings,
-        ..report(world.engine.fleet(), key, decision, stored)
-    })
+    let refused = refused_annotations(&world.engine, key);
+    let mut findings = findings(&world.engine, key, &decision.outcome);
+    let mut report = report(world.engine.fleet(), key, decision, stored);
+    report.conditions.extend(conditions::annotation_refused(&refused));
+    let refused = refused.into_iter();
+    findings.extend(refused.map(|error| Found::new(Severity::Error, format!("Placement {key}"), error)));
+    Some(PlacementReport { findings, ..report })
+}
+
+/// The annotations that stand in for fields and have a value that is not known. What could be read is in the fields
+/// already, and a field that is set is not looked up again.
+fn refused_annotations(engine: &Engine, key: &PlacementKey) -> Vec<FieldError> {
+    let placement = engine.placement(key).cloned();
+    placement.map_or_else(Vec::new, |mut placement| with_stand_ins(&mut placement))
 }
 
 /// What is wrong with a placement, field by field: what its conditions say in words.
