@@ -89,7 +89,7 @@ fn errors(kind: &Kind, value: &Value, place: &Place, subject: &str, notes: &mut 
         notes.add_field(place, subject, &error, message);
     }
     let structural = kind.validate(value).into_iter().filter(|error| {
-        !(place.is_live() && is_left_to_the_engine(value, error))
+        !is_left_to_the_engine(place, value, error)
             && !follows_from(error, &spelling)
             && !is_missing_owner_uid(error)
     });
@@ -113,8 +113,9 @@ fn meant(error: &FieldError) -> &str {
     error.accepted.split(',').next().unwrap_or_default()
 }
 
-fn is_left_to_the_engine(value: &Value, error: &FieldError) -> bool {
-    error.path == GROUP_SIZE
+fn is_left_to_the_engine(place: &Place, value: &Value, error: &FieldError) -> bool {
+    place.is_live()
+        && error.path == GROUP_SIZE
         && value
             .pointer("/spec/decisionStrategy/groupStrategy/clustersPerDecisionGroup")
             .is_some_and(Value::is_string)
