@@ -328,3 +328,18 @@ fn the_bytes_of_a_reopened_store_count() {
     store.limit(limits);
     assert!(run(store.write(large("b", "one", Expect::Absent, 2_000))).is_err());
 }
+
+#[test]
+fn a_number_reads_back_as_it_was_written() {
+    // A reader that is one step off would change the object, and its generation, with every write of the same content.
+    for text in [
+        "0.5000000000000000777771e+300",
+        "1.7976931348623157e308",
+        "5e-324",
+        "0.1",
+    ] {
+        let read: serde_json::Value = serde_json::from_str(text).unwrap();
+        let again: serde_json::Value = serde_json::from_str(&read.to_string()).unwrap();
+        assert_eq!(read, again, "{text}");
+    }
+}
