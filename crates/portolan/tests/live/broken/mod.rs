@@ -400,8 +400,8 @@ fn a_controller_says_when_it_is_ready_and_what_it_decided() {
     ];
     let process = Running::start(&scratch, &args);
     let line = process.wait_for("ready after");
-    assert!(line.contains("1 placements"), "{line}");
-    assert!(line.contains("decisions changed"), "{line}");
+    assert!(line.contains("1 placement,"), "{line}");
+    assert!(line.contains("1 decision changed"), "{line}");
     let cluster = serde_json::json!({
         "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
         "metadata": {"name": "gpu-cluster-east"},
