@@ -83,6 +83,8 @@ fn violations_are_worded_as_kubernetes_words_them() {
         assert_eq!(errors(spec), [expected]);
     }
     assert!(errors(json!({"size": 1.0, "port": "http", "maybe": null})).is_empty());
+    // A whole number beyond 64 bits is read as a float, and is no integer.
+    assert_eq!(errors(json!({"size": 1, "port": 1e20})).len(), 1);
 }
 
 #[test]

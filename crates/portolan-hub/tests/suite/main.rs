@@ -73,7 +73,6 @@ fn widgets(server: &TestServer) -> Value {
                                 "properties": {
                                     "size": {"type": "integer", "minimum": 0, "description": "How large."},
                                     "colour": {"type": "string", "enum": ["red", "blue"], "default": "red"},
-                                    "limit": {"x-kubernetes-int-or-string": true},
                                     "parts": {
                                         "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
                                         "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "count": {"type": "integer"}}},
