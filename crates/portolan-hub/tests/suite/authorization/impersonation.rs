@@ -1,4 +1,4 @@
-//! Who may act as whom, as a table: each sender × each set of headers.
+//! Impersonation, as a table: each sender × each set of headers.
 
 use serde::Deserialize;
 
