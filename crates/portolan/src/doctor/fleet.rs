@@ -95,7 +95,7 @@ fn heartbeats(observed: &Observed, clusters: &[&ManagedCluster], now: Timestamp)
             let longest =
                 SignedDuration::from_secs(i64::from(seconds.unwrap_or(LEASE_SECONDS)) * SILENT_AFTER);
             let is_old = |at: Timestamp| now.duration_since(at) > longest;
-            // Whoever called it available lately counts its silence from then.
+            // A controller counts the silence of a cluster from when it made the cluster available.
             let available = condition(cluster, conditions::AVAILABLE);
             heartbeats.get(name(cluster)).is_some_and(|heard| is_old(*heard))
                 && available.is_none_or(|condition| is_old(condition.last_transition_time.0))

@@ -121,7 +121,7 @@ fn is_left_to_the_engine(place: &Place, value: &Value, error: &FieldError) -> bo
             .is_some_and(Value::is_string)
 }
 
-/// Who wrote `yes` sees `true`, and wants to know why.
+/// The error shows `true` where the manifest says `yes`, so the error explains that YAML reads `yes` as a boolean.
 fn with_word_about_booleans(mut error: FieldError) -> FieldError {
     if error.problem == "not a string" && (error.value == "true" || error.value == "false") {
         error

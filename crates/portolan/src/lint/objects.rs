@@ -57,7 +57,7 @@ pub(super) fn findings(judge: &Judge<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Nobody can renew a Lease in no time: the hub's controllers and an agent make something else of it.
+/// A Lease needs a duration. The controllers and the agent replace a duration below one second, each by another value.
 fn lease(cluster: &ManagedCluster) -> Option<FieldError> {
     let seconds = cluster.spec.lease_duration_seconds?;
     (seconds < 1).then(|| {
