@@ -139,16 +139,22 @@ impl Monitor {
 
     /// The hub was asked for something. That it refused is an answer too.
     pub(crate) fn asked_hub<T>(&self, answer: &Result<T, Problem>) {
-        let mut known = self.known();
-        known.reachable = Some(!matches!(answer, Err(Problem::Unanswered(_))));
-        known.refused = match answer {
-            Err(Problem::Refused(message)) => Some(message.clone()),
-            _ => None,
-        };
+        self.known().reachable = Some(!matches!(answer, Err(Problem::Unanswered(_))));
     }
 
-    pub(crate) fn renewed(&self) {
-        self.known().renewed = Instant::now();
+    /// The hub was asked to renew the Lease. Only that request says whether the hub still accepts this agent: a hub may
+    /// refuse the status of a single work.
+    pub(crate) fn renewed<T>(&self, answer: &Result<T, Problem>) {
+        self.asked_hub(answer);
+        let mut known = self.known();
+        match answer {
+            Ok(_) => {
+                known.renewed = Instant::now();
+                known.refused = None;
+            }
+            Err(Problem::Refused(message)) => known.refused = Some(message.clone()),
+            Err(_) => {}
+        }
     }
 
     /// The task that died or the loop that stands still, if there is one. The agent is to be started again then.
@@ -246,9 +252,13 @@ mod tests {
         assert!(monitor.why_not_ready().is_empty());
         monitor.asked_hub::<()>(&Err(Problem::Unanswered("gone".to_owned())));
         assert_eq!(monitor.why_not_ready().len(), 1);
-        monitor.asked_hub::<()>(&Err(Problem::Refused("no".to_owned())));
-        assert_eq!(monitor.why_not_ready().len(), 1);
+        let refused = Err(Problem::Refused("no".to_owned()));
+        monitor.asked_hub::<()>(&refused);
+        assert!(monitor.why_not_ready().is_empty(), "the hub refused one work");
+        monitor.renewed::<()>(&refused);
         monitor.asked_hub(&Ok(()));
+        assert_eq!(monitor.why_not_ready().len(), 1, "the hub took one work");
+        monitor.renewed(&Ok(()));
         assert!(monitor.why_not_ready().is_empty());
         assert!(monitor.text().contains("portolan_agent_ready 1"));
     }

@@ -109,10 +109,7 @@ impl Heart {
         let lease = format!("{name}/{}", ocm::CLUSTER_LEASE);
         let renewed = self.renew(duration).await;
         let renewed = log(&self.monitor.hub, ("patch", LEASES, &lease), renewed);
-        self.monitor.asked_hub(&renewed);
-        if renewed.is_ok() {
-            self.monitor.renewed();
-        }
+        self.monitor.renewed(&renewed);
         let reported = match &cluster {
             Some(cluster) => self.report(cluster).await,
             None => Ok(()),
