@@ -223,6 +223,10 @@ pub mod reasons {
     pub const GROUP_NAME_REPEATED: &str = "GroupNameRepeated";
     /// The size of the decision groups is no size.
     pub const GROUP_SIZE_OUT_OF_RANGE: &str = "GroupSizeOutOfRange";
+    /// A toleration of the placement ends before the taint is added.
+    pub const TOLERATION_SECONDS_NEGATIVE: &str = "TolerationSecondsNegative";
+    /// Two configurations of the placement name the same prioritizer.
+    pub const PRIORITIZER_REPEATED: &str = "PrioritizerRepeated";
     /// The placement's settings are sound.
     pub const SUCCEED_CONFIGURED: &str = "Succeedconfigured";
     /// The set has no cluster.

@@ -12,6 +12,7 @@ use crate::fleet::{Eligibility, Fleet, Inventory, cel};
 use crate::mistakes;
 use crate::outcome::Outcome;
 use crate::placement::{PlacementKey, Predicate};
+use crate::prioritize::{self, Prioritizer};
 use crate::selector::{list, preview};
 
 /// One warning, by position in the manifest.
@@ -44,6 +45,16 @@ pub enum Warning {
     },
     /// The size of the groups is 0 or less.
     GroupSizeOutOfRange,
+    /// A toleration ends before the taint was added.
+    TolerationSecondsNegative {
+        /// Position in `spec.tolerations`.
+        toleration: usize,
+    },
+    /// A configuration names the prioritizer of an earlier one.
+    PrioritizerRepeated {
+        /// Position in `spec.prioritizerPolicy.configurations`.
+        configuration: usize,
+    },
 }
 
 /// A warning in words.
@@ -168,6 +179,20 @@ impl Describer<'_> {
                     mistakes::group_size_out_of_range(size),
                 )
             }
+            Warning::TolerationSecondsNegative { toleration } => {
+                let seconds = placement.spec.tolerations.get(*toleration)?.toleration_seconds?;
+                let error = FieldError::new(
+                    format!("spec.tolerations[{toleration}].tolerationSeconds"),
+                    &seconds.into(),
+                    "the toleration ends before the taint is added, so that it tolerates nothing",
+                    "a whole number from 0, or leave it out to tolerate the taint for good",
+                );
+                (reasons::TOLERATION_SECONDS_NEGATIVE, error)
+            }
+            Warning::PrioritizerRepeated { configuration } => (
+                reasons::PRIORITIZER_REPEATED,
+                repeated_prioritizer(placement, *configuration)?,
+            ),
         };
         Some(Described {
             reason,
@@ -233,6 +258,22 @@ fn unpublished_score(placement: &Placement, configuration: usize) -> Option<Fiel
             )
         }
     })
+}
+
+fn repeated_prioritizer(placement: &Placement, configuration: usize) -> Option<FieldError> {
+    let configured = prioritize::configured(placement.spec.prioritizer_policy.as_ref()).ok()?;
+    let prioritizer = configured.get(configuration)?;
+    let first = configured.iter().position(|other| other == prioritizer)?;
+    let meaning = match prioritizer {
+        Prioritizer::AddOn { .. } => "the score counts with both weights",
+        _ => "only the last weight counts",
+    };
+    Some(FieldError::of_text(
+        format!("spec.prioritizerPolicy.configurations[{configuration}].scoreCoordinate"),
+        &prioritizer.name(),
+        format!("configurations[{first}] names this prioritizer, too, and {meaning}"),
+        "each prioritizer once",
+    ))
 }
 
 fn repeated_group(placement: &Placement, group: usize) -> Option<FieldError> {

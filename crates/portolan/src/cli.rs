@@ -178,8 +178,17 @@ fn parse() -> Cli {
     if let Some(name) = called_as(std::env::args_os().next().as_deref()) {
         definition = definition.bin_name(name);
     }
-    let mut matches = definition.get_matches();
-    <Cli as clap::FromArgMatches>::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.exit())
+    let read = definition
+        .try_get_matches()
+        .and_then(|mut matches| <Cli as clap::FromArgMatches>::from_arg_matches_mut(&mut matches));
+    read.unwrap_or_else(|error| {
+        // Help is an answer and not an error, and has its own width.
+        if !error.use_stderr() {
+            error.exit()
+        }
+        output::remark(&error.render().ansi().to_string());
+        std::process::exit(error.exit_code())
+    })
 }
 
 /// Manifests are walked recursively, and how much stack a process starts with is the shell's choice.

@@ -5,27 +5,22 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::Context;
 use clap::Subcommand;
-use jiff::SignedDuration;
-use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams};
 use portolan_api::cluster::ManagedCluster;
-use portolan_api::labels::ocm;
 use serde_json::json;
 use tokio::sync::watch;
 
-use crate::clock;
 use crate::completions::names;
 use crate::live::{self, ConnectArgs, Server};
 use crate::logging::LogArgs;
 use crate::output;
 use crate::stop::Stop;
 use crate::tracing_export::TraceArgs;
-use crate::up::spokes::{ANNOTATION, Fate, LABEL, simulate_workloads};
+use crate::up::spokes::{ANNOTATION, Fate, LABEL, runs, simulate_workloads};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,12 +40,6 @@ Examples:
 
 /// What `demo manifests` prints. It works without a clone of the sources.
 const MANIFESTS: &str = include_str!("../../../examples/rollout.yaml");
-
-/// Leases that a member has not renewed for so many of its lease durations belong to a member that does not run. Fewer,
-/// and a busy machine would look like one; more, and a member that has just been stopped would look alive.
-const SILENT_LEASES: i64 = 3;
-/// How often, and after which pause, the Lease of a member is read until it counts as one that does not run.
-const STARTING: (usize, Duration) = (15, Duration::from_millis(200));
 
 const WORKLOADS_EXAMPLES: &str = "\
 Examples:
@@ -151,17 +140,14 @@ async fn write(target: &Target, fate: Fate) -> anyhow::Result<()> {
         .get_opt(name)
         .await
         .map_err(|error| live::explain(&error, &format!("read the cluster {name}"), &server.url))?;
-    let labels = found
-        .as_ref()
-        .and_then(|cluster| cluster.metadata.labels.as_ref());
-    if !labels.is_some_and(|labels| labels.contains_key(LABEL)) {
+    let is_member = |cluster: &&ManagedCluster| {
+        let labels = cluster.metadata.labels.as_ref();
+        labels.is_some_and(|labels| labels.contains_key(LABEL))
+    };
+    let Some(member) = found.as_ref().filter(is_member) else {
         return Err(no_member(&server, name, found.is_some()).await);
-    }
-    let annotations = found
-        .as_ref()
-        .and_then(|cluster| cluster.metadata.annotations.as_ref());
-    // A member that is cut off does not renew its Lease, and runs.
-    let runs = Fate::of(annotations) == Fate::Partitioned || runs(&server, name).await?;
+    };
+    let runs = runs(&member.metadata);
     if !runs && fate != Fate::Well {
         let enough = name.strip_prefix("member-").unwrap_or("N");
         anyhow::bail!(
@@ -176,8 +162,9 @@ async fn write(target: &Target, fate: Fate) -> anyhow::Result<()> {
     api.patch(name, &PatchParams::default(), &Patch::Merge(patch))
         .await
         .map_err(|error| live::explain(&error, &format!("change the cluster {name}"), &server.url))?;
-    let seconds = found
-        .and_then(|cluster| cluster.spec.lease_duration_seconds)
+    let seconds = member
+        .spec
+        .lease_duration_seconds
         .map_or(300, |seconds| i64::from(seconds) * 5);
     output::print(&match fate {
         Fate::Failed => format!("{name} fails: its workloads become unavailable, and so does the cluster\n"),
@@ -192,31 +179,6 @@ async fn write(target: &Target, fate: Fate) -> anyhow::Result<()> {
             format!("{name} recovers; if it was cut off, the hub hears of it within 30s\n")
         }
     })
-}
-
-/// Whether the member runs. One that is just being started may not have renewed its Lease yet.
-async fn runs(server: &Server, name: &str) -> anyhow::Result<bool> {
-    for _ in 0..STARTING.0 {
-        if is_heard_of(server, name).await? {
-            return Ok(true);
-        }
-        tokio::time::sleep(STARTING.1).await;
-    }
-    Ok(false)
-}
-
-/// Whether the member's agent has renewed its Lease lately.
-async fn is_heard_of(server: &Server, name: &str) -> anyhow::Result<bool> {
-    let leases: Api<Lease> = Api::namespaced(server.client.clone(), name);
-    let lease = leases.get_opt(ocm::CLUSTER_LEASE).await;
-    let lease =
-        lease.map_err(|error| live::explain(&error, &format!("read the Lease of {name}"), &server.url))?;
-    let Some(spec) = lease.and_then(|lease| lease.spec) else {
-        return Ok(false);
-    };
-    let duration = spec.lease_duration_seconds.map_or(60, i64::from);
-    let silent_since = clock::now() - SignedDuration::from_secs(SILENT_LEASES * duration);
-    Ok(spec.renew_time.is_some_and(|renewed| renewed.0 > silent_since))
 }
 
 async fn no_member(server: &Server, name: &str, there: bool) -> anyhow::Error {

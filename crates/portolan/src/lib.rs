@@ -33,6 +33,7 @@ mod listen;
 mod live;
 mod logging;
 mod man;
+mod number;
 mod output;
 mod progress;
 mod rollout;

@@ -4,13 +4,15 @@
 //! controllers check when they come to a cluster, a set or a replica set.
 
 mod objects;
+mod unsatisfied;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::process::ExitCode;
 
 use portolan_api::cluster;
 use portolan_api::labels::conditions::PLACEMENT_WARNING;
 use portolan_engine::conditions::ANNOTATION_REFUSED;
+use portolan_engine::placement::PlacementKey;
 use portolan_engine::status::Code;
 use serde::Serialize;
 
@@ -121,6 +123,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// What an evaluation of every placement finds.
 fn evaluated(manifests: &Manifests, reports: &[PlacementReport]) -> Vec<Finding> {
     let has_clusters = has_clusters(manifests);
+    let placements: HashMap<PlacementKey, &cluster::Placement> = manifests
+        .placements()
+        .map(|placement| (PlacementKey::of(placement), placement))
+        .collect();
     let mut findings = Vec::new();
     // Many placements can meet the same mistake of another object, such as a binding.
     let mut of_others: HashSet<(&str, &str, &str)> = HashSet::new();
@@ -128,34 +134,32 @@ fn evaluated(manifests: &Manifests, reports: &[PlacementReport]) -> Vec<Finding>
         let PlacementReport { namespace, name, .. } = report;
         let object = format!("Placement {namespace}/{name}");
         let place = manifests.place_of(cluster::GROUP, "Placement", namespace, name);
-        let mut found = |severity: Severity, problem: &str| {
-            findings.push(Finding::new(severity, place, &object, problem));
-        };
+        let found = |severity: Severity, problem: &str| Finding::new(severity, place, &object, problem);
         // The conditions say in words what the report finds field by field.
         let by_field = |severity: Severity| report.findings.iter().any(|found| found.severity == severity);
         match report.status {
             Code::Misconfigured | Code::Error => {
                 if !by_field(Severity::Error) {
-                    found(Severity::Error, &report.message);
+                    findings.push(found(Severity::Error, &report.message));
                 }
             }
             Code::Success | Code::Warning => {
                 if !report.message.is_empty() && !by_field(Severity::Warning) {
-                    found(Severity::Warning, &report.message);
+                    findings.push(found(Severity::Warning, &report.message));
                 }
                 let unsatisfied = report.satisfied().filter(|condition| condition.status != "True");
-                if let Some(condition) = unsatisfied.filter(|_| has_clusters) {
-                    found(Severity::Warning, &condition.message);
+                let placement = placements.get(&PlacementKey::new(namespace, name));
+                if let Some((condition, placement)) = unsatisfied.filter(|_| has_clusters).zip(placement) {
+                    let error = unsatisfied::error(placement, report, condition);
+                    findings.push(Finding::about(Severity::Warning, place, &object, &error));
                 }
             }
         }
         let remarks = report.remarks();
         let by_field = [PLACEMENT_WARNING, ANNOTATION_REFUSED];
         for condition in remarks.filter(|condition| !by_field.contains(&condition.type_.as_str())) {
-            found(
-                Severity::Warning,
-                &format!("{}: {}", condition.type_, condition.message),
-            );
+            let problem = format!("{}: {}", condition.type_, condition.message);
+            findings.push(found(Severity::Warning, &problem));
         }
         for found in &report.findings {
             let is_own = found.object == object;

@@ -6,6 +6,7 @@ use portolan_api::cluster::{self as api, TaintEffect};
 use crate::fleet::cluster::Taint;
 use crate::fleet::{Clusters, Fleet};
 use crate::mistakes::{self, Mistake};
+use crate::warnings::Warning;
 
 /// One entry of `spec.tolerations`, checked.
 #[derive(Clone, Debug)]
@@ -49,6 +50,14 @@ pub(crate) fn compile(tolerations: &[api::Toleration]) -> Result<Vec<Toleration>
         });
     }
     Ok(compiled)
+}
+
+/// The tolerations that tolerate nothing, because they end before the taint is added.
+pub(crate) fn warnings(tolerations: &[Toleration]) -> impl Iterator<Item = Warning> {
+    let negative = tolerations.iter().enumerate();
+    negative
+        .filter(|(_, toleration)| toleration.seconds.is_some_and(|seconds| seconds < 0))
+        .map(|(toleration, _)| Warning::TolerationSecondsNegative { toleration })
 }
 
 impl Toleration {

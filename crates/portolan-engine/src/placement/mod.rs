@@ -111,12 +111,17 @@ pub(crate) fn compile(placement: &Placement) -> Result<Compiled, Broken> {
     };
     match compile_rest(placement) {
         Ok((prioritizers, grouping, number_of_clusters)) => Ok(Compiled {
+            warnings: [
+                grouping.warnings(),
+                taint_toleration::warnings(&tolerations).collect(),
+                prioritize::warnings(spec.prioritizer_policy.as_ref()),
+            ]
+            .concat(),
             predicates,
             tolerations,
             prioritizers,
             constraints: Constraint::compile(spec.spread_policy.as_ref()),
             number_of_clusters,
-            warnings: grouping.warnings(),
             grouping,
             sort_by_score: matches!(spec.sort_by, Some(SortBy::Score)),
         }),

@@ -161,6 +161,7 @@ pub fn evaluate(
     }
 
     outcome.warnings.extend(warnings::of_groups(spec));
+    outcome.warnings.extend(warnings::of_entries(spec));
     outcome.warnings.extend(
         fails
             .into_iter()

@@ -72,6 +72,11 @@ pub(super) fn policy(policy: Option<&PrioritizerPolicy>) -> Result<Vec<Configure
     Ok(weights)
 }
 
+/// What a coordinate names, unless it is a mistake.
+pub(super) fn named(coordinate: &ScoreCoordinate) -> Option<Kind> {
+    kind(coordinate, 0).ok()
+}
+
 fn kind(coordinate: &ScoreCoordinate, index: usize) -> Result<Kind, Mistake> {
     match coordinate.r#type.as_deref().unwrap_or("BuiltIn") {
         "BuiltIn" => match coordinate.built_in.as_deref().unwrap_or_default() {

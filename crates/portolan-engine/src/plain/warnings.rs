@@ -3,7 +3,7 @@
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use portolan_api::cluster::PlacementSpec;
 
-use super::{Hub, PlainOutcome};
+use super::{Hub, PlainOutcome, score};
 use crate::warnings::Warning;
 
 /// Sets that are asked for and not bound, and bindings without a set. A placement that may use no set at all is
@@ -37,6 +37,28 @@ pub(super) fn of_sets(
         }
     }
     warnings.sort();
+    warnings
+}
+
+/// Tolerations that end before they begin, and prioritizers that are named twice.
+pub(super) fn of_entries(spec: &PlacementSpec) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for (toleration, entry) in spec.tolerations.iter().enumerate() {
+        if entry.toleration_seconds.is_some_and(|seconds| seconds < 0) {
+            warnings.push(Warning::TolerationSecondsNegative { toleration });
+        }
+    }
+    let policy = spec.prioritizer_policy.iter();
+    let mut seen = Vec::new();
+    for (configuration, entry) in policy.flat_map(|policy| &policy.configurations).enumerate() {
+        let Some(kind) = entry.score_coordinate.as_ref().and_then(score::named) else {
+            continue;
+        };
+        if seen.contains(&kind) {
+            warnings.push(Warning::PrioritizerRepeated { configuration });
+        }
+        seen.push(kind);
+    }
     warnings
 }
 

@@ -10,12 +10,13 @@ pub(crate) mod steady;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use portolan_api::cluster::{PrioritizerPolicy, ScoreCoordinate};
+use portolan_api::cluster::{PrioritizerConfig, PrioritizerPolicy, ScoreCoordinate};
 
 use crate::fleet::{ClusterId, Clusters, Fleet};
 use crate::mistakes::{self, Mistake};
 use crate::prior::Prior;
 use crate::status::Status;
+use crate::warnings::Warning;
 
 /// Largest score of a single prioritizer.
 pub(crate) const MAX_SCORE: i64 = 100;
@@ -107,16 +108,11 @@ pub(crate) fn resolve(policy: Option<&PrioritizerPolicy>) -> Result<Vec<Weighted
         configuration: None,
     };
     let mut weighted = vec![by_default(Prioritizer::Balance), by_default(Prioritizer::Steady)];
-    for (index, configuration) in policy
-        .map(|policy| policy.configurations.as_slice())
-        .unwrap_or_default()
-        .iter()
+    for (index, (prioritizer, configuration)) in configured(policy)?
+        .into_iter()
+        .zip(configurations(policy))
         .enumerate()
     {
-        let Some(coordinate) = &configuration.score_coordinate else {
-            return Err(mistakes::no_coordinate(index));
-        };
-        let prioritizer = parse_coordinate(coordinate, index)?;
         let weight = i64::from(configuration.weight.unwrap_or(1));
         // OCM compares AddOn coordinates by address, so two equal ones both count; everything else is by value.
         let existing = match prioritizer {
@@ -134,6 +130,34 @@ pub(crate) fn resolve(policy: Option<&PrioritizerPolicy>) -> Result<Vec<Weighted
     }
     weighted.retain(|entry| entry.weight != 0);
     Ok(weighted)
+}
+
+fn configurations(policy: Option<&PrioritizerPolicy>) -> &[PrioritizerConfig] {
+    policy
+        .map(|policy| policy.configurations.as_slice())
+        .unwrap_or_default()
+}
+
+/// What each configuration of a policy names.
+pub(crate) fn configured(policy: Option<&PrioritizerPolicy>) -> Result<Vec<Prioritizer>, Mistake> {
+    let configurations = configurations(policy).iter().enumerate();
+    configurations
+        .map(|(index, configuration)| match &configuration.score_coordinate {
+            Some(coordinate) => parse_coordinate(coordinate, index),
+            None => Err(mistakes::no_coordinate(index)),
+        })
+        .collect()
+}
+
+/// The configurations that name the prioritizer of an earlier one.
+pub(crate) fn warnings(policy: Option<&PrioritizerPolicy>) -> Vec<Warning> {
+    // What is misconfigured is refused before.
+    let configured = configured(policy).unwrap_or_default();
+    let is_repeated = |position: &usize| configured[..*position].contains(&configured[*position]);
+    (0..configured.len())
+        .filter(is_repeated)
+        .map(|configuration| Warning::PrioritizerRepeated { configuration })
+        .collect()
 }
 
 fn parse_coordinate(coordinate: &ScoreCoordinate, index: usize) -> Result<Prioritizer, Mistake> {
@@ -163,7 +187,7 @@ fn parse_coordinate(coordinate: &ScoreCoordinate, index: usize) -> Result<Priori
 
 #[cfg(test)]
 mod tests {
-    use portolan_api::cluster::{AddOnScore, PrioritizerConfig};
+    use portolan_api::cluster::AddOnScore;
 
     use super::*;
 

@@ -194,3 +194,54 @@ fn a_warning_about_thousands_of_sets_fits_a_condition() {
         message.len()
     );
 }
+
+#[test]
+fn a_toleration_that_ends_before_its_taint_is_added_is_a_warning() {
+    let tolerated = |seconds: i64| {
+        json!({"tolerations": [
+            {"key": "a", "operator": "Exists"},
+            {"key": "b", "operator": "Exists", "tolerationSeconds": seconds},
+        ]})
+    };
+    assert_eq!(warning(&mut World::new(&clusters(), tolerated(0))), None);
+    assert_eq!(
+        said(&mut World::new(&clusters(), tolerated(-5))),
+        (
+            "TolerationSecondsNegative".to_owned(),
+            "spec.tolerations[1].tolerationSeconds is -5: the toleration ends before the taint is added, so that it \
+             tolerates nothing; use a whole number from 0, or leave it out to tolerate the taint for good"
+                .to_owned()
+        )
+    );
+}
+
+#[test]
+fn a_prioritizer_that_is_named_twice_is_a_warning() {
+    let named = |one: Value, other: Value| {
+        json!({"prioritizerPolicy": {"configurations": [
+            {"scoreCoordinate": one, "weight": 1}, {"scoreCoordinate": other, "weight": 2},
+        ]}})
+    };
+    let steady = json!({"builtIn": "Steady"});
+    let spec = named(steady.clone(), json!({"builtIn": "Balance"}));
+    assert_eq!(warning(&mut World::new(&clusters(), spec)), None);
+    let spec = named(steady.clone(), json!({"type": "BuiltIn", "builtIn": "Steady"}));
+    assert_eq!(
+        said(&mut World::new(&clusters(), spec)),
+        (
+            "PrioritizerRepeated".to_owned(),
+            "spec.prioritizerPolicy.configurations[1].scoreCoordinate is \"Steady\": configurations[0] names this \
+             prioritizer, too, and only the last weight counts; use each prioritizer once"
+                .to_owned()
+        )
+    );
+    let add_on = json!({"type": "AddOn", "addOn": {"resourceName": "r", "scoreName": "s"}});
+    let mut world = World::new(&clusters(), named(add_on.clone(), add_on));
+    world.engine.apply_score(&score("a", "r", "s"));
+    world.engine.evaluate_due(now());
+    let (_, message) = said(&mut world);
+    assert!(
+        message.contains("the score counts with both weights"),
+        "{message}"
+    );
+}

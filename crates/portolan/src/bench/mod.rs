@@ -74,15 +74,15 @@ enum Command {
 #[command(after_help = ENGINE_EXAMPLES)]
 struct EngineArgs {
     /// Clusters in the fleet
-    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(20..=1_000_000))]
+    #[arg(long, default_value_t = 10_000, value_parser = crate::number::within::<u32>(20..=1_000_000))]
     clusters: u32,
 
     /// Placements to evaluate, of all kinds
-    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(20..=100_000))]
+    #[arg(long, default_value_t = 1_000, value_parser = crate::number::within::<u32>(20..=100_000))]
     placements: u32,
 
     /// Label changes to measure, one after the other
-    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, default_value_t = 200, value_parser = crate::number::within::<u32>(1..=100_000))]
     changes: u32,
 
     /// Seed of the fleet: same seed, same objects

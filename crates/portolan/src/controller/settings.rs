@@ -123,7 +123,7 @@ pub(crate) struct SettingsArgs {
         hide_env_values = true,
         value_name = "N",
         default_value_t = 32,
-        value_parser = clap::value_parser!(u16).range(1..=1024)
+        value_parser = crate::number::within::<u16>(1..=1024)
     )]
     parallel_writes: u16,
 

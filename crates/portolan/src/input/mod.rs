@@ -115,9 +115,13 @@ fn read_paths(paths: &[PathBuf], over: Option<&Manifests>, notes: &mut Notes) ->
     let sources = source::find(paths, &mut reader.problems);
     let mut progress = Progress::new("files read", sources.len());
     let mut documents = 0;
+    let mut empty = Vec::new();
     for source in sources {
         match source.read() {
-            Ok(text) => documents += reader.read_text(source.name(), &text),
+            Ok(text) => match reader.read_text(source.name(), &text) {
+                0 => empty.push(source.name().to_owned()),
+                found => documents += found,
+            },
             Err(problem) => reader.problems.push(problem),
         }
         progress.advance();
@@ -129,6 +133,8 @@ fn read_paths(paths: &[PathBuf], over: Option<&Manifests>, notes: &mut Notes) ->
             &names.join(", "),
             "there is no object in it; accepted: manifests in YAML or JSON, in files ending in .yaml, .yml or .json",
         ));
+    } else {
+        empty.iter().for_each(|name| reader.notes.add_empty(name));
     }
     reader.finish()
 }

@@ -237,6 +237,16 @@ impl Notes {
         self.insert(place.to_string(), bounded(&message.to_string()), finding);
     }
 
+    /// Remembers a file without an object.
+    pub(super) fn add_empty(&mut self, source: &str) {
+        let message = format!("{source}: there is no object in it");
+        let finding = Finding {
+            file: source.to_owned(),
+            ..Finding::new(Severity::Warning, None, "", "there is no object in it")
+        };
+        self.insert(String::new(), message, finding);
+    }
+
     /// Remembers a remark about the whole input.
     pub(crate) fn remark(&mut self, message: impl fmt::Display) {
         let message = bounded(&message.to_string());

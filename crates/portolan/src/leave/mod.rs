@@ -15,6 +15,7 @@ use kube::Client;
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::labels::ocm;
 
+use crate::completions::names;
 use crate::join::parse_name;
 use crate::live::{self, ConnectArgs, Server};
 use crate::{clock, output};
@@ -46,7 +47,7 @@ Exit codes: 0 the cluster is removed, or was not there;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Name of the cluster
-    #[arg(value_name = "NAME", value_parser = parse_name)]
+    #[arg(value_name = "NAME", value_parser = parse_name, add = names::clusters())]
     name: String,
 
     /// Kubeconfig of an administrator of the hub [default: $KUBECONFIG, ~/.kube/config, or a pod's service account]

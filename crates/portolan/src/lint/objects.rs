@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use portolan_api::cluster::{ManagedCluster, Placement};
+use portolan_api::labels::ocm;
 use portolan_api::work::ManifestWorkReplicaSet;
-use portolan_api::{FieldError, cluster, work};
+use portolan_api::{FieldError, cluster, spelling, work};
 use portolan_controllers::replica_set_mistakes;
 use portolan_engine::fleet::set_mistake;
 use portolan_engine::status::Code;
@@ -28,12 +29,21 @@ pub(super) struct Judge<'a> {
 pub(super) fn findings(judge: &Judge<'_>) -> Vec<Finding> {
     let manifests = judge.manifests;
     let mut findings = Vec::new();
+    let sets: Vec<&str> = manifests
+        .cluster_sets()
+        .filter_map(|set| set.metadata.name.as_deref())
+        .collect();
+    // Files alone need not have every set that is on the hub.
+    let knows_sets = judge.knows_hub || !sets.is_empty();
     for cluster in manifests.clusters() {
-        if let Some(error) = lease(cluster) {
+        let errors = lease(cluster).map(|error| (Severity::Error, error));
+        let warnings = missing_set(cluster, &sets).filter(|_| knows_sets);
+        let warnings = warnings.map(|error| (Severity::Warning, error));
+        for (severity, error) in errors.into_iter().chain(warnings) {
             let name = cluster.metadata.name.as_deref().unwrap_or_default();
             let place = manifests.place_of(cluster::GROUP, "ManagedCluster", "", name);
             let object = format!("ManagedCluster {name}");
-            findings.push(Finding::about(Severity::Error, place, &object, &error));
+            findings.push(Finding::about(severity, place, &object, &error));
         }
     }
     for set in manifests.cluster_sets() {
@@ -68,6 +78,25 @@ fn lease(cluster: &ManagedCluster) -> Option<FieldError> {
             "a whole number from 1",
         )
     })
+}
+
+/// A cluster that is put into a set that does not exist is in no set, and no placement finds it there. Every hub has the
+/// default set.
+fn missing_set(cluster: &ManagedCluster, sets: &[&str]) -> Option<FieldError> {
+    let set = cluster.metadata.labels.as_ref()?.get(ocm::CLUSTER_SET)?;
+    if set == ocm::DEFAULT_CLUSTER_SET || sets.contains(&set.as_str()) {
+        return None;
+    }
+    let accepted = match spelling::did_you_mean(set, sets.iter().copied()) {
+        Some(meant) => format!("the name of a ManagedClusterSet; did you mean {meant}?"),
+        None => "the name of a ManagedClusterSet".to_owned(),
+    };
+    Some(FieldError::of_text(
+        format!("metadata.labels[{}]", ocm::CLUSTER_SET),
+        set,
+        "there is no ManagedClusterSet of this name, so that the cluster is in no set",
+        accepted,
+    ))
 }
 
 /// The placements that replica sets can refer to.

@@ -6,10 +6,11 @@ use kube::Api;
 use kube::api::{Patch, PatchParams};
 use portolan_api::labels::portolan;
 use portolan_api::work::ManifestWorkReplicaSet;
+use portolan_controllers::overview::{Overview, overview};
 use serde_json::{Value, json};
 
 use super::hub::{self, Target};
-use crate::{live, output};
+use crate::{clock, live, output};
 
 /// Start nothing new until it is resumed
 ///
@@ -42,47 +43,72 @@ pub(super) struct AbortArgs {
 }
 
 pub(super) fn pause(args: &PauseArgs) -> anyhow::Result<ExitCode> {
-    annotate(
-        &args.target,
-        "paused",
-        |_| json!({ portolan::ROLLOUT_PAUSED: "true" }),
-    )
-}
-
-pub(super) fn resume(args: &ResumeArgs) -> anyhow::Result<ExitCode> {
-    annotate(
-        &args.target,
-        "resumed",
-        |_| json!({ portolan::ROLLOUT_PAUSED: null, portolan::ROLLOUT_ABORTED: null }),
-    )
-}
-
-pub(super) fn abort(args: &AbortArgs) -> anyhow::Result<ExitCode> {
-    annotate(&args.target, "aborted", |set| {
-        let generation = set.metadata.generation.unwrap_or_default();
-        json!({ portolan::ROLLOUT_ABORTED: generation.to_string() })
+    let annotations = json!({ portolan::ROLLOUT_PAUSED: "true" });
+    control(&args.target, |rollout, _| Step {
+        annotations: Some(annotations),
+        said: match rollout.is_complete() {
+            true => {
+                "paused; every cluster is done, and the next change of the template waits until it is resumed"
+            }
+            false => "paused",
+        },
     })
 }
 
-fn annotate(
-    target: &Target,
-    done: &str,
-    annotations: impl Fn(&ManifestWorkReplicaSet) -> Value,
-) -> anyhow::Result<ExitCode> {
+pub(super) fn resume(args: &ResumeArgs) -> anyhow::Result<ExitCode> {
+    let annotations = json!({ portolan::ROLLOUT_PAUSED: null, portolan::ROLLOUT_ABORTED: null });
+    control(&args.target, |rollout, _| Step {
+        annotations: Some(annotations),
+        said: match rollout.paused || rollout.aborted {
+            true => "resumed",
+            false => "was neither paused nor aborted; nothing is changed",
+        },
+    })
+}
+
+pub(super) fn abort(args: &AbortArgs) -> anyhow::Result<ExitCode> {
+    control(&args.target, |rollout, generation| match rollout.is_complete() {
+        true => Step {
+            annotations: None,
+            said: "is complete: every cluster is done, and there is nothing to abort",
+        },
+        false => Step {
+            annotations: Some(json!({ portolan::ROLLOUT_ABORTED: generation.to_string() })),
+            said: "aborted",
+        },
+    })
+}
+
+/// What a command does to a replica set, and says.
+struct Step {
+    /// Those to write, if any.
+    annotations: Option<Value>,
+    /// What is said about the replica set.
+    said: &'static str,
+}
+
+/// `step` gets the rollout and the generation of the replica set.
+fn control(target: &Target, step: impl FnOnce(&Overview, i64) -> Step) -> anyhow::Result<ExitCode> {
     let (namespace, name) = target.key()?;
-    live::block_on(async {
+    let said = live::block_on(async {
         let server = target.connect.connect().await?;
-        let set = hub::get(&server, namespace, name).await?;
+        let objects = hub::read(&server, namespace, name).await?;
+        let version = objects.set.metadata.resource_version.clone();
+        let generation = objects.set.metadata.generation.unwrap_or_default();
+        let step = step(&overview(objects, clock::now()), generation);
+        let Some(annotations) = step.annotations else {
+            return Ok(step.said);
+        };
         let api: Api<ManifestWorkReplicaSet> = Api::namespaced(server.client.clone(), namespace);
         // With the version that was read, so that an abort means the generation that there is.
-        let patch = json!({"metadata": {
-            "resourceVersion": set.metadata.resource_version, "annotations": annotations(&set),
-        }});
+        let patch = json!({"metadata": {"resourceVersion": version, "annotations": annotations}});
         let patched = api
             .patch(name, &PatchParams::default(), &Patch::Merge(patch))
             .await;
-        patched.map_err(|error| live::explain(&error, "annotate the ManifestWorkReplicaSet", &server.url))
+        patched
+            .map(|_| step.said)
+            .map_err(|error| live::explain(&error, "annotate the ManifestWorkReplicaSet", &server.url))
     })?;
-    output::print(&format!("{namespace}/{name} {done}\n"))?;
+    output::say(&format!("{namespace}/{name} {said}\n"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,8 +6,10 @@ use kube::core::{ClusterResourceScope, NamespaceResourceScope};
 use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
 use portolan_api::labels::ocm;
 use portolan_api::reading::Received;
+use portolan_api::spelling;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_controllers::overview::Objects;
+use portolan_engine::placement::PlacementKey;
 
 use crate::completions::names;
 use crate::live::{self, Server};
@@ -56,15 +58,44 @@ pub(super) async fn get(
     name: &str,
 ) -> anyhow::Result<ManifestWorkReplicaSet> {
     let api: Api<ManifestWorkReplicaSet> = Api::namespaced(server.client.clone(), namespace);
-    api.get_opt(name)
+    let found = api
+        .get_opt(name)
         .await
-        .map_err(|error| live::explain(&error, "read the ManifestWorkReplicaSet", &server.url))?
-        .ok_or_else(|| {
-            anyhow::anyhow!(
-                "there is no ManifestWorkReplicaSet {namespace}/{name} on {}; `portolan rollout list` lists all",
-                server.url
-            )
-        })
+        .map_err(|error| live::explain(&error, "read the ManifestWorkReplicaSet", &server.url))?;
+    match found {
+        Some(set) => Ok(set),
+        None => Err(missing(server, namespace, name).await),
+    }
+}
+
+/// The error about a replica set that does not exist. It names those that may be meant, as far as they can be listed.
+async fn missing(server: &Server, namespace: &str, name: &str) -> anyhow::Error {
+    let api: Api<ManifestWorkReplicaSet> = Api::all(server.client.clone());
+    let listed = api.list_metadata(&ListParams::default()).await;
+    let there: Vec<PlacementKey> = listed
+        .into_iter()
+        .flatten()
+        .filter_map(|set| Some(PlacementKey::new(&set.metadata.namespace?, &set.metadata.name?)))
+        .collect();
+    let alike: Vec<String> = there
+        .iter()
+        .filter(|key| &*key.name == name)
+        .map(ToString::to_string)
+        .collect();
+    let asked = format!("{namespace}/{name}");
+    let names: Vec<String> = there.iter().map(ToString::to_string).collect();
+    let meant = match alike.is_empty() {
+        true => spelling::did_you_mean(&asked, names.iter().map(String::as_str)).map(str::to_owned),
+        false => Some(alike.join(" or ")),
+    };
+    let hint = match meant {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => "`portolan rollout list` lists all".to_owned(),
+    };
+    anyhow::anyhow!(
+        "there is no ManifestWorkReplicaSet {asked} on {}; {hint}",
+        server.url
+    )
 }
 
 /// Reads a replica set with its works, placements, decisions and clusters.

@@ -60,6 +60,9 @@ fn gist(overview: &Overview) -> String {
     let mut text = format!("{} of {} clusters done", overview.done, overview.clusters);
     if overview.is_complete() {
         text.push_str(", complete");
+        if overview.paused {
+            text.push_str("; paused, so the next change of the template waits");
+        }
     } else if overview.aborted {
         text.push_str(", aborted");
     } else if overview.paused {
@@ -164,7 +167,7 @@ fn troubles(placement: &PlacementOverview, now: Timestamp, width: Option<usize>)
         Column::name("CLUSTER"),
         Column::new("STATE"),
         Column::new("SINCE").drop(1),
-        Column::text("REASON", 30),
+        Column::prose("REASON", 30),
     ])
     .indented(2);
     let more = all.len().saturating_sub(LISTED);

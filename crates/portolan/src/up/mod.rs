@@ -59,7 +59,7 @@ pub(crate) struct Args {
     demo: bool,
 
     /// Clusters of the simulated fleet [default: as many as there are in the data, or 250]
-    #[arg(long, value_name = "N", requires = "demo", value_parser = clap::value_parser!(u32).range(5..=20_000))]
+    #[arg(long, value_name = "N", requires = "demo", value_parser = crate::number::within::<u32>(5..=20_000))]
     clusters: Option<u32>,
 
     /// Seed of the simulated fleet: same seed, same fate
@@ -68,7 +68,7 @@ pub(crate) struct Args {
 
     /// Embedded member clusters, each with an agent, joined to the hub: member-1, member-2, …; they are in memory, and their
     /// workloads are simulated
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    #[arg(long, value_name = "N", value_parser = crate::number::within::<u16>(1..=1_000))]
     spokes: Option<u16>,
 
     /// Remove embedded members of earlier starts that this one does not start, with everything in their namespaces on the
@@ -257,6 +257,7 @@ impl Args {
         if self.forget_members {
             std::mem::take(&mut former).remove(&server).await?;
         }
+        former.note(&server).await?;
         progress("starting the controllers");
         // Nobody else is there to do what OCM's registration controllers would do.
         let settings = self.settings.settings(true);

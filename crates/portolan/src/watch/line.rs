@@ -48,7 +48,9 @@ fn line(turn: &Turn, time: Timestamp, at_start: bool, named: usize, widths: Widt
         words.extend(scored.iter().map(|change| word(change)));
     }
     let left_out = others.len().saturating_sub(named);
-    if left_out > 0 {
+    if named == 0 {
+        words.extend(counts(&others, at_start));
+    } else if left_out > 0 {
         words.push(format!("and {left_out} more"));
     }
     if scored.len() > room {
@@ -67,6 +69,27 @@ fn line(turn: &Turn, time: Timestamp, at_start: bool, named: usize, widths: Widt
         words.join("  ")
     );
     line.trim_end().to_owned()
+}
+
+/// How many clusters came, went and moved, for a line without room for a name.
+fn counts(changes: &[&(String, Change)], at_start: bool) -> Option<String> {
+    let count = |is: fn(&Change) -> bool| changes.iter().filter(|(_, change)| is(change)).count();
+    // What is there at the start is what the number of clusters says.
+    let added = match at_start {
+        true => 0,
+        false => count(|change| matches!(change, Change::Added(_))),
+    };
+    let parts = [
+        (added, "added"),
+        (count(|change| matches!(change, Change::Removed)), "removed"),
+        (count(|change| matches!(change, Change::Moved { .. })), "moved"),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 fn word((cluster, change): &(String, Change), at_start: bool) -> String {
@@ -236,6 +259,26 @@ mod tests {
                 assert!(word.ends_with(" (100)"), "{columns}: {line}");
             }
         }
+    }
+
+    #[test]
+    fn a_line_without_room_for_a_name_says_how_many_came_and_went() {
+        let mut turn = turn(vec![
+            ("a".repeat(40), Change::Added(shown(0, 0))),
+            ("b".repeat(40), Change::Added(shown(0, 0))),
+            ("c".repeat(40), Change::Removed),
+        ]);
+        turn.clusters = 7;
+        let line = |at_start| {
+            let line = text(&turn, Timestamp::UNIX_EPOCH, at_start, Some(70));
+            anstream::adapter::strip_str(&line).to_string()
+        };
+        assert!(
+            line(false).ends_with("7 clusters    2 added, 1 removed"),
+            "{}",
+            line(false)
+        );
+        assert!(line(true).ends_with("7 clusters    1 removed"), "{}", line(true));
     }
 
     #[test]

@@ -167,6 +167,55 @@ fn a_rollout_is_paused_aborted_and_resumed_by_name() {
     assert_eq!(ask("status"), "shop/web: 3 of 6 clusters done, aborted");
     assert_eq!(ask("resume"), "shop/web resumed");
     assert_eq!(ask("status"), "shop/web: 3 of 6 clusters done, about 4m left");
+    assert_eq!(
+        ask("resume"),
+        "shop/web was neither paused nor aborted; nothing is changed"
+    );
+    live.stop();
+}
+
+#[test]
+fn a_complete_rollout_says_what_a_pause_means_and_is_not_aborted() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    scene(&live);
+    live.apply(decision(1, "", &["c3"]));
+    let ask = |command: &str| {
+        let args = ["rollout", command, "shop/web", "--kubeconfig", live.argument()];
+        let run = portolan(scratch.path(), &args, "");
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{command}");
+        run.stdout.lines().next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        ask("abort"),
+        "shop/web is complete: every cluster is done, and there is nothing to abort"
+    );
+    assert_eq!(ask("status"), "shop/web: 3 of 3 clusters done, complete");
+    assert_eq!(
+        ask("pause"),
+        "shop/web paused; every cluster is done, and the next change of the template waits until it is resumed"
+    );
+    assert_eq!(
+        ask("status"),
+        "shop/web: 3 of 3 clusters done, complete; paused, so the next change of the template waits"
+    );
+    live.stop();
+}
+
+#[test]
+fn a_name_without_its_namespace_is_told_where_it_is() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    scene(&live);
+    for (asked, meant) in [
+        ("web", "did you mean shop/web?"),
+        ("shop/wbe", "did you mean shop/web?"),
+    ] {
+        let args = ["rollout", "status", asked, "--kubeconfig", live.argument()];
+        let run = portolan(scratch.path(), &args, "");
+        assert_eq!(run.code, 2, "{asked}");
+        assert!(run.stderr.trim_end().ends_with(meant), "{}", run.stderr);
+    }
     live.stop();
 }
 

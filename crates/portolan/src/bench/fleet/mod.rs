@@ -36,19 +36,19 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Embedded member clusters
-    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    #[arg(long, default_value_t = 200, value_parser = crate::number::within::<u16>(1..=1_000))]
     members: u16,
 
     /// Members that a placement change is to reach; all of them where there are fewer
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    #[arg(long, default_value_t = 100, value_parser = crate::number::within::<u16>(1..=1_000))]
     reach: u16,
 
     /// Times that the members are selected and taken back
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=100))]
+    #[arg(long, default_value_t = 5, value_parser = crate::number::within::<u16>(1..=100))]
     rounds: u16,
 
     /// How long to watch the fleet do nothing, in seconds; 200 members renew their leases every 25
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=3_600))]
+    #[arg(long, default_value_t = 50, value_parser = crate::number::within::<u16>(1..=3_600))]
     idle: u16,
 
     /// Exit 1 when a committed floor does not hold, and say which

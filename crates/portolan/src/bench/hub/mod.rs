@@ -52,27 +52,27 @@ pub(super) struct Args {
     pid: Vec<u32>,
 
     /// Objects to create
-    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
+    #[arg(long, default_value_t = 10_000, value_parser = crate::number::within::<u32>(100..=1_000_000))]
     objects: u32,
 
     /// Patches to make of each kind
-    #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
+    #[arg(long, default_value_t = 5_000, value_parser = crate::number::within::<u32>(100..=1_000_000))]
     patches: u32,
 
     /// Parts that the load is cut into; the servers take turns
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, default_value_t = 5, value_parser = crate::number::within::<u32>(1..=100))]
     rounds: u32,
 
     /// Writers at a time
-    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(long, default_value_t = 32, value_parser = crate::number::within::<u32>(1..=1_000))]
     concurrency: u32,
 
     /// Watchers that an event goes to
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(long, default_value_t = 100, value_parser = crate::number::within::<u32>(1..=1_000))]
     watchers: u32,
 
     /// Events to send to them, one after the other
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, default_value_t = 100, value_parser = crate::number::within::<u32>(1..=10_000))]
     events: u32,
 
     /// Folder for the hub's data; choose one on the disk of the other server's [default: the system's temporary folder]

@@ -62,15 +62,15 @@ pub(super) struct Args {
     embedded: bool,
 
     /// Clusters in the fleet
-    #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(20..=100_000))]
+    #[arg(long, default_value_t = 2_000, value_parser = crate::number::within::<u32>(20..=100_000))]
     clusters: u32,
 
     /// Placements in the mix
-    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(20..=10_000))]
+    #[arg(long, default_value_t = 200, value_parser = crate::number::within::<u32>(20..=10_000))]
     placements: u32,
 
     /// Label changes to measure; a decision over the whole fleet gets a fifth as many
-    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(5..=10_000))]
+    #[arg(long, default_value_t = 200, value_parser = crate::number::within::<u32>(5..=10_000))]
     changes: u32,
 
     /// Seed of the fleet: same seed, same objects

@@ -44,7 +44,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Simulated clusters
-    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(20..=10_000))]
+    #[arg(long, default_value_t = 1_000, value_parser = crate::number::within::<u32>(20..=10_000))]
     clusters: u32,
 
     /// The API server to measure on, as an administrator [default: the embedded hub, in this process]

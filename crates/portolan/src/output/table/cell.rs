@@ -127,6 +127,21 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
             lines.push(String::new());
         }
     }
+    without_remnant(lines, width)
+}
+
+/// A last line of a few characters, such as the number of a sentence, takes the word before it along.
+fn without_remnant(mut lines: Vec<String>, width: usize) -> Vec<String> {
+    const REMNANT: usize = 3;
+    if let [.., before, last] = lines.as_mut_slice()
+        && last.width() <= REMNANT
+        && let Some((rest, word)) = before.rsplit_once(' ')
+        && !rest.is_empty()
+        && word.width() + 1 + last.width() <= width
+    {
+        *last = format!("{word} {last}");
+        *before = rest.to_owned();
+    }
     lines
 }
 

@@ -35,7 +35,7 @@ impl Column {
         }
     }
 
-    /// A column of names: shortened in the middle.
+    /// A column of names: shortened in the middle, after other columns.
     pub(crate) const fn name(header: &'static str) -> Column {
         Column {
             cut: Cut::Middle(14),
@@ -64,6 +64,15 @@ impl Column {
         Column {
             drop: Some(order),
             ..self
+        }
+    }
+
+    /// The width below which another column is rather left out. Names are whole up to half of the room: two names that are
+    /// shortened alike cannot be told apart, and no shortened name can be copied into a command.
+    pub(super) fn enough(&self, natural: usize, room: usize) -> usize {
+        match self.cut {
+            Cut::Middle(_) => natural.min(room / 2).max(self.least(natural)),
+            Cut::Last | Cut::End(_) | Cut::Wrap(_) => self.least(natural),
         }
     }
 

@@ -144,7 +144,7 @@ impl Table {
             least
                 .columns
                 .iter_mut()
-                .for_each(|(column, width)| *width = self.columns[*column].least(*width));
+                .for_each(|(column, width)| *width = self.columns[*column].enough(*width, room));
             let next = layout
                 .columns
                 .iter()
@@ -159,6 +159,10 @@ impl Table {
                 _ => break,
             }
         }
+        // A name is shortened only when nothing else helps any more.
+        layout.shrink(room, |column| {
+            self.columns[column].enough(natural[column].min(room), room)
+        });
         layout.shrink(room, |column| self.columns[column].least(natural[column]));
         layout.shrink(room, |_| LEAST);
         layout

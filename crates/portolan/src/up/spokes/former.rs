@@ -7,8 +7,9 @@
 use anyhow::Context;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Api;
-use kube::api::ListParams;
+use kube::api::{ListParams, Patch, PatchParams};
 use portolan_api::cluster::ManagedCluster;
+use serde_json::json;
 
 use super::member;
 use crate::leave;
@@ -18,6 +19,8 @@ use crate::live::{self, Server};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::up) struct Former {
     names: Vec<String>,
+    /// Whose annotation does not say what is true: the member, and whether it runs.
+    mistold: Vec<(String, bool)>,
 }
 
 impl Former {
@@ -32,18 +35,42 @@ impl Former {
         Ok(Former::among(members, running))
     }
 
+    /// Notes on each ManagedCluster whether its member runs, for `portolan demo` to read: a Lease is no evidence, since one
+    /// of a member that was stopped a moment ago is still fresh.
+    pub(in crate::up) async fn note(&self, server: &Server) -> anyhow::Result<()> {
+        let api: Api<ManagedCluster> = Api::all(server.client.clone());
+        for (name, runs) in &self.mistold {
+            let value = (!runs).then_some("true");
+            let patch = json!({"metadata": {"annotations": {member::STOPPED: value}}});
+            api.patch(name, &PatchParams::default(), &Patch::Merge(patch))
+                .await
+                .map_err(|error| live::explain(&error, &format!("note whether {name} runs"), &server.url))?;
+        }
+        Ok(())
+    }
+
     fn among(members: impl Iterator<Item = ObjectMeta>, running: usize) -> Former {
         // A cluster without the mark or with another name is none that `up` has made, whatever its label says.
-        let mut numbered: Vec<(usize, String)> = members
+        let mut numbered: Vec<(usize, String, bool)> = members
             .filter(member::is_embedded)
-            .filter_map(|member| member.name)
-            .filter_map(|name| Some((member::number(&name)?, name)))
-            .filter(|(number, _)| *number >= running)
+            .filter_map(|member| {
+                let runs = member::runs(&member);
+                let name = member.name?;
+                Some((member::number(&name)?, name, runs))
+            })
             .collect();
         numbered.sort_unstable();
-        Former {
-            names: numbered.into_iter().map(|(_, name)| name).collect(),
+        let mut former = Former::default();
+        for (number, name, said_to_run) in numbered {
+            let runs = number < running;
+            if said_to_run != runs {
+                former.mistold.push((name.clone(), runs));
+            }
+            if !runs {
+                former.names.push(name);
+            }
         }
+        former
     }
 
     pub(in crate::up) fn is_empty(&self) -> bool {
@@ -113,6 +140,29 @@ mod tests {
         assert_eq!(former.to_string(), "member-3, member-10");
         assert_eq!(former.enough(), 10);
         assert!(among(&["member-1", "member-2"], 2).is_empty());
+    }
+
+    #[test]
+    fn only_what_is_not_true_is_noted() {
+        let stopped = |name: &str, stopped: bool| {
+            let mut member = marked(name, member::EMBEDDED_BY.1);
+            if stopped {
+                let annotations = member.annotations.as_mut().unwrap();
+                annotations.insert(member::STOPPED.to_owned(), "true".to_owned());
+            }
+            member
+        };
+        let members = [
+            stopped("member-1", false),
+            stopped("member-2", true),
+            stopped("member-3", false),
+            stopped("member-4", true),
+        ];
+        let former = Former::among(members.into_iter(), 2);
+        assert_eq!(
+            former.mistold,
+            [("member-2".to_owned(), true), ("member-3".to_owned(), false)]
+        );
     }
 
     #[test]

@@ -9,6 +9,8 @@ use crate::join::Newcomer;
 
 /// Label of every embedded member, for placements to select by. Anybody may give it to a cluster.
 pub(crate) const LABEL: &str = "portolan.dev/embedded-member";
+/// Annotation of a member that an earlier `up` has started and this one has not.
+pub(super) const STOPPED: &str = "portolan.dev/embedded-member-stopped";
 const REGIONS: [&str; 3] = ["eu-central-1", "us-east-1", "ap-south-1"];
 /// Every third is not production.
 const SETS: [&str; 3] = ["production", "production", "staging"];
@@ -38,6 +40,12 @@ pub(super) fn is_embedded(cluster: &ObjectMeta) -> bool {
     let (key, by_us) = EMBEDDED_BY;
     let mark = cluster.annotations.as_ref().and_then(|all| all.get(key));
     mark.is_some_and(|mark| mark == by_us)
+}
+
+/// Whether the process that serves the hub runs this member.
+pub(crate) fn runs(member: &ObjectMeta) -> bool {
+    let annotations = member.annotations.as_ref();
+    !annotations.is_some_and(|all| all.contains_key(STOPPED))
 }
 
 /// The member with this number among so many.

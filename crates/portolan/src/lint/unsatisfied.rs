@@ -1,0 +1,86 @@
+//! The field that keeps a placement from the clusters that it asks for.
+
+use portolan_api::FieldError;
+use portolan_api::cluster::Placement;
+use portolan_api::labels::reasons;
+use portolan_engine::conditions::Condition;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::simulate::report::PlacementReport;
+
+/// What the condition `PlacementSatisfied` says, with the field that it is about.
+pub(super) fn error(placement: &Placement, report: &PlacementReport, condition: &Condition) -> FieldError {
+    let spec = &placement.spec;
+    let problem = condition.message.as_str();
+    let matched = &report.filters[0].clusters;
+    let survivors = &report.filters[1].clusters;
+    match condition.reason.as_str() {
+        reasons::NOT_ALL_DECISIONS_SCHEDULED => FieldError::new(
+            "spec.numberOfClusters",
+            &json!(spec.number_of_clusters),
+            problem,
+            format!(
+                "{} or less, as long as the clusters are these",
+                report.selected.len()
+            ),
+        ),
+        reasons::NO_MANAGED_CLUSTER_MATCHED if matched.is_empty() => list(
+            "spec.predicates",
+            &spec.predicates,
+            problem,
+            &format!(
+                "labels, claims and expressions that a cluster of the sets has; `portolan explain {}/{}` says for each \
+                 cluster what is missing",
+                report.namespace, report.name
+            ),
+        ),
+        reasons::NO_MANAGED_CLUSTER_MATCHED if survivors.is_empty() => list(
+            "spec.tolerations",
+            &spec.tolerations,
+            problem,
+            "a toleration for the taints of the clusters",
+        ),
+        reasons::NO_MANAGED_CLUSTER_MATCHED if spec.number_of_clusters == Some(0) => FieldError::new(
+            "spec.numberOfClusters",
+            &json!(0),
+            problem,
+            "a whole number from 1, or leave it out for every cluster that passes the filters",
+        ),
+        reasons::NO_MANAGED_CLUSTER_MATCHED => list(
+            "spec.spreadPolicy",
+            &spec.spread_policy,
+            problem,
+            "constraints that leave a cluster",
+        ),
+        _ if spec.cluster_sets.is_empty() => FieldError::new(
+            "metadata.namespace",
+            &json!(report.namespace),
+            problem,
+            "a namespace with a bound set that has clusters",
+        ),
+        _ => list(
+            "spec.clusterSets",
+            &spec.cluster_sets,
+            problem,
+            "sets that are bound to the namespace and have clusters",
+        ),
+    }
+}
+
+/// Longer values are cut.
+const SHOWN: usize = 200;
+
+/// An error about a field that is a list: its value is shown, where errors about fields usually count the entries.
+fn list(path: &str, value: &impl Serialize, problem: &str, accepted: &str) -> FieldError {
+    let value = serde_json::to_string(value).unwrap_or_default();
+    FieldError {
+        path: path.to_owned(),
+        value: match value.char_indices().nth(SHOWN) {
+            Some((end, _)) => format!("{}…", &value[..end]),
+            None => value,
+        },
+        problem: problem.to_owned(),
+        accepted: accepted.to_owned(),
+    }
+}
