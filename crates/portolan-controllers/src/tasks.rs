@@ -16,6 +16,7 @@ use futures::FutureExt;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tracing::Instrument;
 
 /// A loop waits no longer than this before it counts a turn. A longer wait comes close to `LIMIT`; a shorter one wakes
 /// an idle process more often.
@@ -89,7 +90,7 @@ impl Tasks {
     ) -> JoinHandle<()> {
         let tasks = self.clone();
         let turns = self.turns(&name);
-        tokio::spawn(async move {
+        let supervised = async move {
             let task = AssertUnwindSafe(attended(turns, task)).catch_unwind();
             match task.await {
                 Err(panic) => tasks.report(format!("the task {name} panicked: {}", said(&*panic))),
@@ -99,7 +100,9 @@ impl Tasks {
                 }
                 Ok(()) => {}
             }
-        })
+        };
+        // Several agents can be in one process, and only the span around the start says in the log which one it is.
+        tokio::spawn(supervised.in_current_span())
     }
 
     /// Registers a loop. It must call [`Turns::turn`] each time around, and wait no longer than [`LONGEST_WAIT`] in

@@ -43,6 +43,17 @@ impl Inventory {
     }
 }
 
+/// Placements of the hub that cannot be read. The controllers keep what was decided for them.
+fn unreadable(manifests: &Manifests) -> impl Iterator<Item = (PlacementKey, String)> {
+    manifests.unreadable("Placement").filter_map(|(name, why)| {
+        let (namespace, name) = name.split_once('/')?;
+        Some((
+            PlacementKey::new(namespace, name),
+            format!("it cannot be read: {why}"),
+        ))
+    })
+}
+
 /// An engine that has seen the manifests, and what its placements have stored.
 #[derive(Debug)]
 pub(crate) struct World {
@@ -83,6 +94,7 @@ impl World {
             left_out: manifests
                 .placements()
                 .filter_map(|placement| Some((PlacementKey::of(placement), why_not_ours(placement)?)))
+                .chain(unreadable(manifests))
                 .collect(),
         };
         for decision in manifests.decisions() {

@@ -42,6 +42,7 @@ use tokio::sync::mpsc;
 use tokio::sync::watch::Receiver;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
+use tracing::Instrument;
 
 use crate::monitor::Monitor;
 use crate::sabotage::{self, Rule, broken};
@@ -174,10 +175,11 @@ async fn keep(
         let due = || (!stopping).then(|| passes.desk().due(now)).flatten();
         while let Some(key) = due() {
             let passes = passes.clone();
-            under_way.spawn(async move {
+            let pass = async move {
                 sabotage::at_write(NAME);
                 (passes.pass(&key).await, key)
-            });
+            };
+            under_way.spawn(pass.in_current_span());
         }
         let next = passes.desk().next().filter(|_| !stopping);
         let wake = next.map_or(now + LONGEST_WAIT, |at| at.min(now + LONGEST_WAIT));

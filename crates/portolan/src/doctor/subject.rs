@@ -38,6 +38,19 @@ pub(super) fn judge(
         .flatten()
         .filter(|set| is_wanted(&key_of(set)))
         .collect();
+    let mut broken: Vec<Check> = Vec::new();
+    for (name, why) in manifests.unreadable("Placement") {
+        if wanted.is_none_or(|wanted| wanted.to_string() == name) {
+            broken.push(Check::problem(
+                "unreadable",
+                format!("the Placement {name} cannot be read, so that its decision stays as it is: {why}"),
+                "correct the field, or install the definitions with `portolan crds | kubectl apply -f -`",
+            ));
+        }
+    }
+    if wanted.is_some() && placements.is_empty() && replica_sets.is_empty() && !broken.is_empty() {
+        return broken;
+    }
     if let Some(wanted) = wanted
         && placements.is_empty()
         && replica_sets.is_empty()
@@ -48,7 +61,7 @@ pub(super) fn judge(
             "`portolan get placements` and `portolan rollout list` list all",
         )];
     }
-    let mut checks: Vec<Check> = Vec::new();
+    let mut checks = broken;
     if let (Some(wanted), [placement]) = (wanted, placements.as_slice())
         && let Some(why) = why_not_ours(placement)
     {

@@ -74,6 +74,8 @@ pub(crate) enum Object {
 #[derive(Clone, Debug, Default)]
 pub struct Manifests {
     objects: BTreeMap<Key, Entry>,
+    /// Objects of the hub that cannot be read, by kind, namespace and name, and why.
+    pub(super) unreadable: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug)]
@@ -104,6 +106,15 @@ impl Manifests {
         slices: Slice(multicluster::PlacementDecision),
         profiles: Profile(ClusterProfile),
         replica_sets: ReplicaSet(ManifestWorkReplicaSet),
+    }
+
+    /// Objects of a kind on the hub that cannot be read: namespace and name, or the name, and why.
+    pub(crate) fn unreadable(&self, kind: &str) -> impl Iterator<Item = (&str, &str)> {
+        let objects = self.unreadable.iter();
+        objects.filter_map(move |(object, why)| {
+            let name = object.strip_prefix(kind)?.strip_prefix(' ')?;
+            Some((name, why.as_str()))
+        })
     }
 
     /// Adds an object that must not be there yet.

@@ -93,8 +93,11 @@ pub(crate) fn read_live(
         let mut problems = Problems::default();
         // What a server has accepted needs no advice on spelling.
         let read = check::object(&place, value, &mut Notes::default(), &mut problems);
-        for problem in problems.iter() {
-            notes.remark(format!("left out: {problem}"));
+        match problems.of_object() {
+            Some((object, why)) => notes.add_unreadable(object.to_owned(), why),
+            None => problems
+                .iter()
+                .for_each(|problem| notes.remark(format!("left out: {problem}"))),
         }
         if let Some((key, object)) = read
             && let Err(problem) = manifests.add(key, object, place.clone())
@@ -102,6 +105,7 @@ pub(crate) fn read_live(
             notes.remark(format!("left out: {problem}"));
         }
     }
+    manifests.unreadable = notes.unreadable().clone();
     manifests
 }
 

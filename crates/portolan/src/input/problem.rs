@@ -164,6 +164,14 @@ impl Problems {
         self.listed.is_empty()
     }
 
+    /// The object that the problems are about and the first problem with it, where an object could be told.
+    pub(super) fn of_object(&self) -> Option<(&str, String)> {
+        let finding = self.listed.first()?.finding.as_deref()?;
+        let words = [&finding.field, &finding.problem].map(String::as_str);
+        let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        (!finding.object.is_empty()).then(|| (finding.object.as_str(), words.join(": ")))
+    }
+
     /// What is listed, one by one.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Problem> {
         self.listed.iter()
@@ -206,6 +214,8 @@ impl std::error::Error for Problems {}
 pub struct Notes {
     /// By message, in the order of the messages.
     notes: BTreeMap<String, Note>,
+    /// Objects of a hub that cannot be read, by kind, namespace and name, and why.
+    unreadable: BTreeMap<String, String>,
 }
 
 /// A remark at its first place.
@@ -245,6 +255,18 @@ impl Notes {
             ..Finding::new(Severity::Warning, None, "", "there is no object in it")
         };
         self.insert(String::new(), message, finding);
+    }
+
+    /// Remembers an object of a hub that cannot be read: kind, namespace and name, and why.
+    pub(crate) fn add_unreadable(&mut self, object: String, why: impl fmt::Display) {
+        let why = bounded(&why.to_string());
+        self.remark(format!("{object} cannot be read and is left out: {why}"));
+        self.unreadable.insert(object, why);
+    }
+
+    /// Why an object of the hub cannot be read: kind, namespace and name.
+    pub(super) fn unreadable(&self) -> &BTreeMap<String, String> {
+        &self.unreadable
     }
 
     /// Remembers a remark about the whole input.

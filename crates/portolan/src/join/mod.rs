@@ -13,6 +13,7 @@ use clap::ValueEnum;
 use kube::Api;
 use kube::api::ListParams;
 use portolan_api::cluster::ManagedClusterSet;
+use portolan_api::structural;
 
 use crate::live::{self, ConnectArgs, Server};
 use crate::{clock, output};
@@ -205,8 +206,14 @@ pub(crate) fn parse_name(text: &str) -> Result<String, String> {
 
 fn parse_label(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
-        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err("accepted: KEY=VALUE, such as region=west".to_owned()),
+        Some((key, value)) if structural::is_qualified_name(key) && structural::is_label_value(value) => {
+            Ok((key.to_owned(), value.to_owned()))
+        }
+        _ => Err(
+            "accepted: KEY=VALUE, such as region=west; the key may have a prefix, as in example.com/region; key and value \
+             are at most 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit"
+                .to_owned(),
+        ),
     }
 }
 
@@ -229,6 +236,24 @@ mod tests {
             said.contains(r"kind: ManagedClusterSet\nmetadata: {name: prod}\n' | kubectl apply -f -"),
             "{said}"
         );
+    }
+
+    #[test]
+    fn a_label_that_no_server_accepts_is_refused_before_the_cluster_is_let_in() {
+        for text in ["region=west", "example.com/region=", "a.b/c_d=E-1.2"] {
+            assert!(parse_label(text).is_ok(), "{text}");
+        }
+        let long = format!("region={}", "a".repeat(64));
+        for text in [
+            "region",
+            "=west",
+            "region=-west",
+            "re gion=west",
+            "a/b/c=d",
+            &long,
+        ] {
+            assert!(parse_label(text).is_err(), "{text}");
+        }
     }
 
     #[test]

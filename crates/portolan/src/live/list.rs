@@ -8,7 +8,6 @@ use portolan_api::{cluster, multicluster, work};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::readable::left_out;
 use super::{Server, explain};
 use crate::input::{self, Manifests, Notes};
 use crate::progress::Progress;
@@ -183,7 +182,7 @@ async fn list(
                     match item {
                         Received::Readable(item) => objects.push(named(item, &api_version, &kind.kind)),
                         Received::Unreadable(item) => {
-                            notes.remark(left_out(&kind.kind, &item.place(), &item))
+                            notes.add_unreadable(format!("{} {}", kind.kind, item.place()), &item)
                         }
                     }
                 }

@@ -25,6 +25,6 @@ pub(crate) fn readable<K: kube::Resource<DynamicType = ()> + Clone>(list: Object
 }
 
 /// What is said of an object that cannot be read.
-pub(super) fn left_out(kind: &str, place: &str, problem: &dyn Display) -> String {
+fn left_out(kind: &str, place: &str, problem: &dyn Display) -> String {
     format!("{kind} {place} cannot be read and is left out: {problem}")
 }

@@ -89,3 +89,48 @@ fn a_hub_with_controllers_and_members_has_no_problem() {
     }
     panic!("{last:?}");
 }
+
+#[test]
+fn a_placement_that_cannot_be_read_is_not_said_to_be_missing() {
+    let scratch = Scratch::new();
+    let live = Live::bare(scratch.path());
+    for mut definition in portolan_api::crd_values() {
+        // As a definition of another project may be, which accepts what ours refuses.
+        if definition["spec"]["names"]["kind"] == "Placement" {
+            for version in definition["spec"]["versions"].as_array_mut().unwrap() {
+                version["schema"]["openAPIV3Schema"] =
+                    json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+            }
+        }
+        live.apply(definition);
+    }
+    let placement = |name: &str, spec: Value| {
+        json!({ "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+            "metadata": { "name": name, "namespace": "shop" }, "spec": spec })
+    };
+    live.apply(placement("web", json!({ "numberOfClusters": "many" })));
+    live.apply(placement("db", json!({})));
+    let run = doctor(&scratch, live.argument(), &["shop/web"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(
+        run.stdout.contains("the Placement shop/web cannot be read"),
+        "{}",
+        run.stdout
+    );
+    assert!(run.stdout.contains("spec.numberOfClusters"), "{}", run.stdout);
+    let explain = ["explain", "shop/web", "--kubeconfig", live.argument()];
+    let run = portolan(scratch.path(), &explain, "");
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr
+            .contains("nothing is decided for the Placement shop/web on https://"),
+        "{}",
+        run.stderr
+    );
+    assert!(
+        run.stderr.contains("it cannot be read: spec.numberOfClusters"),
+        "{}",
+        run.stderr
+    );
+    live.stop();
+}

@@ -258,7 +258,7 @@ fn a_work_on_the_hub_becomes_a_workload_on_the_member_and_goes_with_it() {
 #[test]
 fn a_member_that_is_cut_off_becomes_unknown_keeps_its_workloads_and_catches_up() {
     let scratch = Scratch::new();
-    let up = Up::start(&scratch, &["--spokes", "1", "--data", "data"]);
+    let mut up = Up::start(&scratch, &["--spokes", "1", "--data", "data"]);
     let hub = Member::new(&up.kubeconfig, "portolan");
     let kubeconfig = scratch.path().join("data/members.kubeconfig");
     let member = Member::new(kubeconfig.to_str().unwrap(), "member-1");
@@ -268,6 +268,7 @@ fn a_member_that_is_cut_off_becomes_unknown_keeps_its_workloads_and_catches_up()
     hub.until_available("member-1", "True");
 
     up.ask(&scratch, &["demo", "partition", "member-1"]);
+    up.log_with(&["WARN member{cluster=\"member-1\"}", "the hub cannot be reached"]);
     hub.until_available("member-1", "Unknown");
     hub.work("member-1", "after", map("after"));
     assert!(

@@ -209,7 +209,9 @@ async fn start_one(
     let account = hub.service_for(&user, &groups.each_ref().map(String::as_str));
     let to_hub = Client::new(Line::to_hub(account, fate.clone()), name);
     let to_member = Client::new(Line::to_member(member.service(), fate.clone()), "default");
-    let agent = Agent::start(to_hub, to_member, settings(index));
+    // Of the level of the least log, so that it is in all of them.
+    let span = tracing::error_span!("member", cluster = name);
+    let agent = span.in_scope(|| Agent::start(to_hub, to_member, settings(index)));
     let workloads = tasks.spawn(
         format!("workloads of {name}"),
         simulate_workloads(admin, fate.clone()),
