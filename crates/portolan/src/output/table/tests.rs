@@ -52,15 +52,25 @@ fn text_is_shortened_before_a_column_is_left_out() {
 #[test]
 fn columns_are_left_out_in_their_order_and_the_header_says_so() {
     assert_eq!(
-        plain(&fleet(), Some(46)),
-        "CLUSTER         RANK  STAGE      REASON      …\n\
-         product…-1-001  1     Predicate  label tie…\n\
+        plain(&fleet(), Some(60)),
+        "CLUSTER                       RANK  STAGE      REASON      …\n\
+         production-europe-west-1-001  1     Predicate  label tie…\n\
          x\n"
     );
     assert_eq!(
+        plain(&fleet(), Some(58)),
+        "CLUSTER                       RANK  REASON               …\n\
+         production-europe-west-1-001  1     label tier wants g…\n\
+         x\n"
+    );
+}
+
+#[test]
+fn a_name_is_shortened_only_when_nothing_else_can_be_left_out() {
+    assert_eq!(
         plain(&fleet(), Some(36)),
-        "CLUSTER         RANK  REASON       …\n\
-         product…-1-001  1     label tier…\n\
+        "CLUSTER          RANK  REASON      …\n\
+         product…t-1-001  1     label tie…\n\
          x\n"
     );
 }
@@ -86,6 +96,13 @@ fn a_character_of_two_columns_counts_twice() {
             "{width}"
         );
     }
+}
+
+#[test]
+fn a_number_at_the_end_of_a_sentence_takes_the_word_before_it_along() {
+    let mut table = Table::new([Column::prose("REASON", 10)]);
+    table.row(["the cluster has rank 3".into()]);
+    assert_eq!(plain(&table, Some(21)), "REASON\nthe cluster has\nrank 3\n");
 }
 
 #[test]
