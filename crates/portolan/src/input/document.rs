@@ -46,7 +46,7 @@ fn parse_json(name: &str, text: &str) -> (Vec<Result<Document, Problem>>, bool) 
             Err(error) => {
                 documents.push(Err(Problem::of_document(
                     &place,
-                    format!("cannot be read as JSON: {error}"),
+                    format!("cannot be read as JSON: {}", json_in_our_words(&error)),
                 )));
                 return (documents, false);
             }
@@ -153,6 +153,15 @@ fn parse_chunk(chunk: &Chunk<'_>) -> Result<Value, YamlError> {
             message: in_our_words(message),
         }
     })
+}
+
+/// What serde_json says with the position, and what is accepted where its own limit is the reason.
+fn json_in_our_words(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    match message.contains("recursion limit") {
+        true => format!("line {}: {}", error.line(), in_our_words(message)),
+        false => message,
+    }
 }
 
 /// The parser speaks of its own limits and options; a reader wants to know what is accepted.

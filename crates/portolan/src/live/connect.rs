@@ -130,7 +130,15 @@ impl ConnectArgs {
     fn unreadable(&self, error: &KubeconfigError) -> anyhow::Error {
         let why = match error {
             KubeconfigError::ReadConfig(why, path) => format!("{}: {why}", path.display()),
-            other => super::describe(other),
+            other => {
+                let why = super::describe(other);
+                // Behind the arrow is a drawing of the place, which says nothing on one line.
+                let why = why.split(" --> ").next().unwrap_or_default();
+                match &self.kubeconfig {
+                    Some(file) => format!("{}: {why}", file.display()),
+                    None => why.to_owned(),
+                }
+            }
         };
         match &self.kubeconfig {
             Some(_) => {
