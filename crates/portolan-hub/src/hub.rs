@@ -15,7 +15,7 @@ use crate::admission::{Admission, Chain};
 use crate::clock::Clock;
 use crate::door::Door;
 use crate::janitor;
-use crate::server::{Core, Gate, InFlight, Listener, Peer, REQUESTS_PER_CLIENT, Service, WATCHES_PER_CLIENT};
+use crate::server::{ClientLimits, Core, Gate, Listener, Peer, Service};
 use crate::store::{History, LIMITS, Limits, OpenError, Store};
 
 /// What a watch or a list can go back to: some minutes of a busy hub, and a bound on memory.
@@ -58,7 +58,7 @@ pub struct Builder {
     history: Option<History>,
     admission: Chain,
     limits: Option<Limits>,
-    requests_per_client: Option<usize>,
+    client_limits: ClientLimits,
 }
 
 /// A hub could not be started.
@@ -221,10 +221,9 @@ impl Builder {
         self
     }
 
-    /// Serves this many requests of one user at a time. One more is answered with 429. Watches, requests of this process and
-    /// those of `system:masters` do not count.
-    pub fn requests_per_client(mut self, requests: usize) -> Self {
-        self.requests_per_client = Some(requests);
+    /// Limits what clients may have at a time.
+    pub fn client_limits(mut self, limits: ClientLimits) -> Self {
+        self.client_limits = limits;
         self
     }
 
@@ -282,10 +281,7 @@ impl Builder {
             clock,
             Gate::new(accounts),
             self.admission.clone(),
-            [
-                InFlight::requests(self.requests_per_client.unwrap_or(REQUESTS_PER_CLIENT)),
-                InFlight::watches(WATCHES_PER_CLIENT),
-            ],
+            self.client_limits,
             stopping.clone(),
         ));
         core.serve_definitions();
@@ -305,7 +301,7 @@ impl Builder {
         let mut connections = None;
         if let (Some(listener), Some(door)) = (listener, &door) {
             let service = Service::new(core.clone(), Peer::admin());
-            let serving = listener.serve(service, door.config(), stopping.clone());
+            let serving = listener.serve(service, door.config(), self.client_limits, stopping.clone());
             connections = Some(supervision.spawn("listener", serving));
             let renewal = door.renewal(core.clock.clone(), stopping);
             tasks.extend(renewal.map(|renewal| supervision.spawn("certificates", renewal)));

@@ -25,5 +25,5 @@ mod table;
 pub use access::files::write_private;
 pub use admission::{Admission, AdmissionRequest, Operation, Refusal, User, Verdict};
 pub use hub::{Builder, Hub, StartError};
-pub use server::{Body, Service};
+pub use server::{Body, ClientLimits, Service};
 pub use store::OpenError;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use portolan_hub::{Hub, OpenError, StartError};
+use portolan_hub::{ClientLimits, Hub, OpenError, StartError};
 
 use crate::address;
 use crate::listen;
@@ -55,7 +55,60 @@ pub(crate) struct Args {
     max_stored_per_namespace_mib: u64,
 
     #[command(flatten)]
+    clients: ClientArgs,
+
+    #[command(flatten)]
     logs: LogArgs,
+}
+
+/// What clients may have of the hub at a time. The defaults are those of the library, which says why.
+#[derive(Debug, clap::Args)]
+struct ClientArgs {
+    /// How many connections may be open; one more is closed at once
+    #[arg(long, value_name = "N", default_value_t = ClientLimits::default().connections, value_parser = at_least_one())]
+    max_connections: u64,
+
+    /// How many connections from one address may be open
+    #[arg(long, value_name = "N", default_value_t = ClientLimits::default().connections_per_address, value_parser = at_least_one())]
+    max_connections_per_address: u64,
+
+    /// How many requests of one user are served at a time; one more is answered with 429
+    #[arg(long, value_name = "N", default_value_t = ClientLimits::default().requests_per_user, value_parser = at_least_one())]
+    max_requests_per_user: u64,
+
+    /// How many watches of one user may be open; one more is answered with 429
+    #[arg(long, value_name = "N", default_value_t = ClientLimits::default().watches_per_user, value_parser = at_least_one())]
+    max_watches_per_user: u64,
+
+    /// How many MiB of answers that clients have not read yet are held in memory; reads beyond it are answered with 429
+    #[arg(long, value_name = "MIB", default_value_t = ClientLimits::default().answer_bytes >> 20, value_parser = at_least_one())]
+    max_answers_mib: u64,
+
+    /// How many MiB of answers that one user has not read yet are held in memory
+    #[arg(long, value_name = "MIB", default_value_t = ClientLimits::default().answer_bytes_per_user >> 20, value_parser = at_least_one())]
+    max_answers_per_user_mib: u64,
+}
+
+/// With none at all the hub would serve nobody.
+fn at_least_one() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..)
+}
+
+impl ClientArgs {
+    fn limits(&self) -> ClientLimits {
+        ClientLimits {
+            connections: self.max_connections,
+            connections_per_address: self.max_connections_per_address,
+            requests_per_user: self.max_requests_per_user,
+            watches_per_user: self.max_watches_per_user,
+            answer_bytes: bytes(self.max_answers_mib),
+            answer_bytes_per_user: bytes(self.max_answers_per_user_mib),
+        }
+    }
+}
+
+fn bytes(mebibytes: u64) -> u64 {
+    mebibytes.saturating_mul(1 << 20)
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -65,7 +118,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
     let mut stop = Stop::new()?;
-    let bytes = |mebibytes: u64| mebibytes.saturating_mul(1 << 20);
     let start = async |address: SocketAddr| {
         let builder = Hub::builder()
             .listen(address)
@@ -73,7 +125,8 @@ async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
             .stored_bytes(
                 bytes(args.max_stored_mib),
                 bytes(args.max_stored_per_namespace_mib),
-            );
+            )
+            .client_limits(args.clients.limits());
         match &args.data {
             Some(data) => builder.data(data).start().await,
             None => builder.start().await,

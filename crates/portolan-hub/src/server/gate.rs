@@ -150,9 +150,9 @@ impl Core {
         self.gate.add_token(token, identity);
     }
 
-    pub(crate) fn identify(&self, peer: &Peer, headers: &HeaderMap) -> Answer<Identity> {
-        let sender = self.gate.identify(peer, headers, &self.store, self.clock.now())?;
-        self.act_as(sender, headers)
+    /// The user whose credentials came with a request. It need not be the user that the request is made as.
+    pub(crate) fn sender(&self, peer: &Peer, headers: &HeaderMap) -> Answer<Identity> {
+        self.gate.identify(peer, headers, &self.store, self.clock.now())
     }
 
     pub(crate) fn authorize(&self, identity: &Identity, verb: &str, mut target: Target<'_>) -> Answer<()> {

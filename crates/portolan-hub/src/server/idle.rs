@@ -3,18 +3,9 @@
 //! A client needs no credentials to open a connection and to answer the pings of HTTP/2, so it could keep as many as there
 //! are file descriptors for as long as it likes.
 
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{Request, Response};
-use http_body::{Frame, SizeHint};
 use tokio::sync::watch;
-
-use super::Service;
-use super::body::Body;
 
 /// How many requests of a connection are under way. Clones count together.
 #[derive(Clone, Debug, Default)]
@@ -22,10 +13,10 @@ pub(crate) struct UnderWay(watch::Sender<usize>);
 
 /// One request, from its head to the end of its answer.
 #[derive(Debug)]
-struct Counted(watch::Sender<usize>);
+pub(super) struct Counted(watch::Sender<usize>);
 
 impl UnderWay {
-    fn count(&self) -> Counted {
+    pub(super) fn count(&self) -> Counted {
         self.0.send_modify(|requests| *requests += 1);
         Counted(self.0.clone())
     }
@@ -47,66 +38,6 @@ impl UnderWay {
 impl Drop for Counted {
     fn drop(&mut self) {
         self.0.send_modify(|requests| *requests -= 1);
-    }
-}
-
-/// The service for one connection.
-#[derive(Clone, Debug)]
-pub(crate) struct Attended {
-    pub(crate) service: Service,
-    pub(crate) under_way: UnderWay,
-}
-
-impl<B> tower::Service<Request<B>> for Attended
-where
-    B: http_body::Body + Send + 'static,
-    B::Data: Send,
-{
-    type Response = Response<Answer>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let counted = self.under_way.count();
-        let answer = tower::Service::call(&mut self.service, request);
-        Box::pin(async move {
-            let response = answer.await?;
-            Ok(response.map(|body| Answer {
-                body,
-                _counted: counted,
-            }))
-        })
-    }
-}
-
-/// The body of an answer. The request is under way until it is dropped.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    body: Body,
-    _counted: Counted,
-}
-
-impl http_body::Body for Answer {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 

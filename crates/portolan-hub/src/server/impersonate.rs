@@ -17,7 +17,7 @@ const AUTHENTICATION: &str = "authentication.k8s.io";
 
 impl Core {
     /// Who the request is made by, once the headers were asked whether that is who sent it.
-    pub(crate) fn act_as(&self, sender: Identity, headers: &HeaderMap) -> Answer<Identity> {
+    pub(crate) fn act_as(&self, sender: &Identity, headers: &HeaderMap) -> Answer<Identity> {
         let Some(user) = all(headers, &USER)?.into_iter().next() else {
             let others = headers.contains_key(GROUP)
                 || headers.contains_key(UID)
@@ -26,7 +26,7 @@ impl Core {
                 true => Err(Failure::internal(
                     "requested attributes of a user without impersonating a user",
                 )),
-                false => Ok(sender),
+                false => Ok(sender.clone()),
             };
         };
         let may = |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| {
@@ -37,7 +37,7 @@ impl Core {
                 namespace,
                 name,
             };
-            self.authorize(&sender, "impersonate", target)
+            self.authorize(sender, "impersonate", target)
         };
         let account = account(&user);
         match account {

@@ -14,9 +14,12 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
-use super::connections::Connections;
+use super::attended::Attended;
 use super::first_words::FirstWords;
-use super::idle::{Attended, UnderWay};
+use super::idle::UnderWay;
+use super::limits::ClientLimits;
+use super::quota::Quota;
+use super::unread::{Draining, Unread};
 use super::{Peer, Service};
 use crate::access::certificates;
 
@@ -27,6 +30,9 @@ const HANDSHAKE: std::time::Duration = std::time::Duration::from_secs(10);
 /// How long a connection may be without a request. Clients close connections that they do not need after a minute or two
 /// themselves; one that this hub closed first would fail their next request now and then.
 const IDLE: std::time::Duration = std::time::Duration::from_secs(180);
+/// How long a client may take to read a part of an answer. Kubernetes gives a request and its whole answer as long. Shorter,
+/// and a client that works on one list while it receives another would be hung up on.
+const UNREAD: std::time::Duration = std::time::Duration::from_secs(60);
 /// How long a hub that stops waits for requests that are under way. A request takes milliseconds; a client that sends
 /// half a body or does not read its watch would keep the hub from stopping for as long as it likes.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(2);
@@ -55,10 +61,11 @@ impl Listener {
         self,
         service: Service,
         tls: Option<Arc<ServerConfig>>,
+        limits: ClientLimits,
         mut stopping: watch::Receiver<bool>,
     ) -> usize {
         let acceptor = tls.map(TlsAcceptor::from);
-        let limits = Connections::default();
+        let open = Quota::new(limits.connections, limits.connections_per_address);
         let mut connections = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -72,13 +79,20 @@ impl Listener {
                 continue;
             };
             // Nothing can be said to it: what it would understand is not known before it speaks.
-            let Some(open) = limits.open(peer.ip()) else {
-                continue;
+            let address = peer.ip().to_canonical();
+            let share = match open.take_one(&address) {
+                Ok(share) => share,
+                Err(exceeded) => {
+                    tracing::debug!(
+                        "refused a connection from {address}: too many connections: {exceeded:?}"
+                    );
+                    continue;
+                }
             };
             let (service, stopping, acceptor) = (service.clone(), stopping.clone(), acceptor.clone());
             connections.spawn(async move {
                 accept(stream, service, acceptor, stopping).await;
-                drop(open);
+                drop(share);
             });
         }
         let ended = async { while connections.join_next().await.is_some() {} };
@@ -135,16 +149,19 @@ async fn connection(
         .http2()
         .timer(TokioTimer::new())
         .keep_alive_interval(KEEP_ALIVE);
+    let (under_way, unread) = (UnderWay::default(), Unread::default());
     let stream = FirstWords::within(HANDSHAKE, stream);
-    let under_way = UnderWay::default();
+    let stream = Draining::within(UNREAD, stream, unread.clone());
     let service = Attended {
         service,
         under_way: under_way.clone(),
+        unread: unread.clone(),
     };
     let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
     let mut connection = std::pin::pin!(connection);
     let is_idle = tokio::select! {
         _ = connection.as_mut() => return,
+        () = unread.some_for(UNREAD) => return,
         _ = stopping.wait_for(|stopping| *stopping) => false,
         () = under_way.none_for(IDLE) => true,
     };
@@ -194,5 +211,103 @@ mod tests {
             let served = tokio::time::timeout(3 * HANDSHAKE, connection(stream, service, stopping));
             assert!(served.await.is_ok(), "{beginning:?}");
         }
+    }
+
+    type Sender = hyper::client::conn::http2::SendRequest<http_body_util::Empty<bytes::Bytes>>;
+
+    /// A core with objects whose list is larger than what connections buffer.
+    async fn core_with_objects() -> Arc<Core> {
+        let core = Core::in_memory();
+        let object = |number: usize| {
+            serde_json::json!({
+                "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("c{number}"), "namespace": "default"},
+                "data": {"key": "x".repeat(500_000)},
+            })
+        };
+        core.ensure((0..10).map(object).collect()).await.unwrap();
+        core
+    }
+
+    const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_read_its_answer_is_hung_up_on() {
+        let core = core_with_objects().await;
+        // One answer is larger than the buffers of the connection, the other one is not.
+        for path in [CONFIG_MAPS, "/api/v1/namespaces/default/configmaps/c1"] {
+            let (mut client, stream) = tokio::io::duplex(1024);
+            let request = format!("GET {path} HTTP/1.1\r\nhost: hub\r\n\r\n");
+            client.write_all(request.as_bytes()).await.unwrap();
+            let (_stop, stopping) = watch::channel(false);
+            let service = Service::new(core.clone(), Peer::admin());
+            let served = tokio::time::timeout(3 * UNREAD, connection(stream, service, stopping));
+            assert!(served.await.is_ok(), "{path}");
+        }
+    }
+
+    async fn connected(core: &Arc<Core>) -> (Sender, tokio::task::JoinHandle<()>, watch::Sender<bool>) {
+        let (client, stream) = tokio::io::duplex(1024);
+        let (stop, stopping) = watch::channel(false);
+        let service = Service::new(core.clone(), Peer::admin());
+        let serving = tokio::spawn(connection(stream, service, stopping));
+        let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(client));
+        let (sender, talking) = handshake.await.unwrap();
+        tokio::spawn(talking);
+        (sender, serving, stop)
+    }
+
+    fn get(path: &str) -> http::Request<http_body_util::Empty<bytes::Bytes>> {
+        http::Request::get(path)
+            .body(http_body_util::Empty::new())
+            .unwrap()
+    }
+
+    /// With HTTP/2 a client answers pings, and sends other requests.
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_other_answers_is_hung_up_on_too() {
+        let core = core_with_objects().await;
+        let (mut sender, mut serving, _stop) = connected(&core).await;
+        let _unread = sender.send_request(get(CONFIG_MAPS)).await.unwrap();
+        for _ in 0..20 {
+            let _ = sender.send_request(get("/healthz")).await;
+            if tokio::time::timeout(UNREAD / 10, &mut serving).await.is_ok() {
+                return;
+            }
+        }
+        panic!("the connection is still open");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_slowly_gets_its_whole_answer() {
+        use http_body_util::BodyExt as _;
+        let core = core_with_objects().await;
+        let (mut sender, _serving, _stop) = connected(&core).await;
+        let mut answer = sender.send_request(get(CONFIG_MAPS)).await.unwrap();
+        let mut bytes = 0;
+        while let Some(frame) = answer.frame().await {
+            bytes += frame.unwrap().into_data().unwrap().len();
+            if bytes % 7 == 0 {
+                tokio::time::sleep(UNREAD / 2).await;
+            }
+        }
+        assert!(bytes > 5_000_000, "{bytes}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_whose_client_does_not_read_goes_on() {
+        let core = core_with_objects().await;
+        let watch = format!("{CONFIG_MAPS}?watch=1&timeoutSeconds=86400");
+        let (mut sender, mut serving, _stop) = connected(&core).await;
+        let _unread = sender.send_request(get(&watch)).await.unwrap();
+        let ended = tokio::time::timeout(10 * UNREAD, &mut serving).await;
+        assert!(ended.is_err(), "HTTP/2");
+
+        let (mut client, stream) = tokio::io::duplex(1024);
+        let request = format!("GET {watch} HTTP/1.1\r\nhost: hub\r\n\r\n");
+        client.write_all(request.as_bytes()).await.unwrap();
+        let (_stop, stopping) = tokio::sync::watch::channel(false);
+        let service = Service::new(core.clone(), Peer::admin());
+        let served = tokio::time::timeout(10 * UNREAD, connection(stream, service, stopping));
+        assert!(served.await.is_err(), "HTTP/1.1");
     }
 }

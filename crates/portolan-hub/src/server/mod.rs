@@ -5,10 +5,10 @@
 
 mod accept;
 mod admit;
+mod attended;
 mod body;
 mod call;
 mod checks;
-mod connections;
 mod definitions;
 mod delete;
 mod duplicates;
@@ -18,10 +18,12 @@ mod idle;
 mod impersonate;
 mod in_flight;
 mod journal;
+mod limits;
 mod listen;
 mod metadata;
 mod metrics;
 mod patch;
+mod quota;
 mod read;
 pub(crate) mod request;
 mod scale;
@@ -29,6 +31,7 @@ mod selector;
 mod service;
 mod snapshots;
 mod status;
+mod unread;
 mod watch;
 mod watches;
 mod write;
@@ -49,7 +52,8 @@ pub use body::Body;
 pub(crate) use body::{json as json_response, plain, value};
 pub(crate) use delete::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub(crate) use gate::{Gate, Peer};
-pub(crate) use in_flight::{InFlight, REQUESTS_PER_CLIENT, WATCHES_PER_CLIENT};
+use in_flight::InFlight;
+pub use limits::ClientLimits;
 pub(crate) use listen::Listener;
 use metrics::Metrics;
 pub use service::Service;
@@ -72,7 +76,6 @@ pub(crate) struct Core {
     gate: Gate,
     admission: Chain,
     in_flight: InFlight,
-    watching: InFlight,
     pub(crate) metrics: Arc<Metrics>,
     registry: RwLock<Arc<Registry>>,
     /// Held while names are given out, so that no two definitions get the same.
@@ -92,7 +95,7 @@ impl Core {
         clock: Clock,
         gate: Gate,
         admission: Chain,
-        [in_flight, watching]: [InFlight; 2],
+        limits: ClientLimits,
         stopping: tokio::sync::watch::Receiver<bool>,
     ) -> Self {
         let registry = RwLock::new(Arc::new(Registry::builtin()));
@@ -101,8 +104,7 @@ impl Core {
             clock,
             gate,
             admission,
-            in_flight,
-            watching,
+            in_flight: InFlight::new(limits),
             metrics: Arc::default(),
             registry,
             naming: tokio::sync::Mutex::default(),
@@ -116,17 +118,25 @@ impl Core {
     /// A core without a hub around it: no objects, no tasks.
     #[cfg(test)]
     pub(crate) fn in_memory() -> Arc<Self> {
+        Self::in_memory_with(ClientLimits {
+            requests_per_user: 1,
+            watches_per_user: 1,
+            ..ClientLimits::default()
+        })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn in_memory_with(limits: ClientLimits) -> Arc<Self> {
         let (_, stopping) = tokio::sync::watch::channel(false);
         let accounts = crate::access::account_tokens::AccountTokens::in_memory("test");
         let gate = Gate::new(accounts.expect("there is randomness"));
         let store = Store::in_memory(crate::hub::HISTORY);
-        let in_flight = [InFlight::requests(1), InFlight::watches(1)];
         Arc::new(Self::new(
             store,
             Clock::system(),
             gate,
             Chain::default(),
-            in_flight,
+            limits,
             stopping,
         ))
     }

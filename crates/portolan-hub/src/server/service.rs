@@ -10,15 +10,17 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
+use serde_json::json;
 
 use super::call::Call;
 use super::journal::Change;
 use super::metrics::Labels;
+use super::quota::Share;
 use super::request::{Asked, Place, Prefix, Query, Target, Verb, target};
 use super::status::{Answer, Failure};
 use super::write::{Done, Object, Tracking};
 use super::{Body, Core, Peer, accept, body};
-use crate::access::rbac;
+use crate::access::{Identity, rbac};
 use crate::discovery;
 use crate::kinds::Resource;
 use crate::kinds::names::Rule;
@@ -108,7 +110,8 @@ impl Core {
         body: Incoming,
         labels: &mut Labels,
     ) -> Answer<Response<Body>> {
-        let identity = self.identify(peer, &headers)?;
+        let sender = self.sender(peer, &headers)?;
+        let identity = self.act_as(&sender, &headers)?;
         let query = Query::parse(uri);
         match target(uri.path())? {
             Target::Other(path) => {
@@ -121,14 +124,14 @@ impl Core {
                     // They are short, and whoever watches over the hub must get them whoever else asks.
                     _ if discovery::is_probe(&path) => None,
                     Peer::Known(_) => None,
-                    Peer::Remote(_) => self.in_flight.count(&identity)?,
+                    Peer::Remote(_) => self.in_flight.request(&sender)?,
                 };
                 let response = discovery::answer(self, &path, &headers)
                     .unwrap_or_else(|| discovery::not_found(&self.registry(), &path))?;
-                Ok(match counted {
-                    Some(counted) => body::answer_holding(response, counted),
-                    None => response,
-                })
+                match counted {
+                    Some(counted) => self.hold(response, counted, &sender, Refusal::Possible),
+                    None => Ok(response),
+                }
             }
             Target::Resource(place) => {
                 let asked = Asked::of(&method, &place, &query);
@@ -145,9 +148,12 @@ impl Core {
                 // Only now: nothing of a client that may not do this is held in memory.
                 let counted = match (peer, verb) {
                     (Peer::Known(_), _) => None,
-                    (Peer::Remote(_), Verb::Watch) => self.watching.count(&identity)?,
-                    (Peer::Remote(_), _) => self.in_flight.count(&identity)?,
+                    (Peer::Remote(_), Verb::Watch) => self.in_flight.watch(&sender)?,
+                    (Peer::Remote(_), _) => self.in_flight.request(&sender)?,
                 };
+                if counted.is_some() && !matches!(verb, Verb::Get | Verb::List | Verb::Watch) {
+                    self.in_flight.check_answers(&sender)?;
+                }
                 let bytes = match verb {
                     // Nothing is said in it, and a watch would hold it until its end.
                     Verb::Get | Verb::List | Verb::Watch => Bytes::new(),
@@ -174,18 +180,42 @@ impl Core {
                     call.query.get("dryRun").is_some(),
                 );
                 let change = Change::of(verb, &call);
+                let refusal = Refusal::of(verb, &call);
                 let response = self.serve(verb, call).await?;
                 change.iter().for_each(Change::log);
-                if verb != Verb::Watch {
-                    return Ok(match counted {
-                        Some(counted) => body::answer_holding(response, counted),
-                        None => response,
-                    });
+                if verb == Verb::Watch {
+                    let watching = self.metrics.watching(labels.clone());
+                    return Ok(response.map(|body| body.holding((watching, counted))));
                 }
-                let watching = self.metrics.watching(labels.clone());
-                Ok(response.map(|body| body::holding(body, (watching, counted))))
+                match counted {
+                    Some(counted) => self.hold(response, counted, &sender, refusal),
+                    None => Ok(response),
+                }
             }
         }
+    }
+
+    /// Counts the request, and the bytes of its answer, until the client has read the answer.
+    fn hold(
+        &self,
+        mut response: Response<Body>,
+        counted: Share<String>,
+        sender: &Identity,
+        refusal: Refusal,
+    ) -> Answer<Response<Body>> {
+        let mut length = response.body().length().unwrap_or_default();
+        let held = match (self.in_flight.answer(sender, length), refusal) {
+            (Ok(held), _) => held,
+            (Err(refused), Refusal::Possible) => return Err(refused),
+            (Err(_), Refusal::LeavesOutTheObjects) => {
+                let done = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
+                response = body::value(StatusCode::OK, &done);
+                length = response.body().length().unwrap_or_default();
+                self.in_flight.answer_anyway(sender, length)
+            }
+            (Err(_), Refusal::Impossible) => self.in_flight.answer_anyway(sender, length),
+        };
+        Ok(response.map(|body| body.holding((counted, held))))
     }
 
     async fn serve(self: &Arc<Self>, verb: Verb, call: Call) -> Answer<Response<Body>> {
@@ -289,6 +319,27 @@ impl Core {
             }
         }
         Ok(response)
+    }
+}
+
+/// Whether an answer can be refused because there is no room for it.
+#[derive(Debug, Clone, Copy)]
+enum Refusal {
+    Possible,
+    /// What was deleted is not asked for again. The objects are in the answer, but few clients read them there.
+    LeavesOutTheObjects,
+    /// What was written would be written twice. Such an answer has one object.
+    Impossible,
+}
+
+impl Refusal {
+    fn of(verb: Verb, call: &Call) -> Self {
+        match verb {
+            Verb::Get | Verb::List | Verb::Watch => Refusal::Possible,
+            _ if call.query.get("dryRun").is_some() => Refusal::Possible,
+            Verb::DeleteCollection => Refusal::LeavesOutTheObjects,
+            Verb::Create | Verb::Update | Verb::Patch | Verb::Delete => Refusal::Impossible,
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 
 use bytes::Bytes;
 use http::{Request, StatusCode};
+use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Empty, StreamBody};
 use serde_json::json;
 use tower::ServiceExt as _;
@@ -12,7 +13,7 @@ use super::*;
 use crate::access::Identity;
 
 /// The beginning of a body whose rest never comes.
-fn endless(path: &str) -> Request<Body> {
+fn endless(path: &str) -> Request<UnsyncBoxBody<Bytes, Infallible>> {
     let frames = futures::stream::pending::<Result<http_body::Frame<Bytes>, Infallible>>();
     let body = StreamBody::new(frames).boxed_unsync();
     Request::post(path)
@@ -30,9 +31,19 @@ fn remote(core: &Arc<Core>, user: &str) -> Service {
     Service::new(core.clone(), Peer::Remote(Some(identity)))
 }
 
-/// A core in which `ann` may do everything.
+/// A core in which `ann` may do everything, one thing at a time.
 async fn core_with_ann() -> Arc<Core> {
-    let core = Core::in_memory();
+    let limits = ClientLimits {
+        requests_per_user: 1,
+        watches_per_user: 1,
+        ..ClientLimits::default()
+    };
+    core_with_limits(limits).await
+}
+
+/// A core in which `ann` and `amy` may do everything within the limits.
+async fn core_with_limits(limits: ClientLimits) -> Arc<Core> {
+    let core = Core::in_memory_with(limits);
     let role = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "all"},
         "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}],
@@ -40,7 +51,10 @@ async fn core_with_ann() -> Arc<Core> {
     let binding = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "all"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "all"},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "ann"}],
+        "subjects": [
+            {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "ann"},
+            {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "amy"},
+        ],
     });
     core.ensure(vec![role, binding]).await.unwrap();
     core
@@ -101,7 +115,8 @@ async fn an_answer_counts_as_in_flight_until_its_client_has_read_it() {
     let ann = remote(&core, "ann");
     let unread = ann.clone().oneshot(get(CONFIG_MAPS)).await.unwrap();
     assert_eq!(unread.status(), StatusCode::OK);
-    assert!(unread.headers().contains_key("content-length"));
+    let length = http_body::Body::size_hint(unread.body()).exact();
+    assert!(length.is_some(), "the client is told how long the answer is");
     let refused = ann.clone().oneshot(get(CONFIG_MAPS)).await.unwrap();
     assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(refused.headers()["retry-after"], "1");
@@ -149,4 +164,96 @@ async fn probes_fail_when_the_store_has_failed() {
         assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR, "{path}");
         assert!(text.contains("No space left on device"), "{text}");
     }
+}
+
+/// A user that may act as another must not be able to use up what the other has.
+#[tokio::test]
+async fn a_request_counts_for_the_user_that_sent_it_whoever_it_is_made_as() {
+    let core = core_with_ann().await;
+    let (ann, amy) = (remote(&core, "ann"), remote(&core, "amy"));
+    let as_ann = |path: &str| {
+        let mut request = get(path);
+        let name = http::HeaderValue::from_static("ann");
+        request.headers_mut().insert("impersonate-user", name);
+        request
+    };
+    for path in [CONFIG_MAPS.to_owned(), format!("{CONFIG_MAPS}?watch=1")] {
+        let unread = amy.clone().oneshot(as_ann(&path)).await.unwrap();
+        assert_eq!(unread.status(), StatusCode::OK, "{path}");
+        let others = ann.clone().oneshot(get(&path)).await.unwrap();
+        assert_eq!(others.status(), StatusCode::OK, "{path}");
+        let refused = amy.clone().oneshot(get(&path)).await.unwrap();
+        assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS, "{path}");
+    }
+}
+
+const FILLER: usize = 100_000;
+
+/// A core with a ConfigMap of some size, where the answers to one user may take twice as much and a bit.
+async fn core_with_answer_limits() -> Arc<Core> {
+    let limits = ClientLimits {
+        answer_bytes: 4 * FILLER as u64,
+        answer_bytes_per_user: 5 * FILLER as u64 / 2,
+        ..ClientLimits::default()
+    };
+    let core = core_with_limits(limits).await;
+    let object = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "large", "namespace": "default"},
+        "data": {"key": "x".repeat(FILLER)},
+    });
+    core.ensure(vec![object]).await.unwrap();
+    core
+}
+
+#[tokio::test]
+async fn answers_that_are_not_read_take_a_bounded_number_of_bytes() {
+    let core = core_with_answer_limits().await;
+    let list = async |user: &str| remote(&core, user).oneshot(get(CONFIG_MAPS)).await.unwrap();
+    let mut unread = vec![list("ann").await, list("ann").await];
+    let refused = list("ann").await;
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(refused.headers()["retry-after"], "1");
+    let text = refused.into_body().collect().await.unwrap().to_bytes();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    assert!(
+        text.contains("answers to the user") && text.contains("250000"),
+        "{text}"
+    );
+    // Another user has room until there is none for anybody.
+    unread.push(list("amy").await);
+    assert!(unread.iter().all(|answer| answer.status() == StatusCode::OK));
+    assert_eq!(list("amy").await.status(), StatusCode::TOO_MANY_REQUESTS);
+    // A connection drops the body when it has taken the last part; the bytes are there until they are sent.
+    let parts = unread.remove(0).into_body().frame().await.unwrap();
+    assert_eq!(list("amy").await.status(), StatusCode::TOO_MANY_REQUESTS);
+    drop(parts);
+    assert_eq!(list("amy").await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_write_that_was_done_is_not_answered_as_refused() {
+    let core = core_with_answer_limits().await;
+    let ann = remote(&core, "ann");
+    let _unread = ann.clone().oneshot(get(CONFIG_MAPS)).await.unwrap();
+    let _unread_too = ann.clone().oneshot(get(CONFIG_MAPS)).await.unwrap();
+    let patch = |value: &str| {
+        let patch = json!({"data": {"key": value.repeat(FILLER)}}).to_string();
+        Request::patch(format!("{CONFIG_MAPS}/large"))
+            .header("content-type", "application/merge-patch+json")
+            .body(http_body_util::Full::new(Bytes::from(patch)))
+            .unwrap()
+    };
+    let written = ann.clone().oneshot(patch("y")).await.unwrap();
+    assert_eq!(written.status(), StatusCode::OK);
+    // From here on there is no room at all, which is said before anything is written.
+    let refused = ann.clone().oneshot(patch("z")).await.unwrap();
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    drop(written);
+    // The objects that were deleted are left out of the answer.
+    let deletion = Request::delete(CONFIG_MAPS).body(Empty::<Bytes>::new()).unwrap();
+    let deleted = ann.oneshot(deletion).await.unwrap();
+    assert_eq!(deleted.status(), StatusCode::OK);
+    let status = deleted.into_body().collect().await.unwrap().to_bytes();
+    let status: Value = serde_json::from_slice(&status).unwrap();
+    assert_eq!(status["status"], "Success");
 }

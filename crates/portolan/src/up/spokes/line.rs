@@ -93,7 +93,11 @@ where
                 let answering = tower::Service::call(&mut self.server, request);
                 Box::pin(async {
                     let response = answering.await.unwrap_or_else(|never| match never {});
-                    Ok(response.map(|inner| Body { inner, cut }))
+                    let inner = |body: portolan_hub::Body| body.boxed_unsync();
+                    Ok(response.map(|body| Body {
+                        inner: inner(body),
+                        cut,
+                    }))
                 })
             }
         }
