@@ -11,6 +11,7 @@ mod bad_input;
 mod clients;
 mod crud;
 mod custom;
+mod defaults;
 mod deletion;
 mod errors;
 mod kubectl;
