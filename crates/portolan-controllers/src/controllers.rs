@@ -21,6 +21,7 @@ use crate::logging::FailureLog;
 use crate::metrics::Metrics;
 use crate::placements::{self, Input, Placements, Publisher, Received};
 use crate::profiles::{self, Profiles};
+use crate::readiness::Readiness;
 use crate::registration::acceptance::{self, Acceptance};
 use crate::registration::{self, Registration};
 use crate::replicasets::{self, ReplicaSets};
@@ -47,7 +48,8 @@ pub struct Controllers {
     health: Health,
     metrics: Metrics,
     stop: oneshot::Sender<()>,
-    placements: JoinHandle<()>,
+    /// Where they schedule.
+    placements: Option<JoinHandle<()>>,
     /// They end when the watches do.
     keepers: Vec<JoinHandle<()>>,
     watches: Vec<JoinHandle<()>>,
@@ -65,9 +67,16 @@ impl Controllers {
         let tasks = health.tasks().clone();
         let pace = Pace::new(&settings, slots.clone(), &outputs);
         let (sender, inputs) = mpsc::channel(WAITING);
-        let lacks = |lacks| Received::now(Input::Lacks(lacks));
-        let fields = fields::watch(client.clone(), outputs.clone(), sender.clone(), lacks);
-        let mut feeds = Feeds::new(&settings, sender, log.clone(), tasks.clone());
+        let schedules = settings.scheduling == Output::Auto;
+        let mut feeds = match schedules {
+            true => Feeds::new(&settings, log.clone(), tasks.clone()).scheduling(&settings, sender.clone()),
+            false => {
+                tracing::info!("scheduling is off: --scheduling=off");
+                let mut feeds = Feeds::new(&settings, log.clone(), tasks.clone());
+                feeds.readiness = Some(Readiness::new(outputs.clone()));
+                feeds
+            }
+        };
         let mut keepers = Vec::new();
         let sync_pace = pace.clone();
         let mut profiles = Profiles::off();
@@ -90,12 +99,12 @@ impl Controllers {
             }
         }
         let mut watches = Vec::new();
-        // Where OCM's controllers run they carry replica sets out and delete what is finished, and two who do would each
-        // make works.
-        if settings.replica_sets == Output::Auto && !settings.only_handed_over {
+        if settings.carries(settings.finished_works) {
             let (works, finished) = finished::start(&client, &settings, pace.clone());
             watches.push(tasks.spawn(works.name(), works.run()));
             keepers.push(tasks.spawn("finished works", finished));
+        }
+        if settings.carries(settings.replica_sets) {
             let (sets, wanted) = ReplicaSets::new(client.clone(), &settings, pace);
             watches.extend(feeds.replica_sets(&client, wanted));
             keepers.push(tasks.spawn("replica sets", sets.run()));
@@ -114,17 +123,22 @@ impl Controllers {
             watches.push(tasks.spawn(works.name(), works.run()));
             keepers.push(tasks.spawn("work syncer", syncer.run()));
         }
-        // Without the right to read definitions there is nothing to look at.
-        watches.push(tasks.spawn_finite("fields of definitions", fields));
         let (stop, stopped) = oneshot::channel();
-        let placements = Placements::new(settings, publisher, events, outputs);
+        let placements = schedules.then(|| {
+            let lacks = |lacks| Received::now(Input::Lacks(lacks));
+            let fields = fields::watch(client.clone(), outputs.clone(), sender, lacks);
+            // Without the right to read definitions there is nothing to look at.
+            watches.push(tasks.spawn_finite("fields of definitions", fields));
+            let placements = Placements::new(settings, publisher, events, outputs);
+            tasks.spawn(placements::NAME, placements.run(inputs, stopped))
+        });
         tasks.spawn("events", publish_events);
         tasks.watch();
         Controllers {
             health,
             metrics,
             stop,
-            placements: tasks.spawn(placements::NAME, placements.run(inputs, stopped)),
+            placements,
             tasks,
             keepers,
             watches,
@@ -150,7 +164,7 @@ impl Controllers {
     /// Ends at once, in the middle of whatever is under way: what a crash does. Only tests want that.
     pub fn kill(self) {
         self.tasks.stopping();
-        let tasks = self.watches.iter().chain(&self.keepers).chain([&self.placements]);
+        let tasks = self.watches.iter().chain(&self.keepers).chain(&self.placements);
         tasks.for_each(JoinHandle::abort);
     }
 
@@ -160,7 +174,9 @@ impl Controllers {
         self.watches.iter().for_each(JoinHandle::abort);
         // Nobody to tell means that it has ended already.
         let _ = self.stop.send(());
-        let _ = self.placements.await;
+        if let Some(placements) = self.placements {
+            let _ = placements.await;
+        }
         for keeper in self.keepers {
             let _ = keeper.await;
         }
@@ -169,7 +185,10 @@ impl Controllers {
 
 /// Who listens to which watch. A kind that nobody listens to is not watched.
 struct Feeds {
-    sender: mpsc::Sender<Received>,
+    /// Scheduling, where it is on.
+    scheduler: Option<mpsc::Sender<Received>>,
+    /// Who says when everything is listed, where scheduling does not.
+    readiness: Option<Readiness>,
     clusters: Vec<Feed<ManagedCluster>>,
     profiles: Vec<Feed<ClusterProfile>>,
     sets: Vec<Feed<ManagedClusterSet>>,
@@ -186,23 +205,32 @@ struct Feeds {
 }
 
 impl Feeds {
-    /// What scheduling listens to.
-    fn new(settings: &Settings, sender: mpsc::Sender<Received>, log: FailureLog, tasks: Tasks) -> Feeds {
-        let mut feeds = Feeds {
+    fn new(settings: &Settings, log: FailureLog, tasks: Tasks) -> Feeds {
+        Feeds {
             clusters: Vec::new(),
             profiles: Vec::new(),
             sets: Vec::new(),
             bindings: Vec::new(),
-            placements: vec![Feed::new(sender.clone(), Received::by(Input::Placement))],
+            placements: Vec::new(),
             decisions: Vec::new(),
             leases: None,
             namespaces: None,
             inventory: settings.inventory,
             slices: settings.slices,
             restore_grace: settings.restore_grace,
-            sender: sender.clone(),
+            scheduler: None,
+            readiness: None,
             log,
             tasks,
+        }
+    }
+
+    /// The same with what scheduling listens to.
+    fn scheduling(self, settings: &Settings, sender: mpsc::Sender<Received>) -> Feeds {
+        let mut feeds = Feeds {
+            scheduler: Some(sender.clone()),
+            placements: vec![Feed::new(sender.clone(), Received::by(Input::Placement))],
+            ..self
         };
         if settings.ocm_decisions == Output::Auto {
             feeds
@@ -254,10 +282,15 @@ impl Feeds {
         self.placements.push(wanted.placements);
         self.decisions.push(wanted.decisions);
         self.clusters.extend(wanted.clusters);
-        let sets = Source::new(client.clone(), vec![wanted.sets])
+        let readiness = &mut self.readiness;
+        let mut sets = vec![wanted.sets];
+        sets.extend(readiness.as_mut().map(Readiness::feed));
+        let mut works = vec![wanted.works];
+        works.extend(readiness.as_mut().map(Readiness::feed));
+        let sets = Source::new(client.clone(), sets)
             .guarded(client.clone(), self.restore_grace)
             .logging(&self.log);
-        let works = Source::new(client.clone(), vec![wanted.works])
+        let works = Source::new(client.clone(), works)
             .labelled(ocm::REPLICA_SET)
             .guarded(client.clone(), self.restore_grace)
             .logging(&self.log);
@@ -268,32 +301,33 @@ impl Feeds {
     }
 
     /// Starts one watch per kind. What decisions are made of is not lost with its definitions.
-    fn watch(self, client: &Client) -> Vec<JoinHandle<()>> {
-        let (sender, tasks, mut watches) = (self.sender, self.tasks, Vec::new());
+    fn watch(mut self, client: &Client) -> Vec<JoinHandle<()>> {
+        let (scheduler, tasks, mut watches) = (self.scheduler, self.tasks, Vec::new());
         macro_rules! watch {
-            ($feeds:expr) => {{
-                let source = Source::new(client.clone(), $feeds).logging(&self.log);
-                watches.push(tasks.spawn(source.name(), source.run()))
-            }};
-            (guarded $feeds:expr) => {{
-                let source = Source::new(client.clone(), $feeds)
-                    .guarded(client.clone(), self.restore_grace)
-                    .logging(&self.log);
-                watches.push(tasks.spawn(source.name(), source.run()))
+            ($feeds:expr $(, $guarded:ident)?) => {{
+                let mut feeds = $feeds;
+                // Nobody listens to some kinds where scheduling is off.
+                if !feeds.is_empty() {
+                    feeds.extend(self.readiness.as_mut().map(Readiness::feed));
+                    let source = Source::new(client.clone(), feeds)
+                        $(.$guarded(client.clone(), self.restore_grace))?
+                        .logging(&self.log);
+                    watches.push(tasks.spawn(source.name(), source.run()))
+                }
             }};
         }
-        watch!(guarded self.placements);
-        watch!(guarded vec![Feed::new(sender.clone(), Received::by(Input::Score))]);
+        watch!(self.placements, guarded);
+        let scores = scheduler.clone();
+        let scores = scores.map(|sender| Feed::new(sender, Received::by(Input::Score)));
+        watch!(Vec::from_iter(scores), guarded);
         match self.inventory {
             Inventory::ManagedClusters => {
-                watch!(guarded self.clusters);
-                watch!(guarded self.sets);
-                watch!(guarded self.bindings);
-                if !self.profiles.is_empty() {
-                    watch!(self.profiles);
-                }
+                watch!(self.clusters, guarded);
+                watch!(self.sets, guarded);
+                watch!(self.bindings, guarded);
+                watch!(self.profiles);
             }
-            Inventory::ClusterProfiles => watch!(guarded self.profiles),
+            Inventory::ClusterProfiles => watch!(self.profiles, guarded),
         }
         if let Some(feed) = self.leases {
             let leases = registration::leases(client.clone(), feed).logging(&self.log);
@@ -303,12 +337,15 @@ impl Feeds {
             let namespaces = acceptance::namespaces(client.clone(), feed).logging(&self.log);
             watches.push(tasks.spawn(namespaces.name(), namespaces.run()));
         }
-        if !self.decisions.is_empty() {
-            watch!(self.decisions);
-        }
+        watch!(self.decisions);
         if self.slices == Output::Auto {
-            watch!(vec![Feed::new(sender, Received::by(Input::Slice))]);
+            let slices = scheduler.map(|sender| Feed::new(sender, Received::by(Input::Slice)));
+            watch!(Vec::from_iter(slices));
         }
+        watches.extend(
+            self.readiness
+                .map(|readiness| tasks.spawn("readiness", readiness.run())),
+        );
         watches
     }
 }

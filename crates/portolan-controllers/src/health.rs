@@ -1,5 +1,6 @@
 //! Whether the controllers do their work, for probes and people.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,14 +26,14 @@ struct Said {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Missing {
     /// The resource that is waited for, if it is one: a failure to read it is the better reason.
-    pub(crate) resource: &'static str,
+    pub(crate) resource: Cow<'static, str>,
     pub(crate) text: String,
 }
 
 impl From<&str> for Missing {
     fn from(text: &str) -> Missing {
         Missing {
-            resource: "",
+            resource: Cow::Borrowed(""),
             text: text.to_owned(),
         }
     }
@@ -69,7 +70,7 @@ impl Health {
         let missing = self.lock().missing.clone();
         let missing = missing
             .into_iter()
-            .map(|missing| problems.remove(missing.resource).unwrap_or(missing.text));
+            .map(|missing| problems.remove(&*missing.resource).unwrap_or(missing.text));
         let missing = missing.chain(self.log.refusal());
         self.why_not_alive().into_iter().chain(missing).collect()
     }
@@ -82,7 +83,7 @@ impl Health {
         let said = self.lock();
         said.missing
             .iter()
-            .for_each(|missing| drop(problems.remove(missing.resource)));
+            .for_each(|missing| drop(problems.remove(&*missing.resource)));
         let notes = said.notes.values().flatten().cloned();
         notes
             .chain(problems.into_values())
@@ -166,7 +167,7 @@ mod tests {
         let resource = "placements.cluster.open-cluster-management.io";
         health.set(vec![
             Missing {
-                resource,
+                resource: resource.into(),
                 text: "Placement is still being listed".to_owned(),
             },
             Missing::from("the first decisions are being written"),

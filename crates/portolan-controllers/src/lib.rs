@@ -15,6 +15,7 @@
 //! fields/        which fields the definitions on the server lack
 //! watch/         one watch per kind, shared by all controllers
 //! placements/    desk: state and decisions ─► job ─► publish: phases of writes
+//! readiness      when controllers that do not schedule are ready
 //! profiles/      ClusterProfiles for ManagedClusters, written before the slices that refer to them
 //! registration/  built-in sets, conditions of sets and bindings, availability taints (only where OCM does not)
 //! replicasets/   ManifestWorkReplicaSets: a work per chosen cluster, rolled out in steps
@@ -35,6 +36,7 @@ mod metrics;
 mod moment;
 mod placements;
 mod profiles;
+mod readiness;
 mod registration;
 mod replicasets;
 mod request;
@@ -52,4 +54,4 @@ pub use fields::missing_fields;
 pub use health::Health;
 pub use metrics::Metrics;
 pub use replicasets::{mistakes as replica_set_mistakes, overview};
-pub use settings::{Clock, Output, Settings};
+pub use settings::{Carrying, Clock, Output, Settings};

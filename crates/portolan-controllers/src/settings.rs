@@ -52,6 +52,18 @@ pub enum Output {
     Off,
 }
 
+/// Whether a controller runs that OCM has, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Carrying {
+    /// Where Portolan schedules every Placement, and so OCM's controllers do not run.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
 /// Settings of the controllers.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -74,8 +86,12 @@ pub struct Settings {
     pub shared_profiles: Vec<String>,
     /// Whether to look after sets, bindings and availability taints as OCM's registration controllers do.
     pub registration: bool,
+    /// Whether Placements are decided. Where they are not, another scheduler decides.
+    pub scheduling: Output,
     /// Whether ManifestWorkReplicaSets are carried out.
-    pub replica_sets: Output,
+    pub replica_sets: Carrying,
+    /// Whether ManifestWorks are deleted that are complete and have a time to live.
+    pub finished_works: Carrying,
     /// When decisions carry scores.
     pub publish_scores: PublishScores,
     /// Writes a second, over the whole hub, that may be spent on refreshing nothing but scores.
@@ -91,6 +107,15 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Whether a controller runs: where OCM's controllers run, two who do the same would each make works.
+    pub(crate) fn carries(&self, what: Carrying) -> bool {
+        match what {
+            Carrying::Auto => self.scheduling == Output::Auto && !self.only_handed_over,
+            Carrying::On => true,
+            Carrying::Off => false,
+        }
+    }
+
     /// The defaults, with a clock.
     pub fn new(clock: Clock) -> Settings {
         Settings {
@@ -103,7 +128,9 @@ impl Settings {
             work_syncer: Output::Auto,
             shared_profiles: Vec::new(),
             registration: false,
-            replica_sets: Output::Auto,
+            scheduling: Output::Auto,
+            replica_sets: Carrying::Auto,
+            finished_works: Carrying::Auto,
             publish_scores: PublishScores::Always,
             score_writes_per_second: 5.0,
             parallel_writes: 32,

@@ -34,7 +34,7 @@ impl Desk {
         }
         let reason = |missing: Missing| {
             self.problems
-                .get(missing.resource)
+                .get(&*missing.resource)
                 .cloned()
                 .unwrap_or(missing.text)
         };

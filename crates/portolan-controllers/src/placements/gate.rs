@@ -107,7 +107,7 @@ impl Gate {
         let missing = self.kinds.iter().filter(|kind| !passes(kind));
         missing
             .map(|(kind, knowledge)| Missing {
-                resource: kind.resource(),
+                resource: kind.resource().into(),
                 text: match knowledge {
                     Knowledge::Unserved => {
                         format!(

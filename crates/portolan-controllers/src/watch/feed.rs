@@ -20,7 +20,7 @@ type Sending = BoxFuture<'static, Result<(), Closed>>;
 
 /// Nobody listens any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Closed;
+pub(crate) struct Closed;
 
 impl<K: Send + Sync + 'static> Feed<K> {
     /// Feeds a channel of messages that deltas are turned into.
@@ -70,7 +70,7 @@ impl<K: Send + Sync + 'static> Feed<K> {
         }))
     }
 
-    pub(super) fn tell(&self, delta: Delta<K>) -> Sending {
+    pub(crate) fn tell(&self, delta: Delta<K>) -> Sending {
         (self.0)(delta)
     }
 }

@@ -1,6 +1,7 @@
 //! ManifestWorkReplicaSets with a stand-in for the agents: a test says what each cluster reports.
 
 mod bad_input;
+mod beside_ocm;
 mod faults;
 mod lifecycle;
 mod steps;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
-use portolan_controllers::{Clock, Output, Settings};
+use portolan_controllers::{Carrying, Clock, Output, Settings};
 use portolan_engine::fleet::Inventory;
 use portolan_engine::layout::PublishScores;
 
@@ -85,7 +85,17 @@ pub(crate) struct SettingsArgs {
     )]
     registration: Option<bool>,
 
-    /// Whether ManifestWorkReplicaSets are carried out; off where OCM's own controller does that
+    /// Whether Placements are decided; off where another scheduler decides, such as OCM's
+    #[arg(
+        long,
+        env = "PORTOLAN_SCHEDULING",
+        hide_env_values = true,
+        value_enum,
+        default_value_t
+    )]
+    scheduling: SchedulingArg,
+
+    /// Whether ManifestWorkReplicaSets are carried out; one controller may do it, this one or OCM's
     #[arg(
         long,
         env = "PORTOLAN_REPLICA_SETS",
@@ -93,7 +103,17 @@ pub(crate) struct SettingsArgs {
         value_enum,
         default_value_t
     )]
-    replica_sets: OutputArg,
+    replica_sets: CarryingArg,
+
+    /// Whether ManifestWorks are deleted that are complete and have a ttlSecondsAfterFinished
+    #[arg(
+        long,
+        env = "PORTOLAN_FINISHED_WORKS",
+        hide_env_values = true,
+        value_enum,
+        default_value_t
+    )]
+    finished_works: CarryingArg,
 
     /// When decisions carry scores
     #[arg(
@@ -183,6 +203,38 @@ enum OutputArg {
     Off,
 }
 
+/// `--scheduling`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum SchedulingArg {
+    /// Placements are decided
+    #[default]
+    On,
+    /// No Placement is decided
+    Off,
+}
+
+/// Whether a controller runs that OCM has, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum CarryingArg {
+    /// Unless --scheduling=off or --only-handed-over says that OCM's controllers run
+    #[default]
+    Auto,
+    /// Always
+    On,
+    /// Never
+    Off,
+}
+
+impl From<CarryingArg> for Carrying {
+    fn from(carrying: CarryingArg) -> Carrying {
+        match carrying {
+            CarryingArg::Auto => Carrying::Auto,
+            CarryingArg::On => Carrying::On,
+            CarryingArg::Off => Carrying::Off,
+        }
+    }
+}
+
 /// `--publish-scores`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum PublishScoresArg {
@@ -220,7 +272,12 @@ impl SettingsArgs {
             work_syncer: self.work_syncer.into(),
             shared_profiles: self.shared_profiles.clone(),
             registration: self.registration.unwrap_or(registration),
+            scheduling: match self.scheduling {
+                SchedulingArg::On => Output::Auto,
+                SchedulingArg::Off => Output::Off,
+            },
             replica_sets: self.replica_sets.into(),
+            finished_works: self.finished_works.into(),
             publish_scores: match self.publish_scores {
                 PublishScoresArg::Always => PublishScores::Always,
                 PublishScoresArg::Sorted => PublishScores::Sorted,
@@ -328,7 +385,7 @@ mod tests {
         assert_eq!(settings.inventory, Inventory::ClusterProfiles);
         assert_eq!(
             (settings.ocm_decisions, settings.slices, settings.replica_sets),
-            (Output::Auto, Output::Off, Output::Off)
+            (Output::Auto, Output::Off, Carrying::Off)
         );
         assert_eq!(settings.profile_namespace.as_deref(), Some("fleet"));
         assert_eq!(settings.shared_profiles, ["east", "west"]);
