@@ -16,6 +16,10 @@ pub mod multicluster {
     pub const DECISION_REVISION: &str = "multicluster.x-k8s.io/decision-revision";
     /// How many slices the revision has, a decimal number from 1.
     pub const DECISION_SLICE_COUNT: &str = "multicluster.x-k8s.io/decision-slice-count";
+    /// Index of the decision group of a slice, a decimal number from 0: the order in which groups are processed.
+    pub const DECISION_GROUP_INDEX: &str = "multicluster.x-k8s.io/decision-group-index";
+    /// Name of the decision group of a slice, for people.
+    pub const DECISION_GROUP_NAME: &str = "multicluster.x-k8s.io/decision-group-name";
     /// Links a decision to the workload it was made for.
     pub const PLACEMENT_KEY: &str = "multicluster.x-k8s.io/placement-key";
     /// The placement of a slice, as the first revision of the KEP names it.

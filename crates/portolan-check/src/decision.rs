@@ -143,7 +143,7 @@ impl<'a> Slice<'a> {
     /// The group index, whichever of the two labels carries it.
     pub fn group(&self) -> Option<&'a str> {
         self.label(labels::OCM_GROUP_INDEX)
-            .or_else(|| self.label(labels::DRAFT_GROUP_INDEX))
+            .or_else(|| self.label(labels::DECISION_GROUP_INDEX))
     }
 }
 

@@ -18,8 +18,8 @@ pub(crate) const R1_PLACEMENT: &str = "multicluster.x-k8s.io/placement";
 pub(crate) const R1_SCHEDULER: &str = "multicluster.x-k8s.io/scheduler";
 /// Two profiles with the same value are the same cluster.
 pub(crate) const INVENTORY_MEMBER_ID: &str = "multicluster.x-k8s.io/inventory-member-id";
-/// Group index in the revisioned draft.
-pub(crate) const DRAFT_GROUP_INDEX: &str = "multicluster.x-k8s.io/decision-group-index";
+/// Group index of a slice.
+pub(crate) const DECISION_GROUP_INDEX: &str = "multicluster.x-k8s.io/decision-group-index";
 /// Placement of an OCM decision.
 pub(crate) const OCM_PLACEMENT: &str = "cluster.open-cluster-management.io/placement";
 /// Group index of an OCM decision.

@@ -133,6 +133,7 @@ impl Controllers {
             tasks.spawn(placements::NAME, placements.run(inputs, stopped))
         });
         tasks.spawn("events", publish_events);
+        watches.push(tasks.spawn("connection", connection(client, health.failures().clone())));
         tasks.watch();
         Controllers {
             health,
@@ -179,6 +180,19 @@ impl Controllers {
         }
         for keeper in self.keepers {
             let _ = keeper.await;
+        }
+    }
+}
+
+/// How often a hub that does not answer is asked whether it is back.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// Notices that a hub which did not answer is back. Watches go on where they were and say so only when something changes.
+async fn connection(client: Client, log: FailureLog) {
+    loop {
+        tokio::time::sleep(RETRY).await;
+        if log.is_unanswered() && client.apiserver_version().await.is_ok() {
+            log.answered();
         }
     }
 }

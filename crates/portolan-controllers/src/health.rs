@@ -1,7 +1,7 @@
 //! Whether the controllers do their work, for probes and people.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::logging::FailureLog;
@@ -19,6 +19,8 @@ pub struct Health {
 #[derive(Debug)]
 struct Said {
     missing: Vec<Missing>,
+    /// Every resource that decisions have waited for: without it they do not go on.
+    needed: BTreeSet<Cow<'static, str>>,
     notes: BTreeMap<&'static str, Vec<String>>,
 }
 
@@ -44,6 +46,7 @@ impl Default for Health {
         Health {
             said: Arc::new(Mutex::new(Said {
                 missing: vec![Missing::from("the controllers are starting")],
+                needed: BTreeSet::new(),
                 notes: BTreeMap::new(),
             })),
             log: FailureLog::new("the hub"),
@@ -53,10 +56,21 @@ impl Default for Health {
 }
 
 impl Health {
-    /// Whether every cache is complete, the first decisions are written, the hub accepts the credentials and every task
-    /// runs.
+    /// Whether every cache is complete and kept up to date, the first decisions are written, the hub accepts the credentials
+    /// and every task runs.
     pub fn is_ready(&self) -> bool {
-        self.lock().missing.is_empty() && self.why_not_alive().is_none() && self.log.refusal().is_none()
+        self.lock().missing.is_empty()
+            && self.why_not_alive().is_none()
+            && self.log.refusal().is_none()
+            && self.lost().is_empty()
+    }
+
+    /// What decisions are made of and can no longer be read, and why, by resource.
+    fn lost(&self) -> BTreeMap<String, String> {
+        let mut lost = self.log.lasting_problems();
+        let said = self.lock();
+        lost.retain(|resource, _| said.needed.contains(resource.as_str()));
+        lost
     }
 
     /// The task that died or the loop that stands still, if there is one. The controllers are to be started again then.
@@ -67,11 +81,15 @@ impl Health {
     /// What decisions wait for: for each resource the right that is missing or why it cannot be read, if that is so.
     pub fn why_not_ready(&self) -> Vec<String> {
         let mut problems = self.log.problems();
+        let mut lost = self.lost();
         let missing = self.lock().missing.clone();
+        missing
+            .iter()
+            .for_each(|missing| drop(lost.remove(&*missing.resource)));
         let missing = missing
             .into_iter()
             .map(|missing| problems.remove(&*missing.resource).unwrap_or(missing.text));
-        let missing = missing.chain(self.log.refusal());
+        let missing = missing.chain(lost.into_values()).chain(self.log.refusal());
         self.why_not_alive().into_iter().chain(missing).collect()
     }
 
@@ -80,10 +98,12 @@ impl Health {
     /// read.
     pub fn notes(&self) -> Vec<String> {
         let mut problems = self.log.problems();
+        let lost = self.lost();
         let said = self.lock();
         said.missing
             .iter()
             .for_each(|missing| drop(problems.remove(&*missing.resource)));
+        problems.retain(|resource, _| !lost.contains_key(resource));
         let notes = said.notes.values().flatten().cloned();
         notes
             .chain(problems.into_values())
@@ -102,7 +122,10 @@ impl Health {
     }
 
     pub(crate) fn set(&self, reasons: Vec<Missing>) {
-        self.lock().missing = reasons;
+        let mut said = self.lock();
+        let needed = reasons.iter().map(|missing| missing.resource.clone());
+        said.needed.extend(needed.filter(|resource| !resource.is_empty()));
+        said.missing = reasons;
     }
 
     /// Replaces what is said about a topic.
@@ -160,6 +183,36 @@ mod tests {
     use kube::runtime::watcher;
 
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hub_that_is_gone_for_more_than_a_moment_is_a_reason_not_to_be_ready_until_it_answers() {
+        let health = Health::default();
+        let resource = "placements.cluster.open-cluster-management.io";
+        health.set(vec![Missing {
+            resource: resource.into(),
+            text: "Placement is still being listed".to_owned(),
+        }]);
+        health.set(Vec::new());
+        assert!(health.is_ready());
+        let gone = || {
+            let refused = std::io::Error::new(std::io::ErrorKind::ConnectionRefused, "refused");
+            watcher::Error::WatchStartFailed(kube::Error::Service(Box::new(refused)))
+        };
+        health.failures().watch_failed(resource, &gone());
+        health
+            .failures()
+            .watch_failed("leases.coordination.k8s.io", &gone());
+        assert!(health.is_ready(), "it may be back in a moment");
+        tokio::time::sleep(std::time::Duration::from_secs(6)).await;
+        assert!(!health.is_ready());
+        let reasons = health.why_not_ready();
+        assert_eq!(reasons.len(), 1, "{reasons:?}");
+        assert!(reasons[0].contains("the hub cannot be reached"), "{reasons:?}");
+        assert_eq!(health.notes().len(), 1, "decisions do not depend on leases");
+        health.failures().answered();
+        assert!(health.is_ready());
+        assert_eq!(health.notes(), [""; 0]);
+    }
 
     #[tokio::test]
     async fn a_missing_right_is_named_instead_of_a_list_that_is_under_way() {

@@ -28,7 +28,7 @@ pub mod plain;
 pub mod plan;
 mod prior;
 mod prioritize;
-mod quantity;
+pub mod quantity;
 mod sabotage;
 mod select;
 mod selector;

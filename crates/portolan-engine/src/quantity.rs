@@ -3,6 +3,11 @@
 //! Written by hand because the result must be mantissa × 10^exponent in exactly that order: the crates that parse
 //! quantities go through other representations and differ in the last bit.
 
+/// Whether the text is a quantity, such as `500m` or `32Gi`.
+pub fn is_quantity(text: &str) -> bool {
+    as_float(text).is_some()
+}
+
 /// The quantity as a float, or `None` when the text is not a quantity.
 pub(crate) fn as_float(text: &str) -> Option<f64> {
     let (negative, rest) = match text.as_bytes().first()? {

@@ -87,7 +87,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             findings
         }
         Err(error) => match error.downcast_ref::<Problems>().and_then(Problems::findings) {
-            Some(findings) => findings,
+            Some(mut findings) => {
+                let rest =
+                    "what takes all objects to see was not looked for; correct the errors and run it again";
+                findings.push(Finding::new(Severity::Info, None, "", rest));
+                findings
+            }
             None => return Err(error),
         },
     };

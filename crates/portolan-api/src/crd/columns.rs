@@ -68,6 +68,8 @@ pub(super) const MANAGED_CLUSTER_SET: &[Column] = &[
     AGE,
 ];
 
+pub(super) const DECISION_SLICE: &[Column] = &[column("Scheduler", "string", ".schedulerName"), AGE];
+
 pub(super) const CLUSTER_PROFILE: &[Column] = &[
     column("Display Name", "string", ".spec.displayName"),
     column("Manager", "string", ".spec.clusterManager.name"),

@@ -193,7 +193,9 @@ fn definitions() -> Vec<Definition> {
             .short_names(&["mclsetbinding", "mclsetbindings"]),
         Definition::of::<cluster::AddOnPlacementScore>(Namespaced),
         Definition::of::<multicluster::PlacementDecision>(Namespaced)
-            .also_served("v1alpha2", v1alpha2::placement_decision),
+            .categories(&["multicluster"])
+            .also_served("v1alpha2", v1alpha2::placement_decision)
+            .columns(columns::DECISION_SLICE),
         Definition::of::<multicluster::ClusterProfile>(Namespaced)
             .categories(&["multicluster"])
             .also_served("v1alpha2", v1alpha2::cluster_profile)

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 const DNS_SUBDOMAIN: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
-const DNS_LABEL_OR_EMPTY: &str = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$";
+const DNS_LABEL: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
 const LABEL_VALUE: &str = "^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$";
 
 /// References have to be names that a ClusterProfile can have.
@@ -20,7 +20,8 @@ pub(super) fn placement_decision(schema: &mut Value) {
     add(
         schema,
         &format!("{entry}/clusterProfileRef/properties/namespace"),
-        &json!({ "maxLength": 63, "pattern": DNS_LABEL_OR_EMPTY }),
+        // A reference to the slice's own namespace leaves the namespace out.
+        &json!({ "minLength": 1, "maxLength": 63, "pattern": DNS_LABEL }),
     );
 }
 

@@ -94,8 +94,8 @@ pub(crate) fn group_of(
     label: impl Fn(&str) -> Option<String>,
     annotation: impl Fn(&str) -> Option<String>,
 ) -> Result<Option<GroupKey>, (&'static str, String)> {
-    use portolan_api::labels::{ocm, portolan};
-    let found = [ocm::DECISION_GROUP_INDEX, DRAFT_GROUP_INDEX]
+    use portolan_api::labels::{multicluster, ocm, portolan};
+    let found = [ocm::DECISION_GROUP_INDEX, multicluster::DECISION_GROUP_INDEX]
         .into_iter()
         .find_map(|key| Some((key, label(key)?)));
     let Some((key, text)) = found else {
@@ -104,13 +104,9 @@ pub(crate) fn group_of(
     let index = text.parse().map_err(|_| (key, text))?;
     let name = annotation(portolan::DECISION_GROUP_NAME)
         .or_else(|| label(ocm::DECISION_GROUP_NAME))
-        .or_else(|| label(DRAFT_GROUP_NAME));
+        .or_else(|| label(multicluster::DECISION_GROUP_NAME));
     Ok(Some(GroupKey {
         index,
         name: name.unwrap_or_default(),
     }))
 }
-
-/// The group labels of the revisioned draft.
-const DRAFT_GROUP_INDEX: &str = "multicluster.x-k8s.io/decision-group-index";
-const DRAFT_GROUP_NAME: &str = "multicluster.x-k8s.io/decision-group-name";

@@ -20,6 +20,8 @@ const EVERYDAY: Duration = Duration::from_secs(20);
 /// For how long a watch that failed counts as failing unless it fails again: longer than a request may take and than the
 /// pause before the next attempt.
 const FAILING: Duration = Duration::from_secs(120);
+/// A resource that cannot be read for so long is a reason not to be ready.
+const LASTING: Duration = Duration::from_secs(5);
 
 /// What was tried: `patch placements/status shop/web`.
 #[derive(Clone, Copy, Debug)]
@@ -127,10 +129,22 @@ pub(super) struct Known {
     limiter: Limiter<Cause>,
     /// When the credentials were last refused, with the text for probes.
     refusal: Option<(Instant, String)>,
-    /// When a resource could last not be read, and the text about it for probes.
-    reading: BTreeMap<String, (Instant, String)>,
+    /// Resources that cannot be read.
+    reading: BTreeMap<String, Unread>,
     /// Objects that cannot be read, by resource and place, and why.
     pub(super) unreadable: BTreeMap<(String, String), String>,
+}
+
+/// A resource that cannot be read.
+#[derive(Debug)]
+struct Unread {
+    /// When that was seen first, and last.
+    since: Instant,
+    at: Instant,
+    /// For probes.
+    text: String,
+    /// Whether there was no answer at all: then any answer says that it is over.
+    is_unanswered: bool,
 }
 
 impl FailureLog {
@@ -177,8 +191,9 @@ impl FailureLog {
         self.0.is_quiet.store(false, Ordering::Relaxed);
         let mut known = self.lock();
         let over = match cause {
-            // The second is all that is known of some failures; it need not have been an answer.
-            Cause::Unreachable | Cause::Broken { code: 0 } => Vec::new(),
+            // 0 is all that is known of some failures; it need not have been an answer. The others are those of a server that
+            // is stopping, or of a proxy in front of a server that is gone.
+            Cause::Unreachable | Cause::Broken { code: 0 | 502..=504 } => Vec::new(),
             _ => known.limiter.succeeded(
                 |cause| match cause {
                     Cause::Unreachable => Ends::All,
@@ -280,8 +295,20 @@ impl FailureLog {
 
     /// Something failed without which nothing is decided.
     pub(crate) fn reading_failed(&self, operation: Operation<'_>, error: &kube::Error) {
-        let problem = (Instant::now(), self.problem(operation, error));
-        self.lock().reading.insert(operation.resource.to_owned(), problem);
+        let (at, text) = (Instant::now(), self.problem(operation, error));
+        let mut known = self.lock();
+        let before = known.reading.get(operation.resource);
+        let since = before
+            .filter(|before| at - before.at < FAILING)
+            .map_or(at, |before| before.since);
+        let unread = Unread {
+            since,
+            at,
+            text,
+            is_unanswered: matches!(Cause::of(operation, error).0, Cause::Unreachable),
+        };
+        known.reading.insert(operation.resource.to_owned(), unread);
+        drop(known);
         self.failed(operation, error);
     }
 
@@ -314,6 +341,28 @@ impl FailureLog {
         }
     }
 
+    /// Whether a resource cannot be read because the server did not answer.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        let known = self.lock();
+        let mut reading = known.reading.values();
+        reading.any(|unread| unread.is_unanswered && unread.at.elapsed() < FAILING)
+    }
+
+    /// The server answered. A watch that goes on says so only when something changes.
+    pub(crate) fn answered(&self) {
+        self.lock().reading.retain(|_, unread| !unread.is_unanswered);
+        let operation = Operation {
+            verb: "get",
+            resource: "version",
+            object: "",
+        };
+        let ends = |cause: &Cause| match cause {
+            Cause::Unreachable => Ends::All,
+            _ => Ends::Nothing,
+        };
+        self.ended(operation, ends, false);
+    }
+
     /// That the server does not accept the credentials, if it said so last.
     pub fn refusal(&self) -> Option<String> {
         let known = self.lock();
@@ -328,10 +377,22 @@ impl FailureLog {
 
     /// Why resources cannot be read, by resource.
     pub fn problems(&self) -> BTreeMap<String, String> {
+        self.problems_since(Duration::ZERO)
+    }
+
+    /// The same, without what may be over in a moment: a server that is started again is away for seconds.
+    pub(crate) fn lasting_problems(&self) -> BTreeMap<String, String> {
+        self.problems_since(LASTING)
+    }
+
+    fn problems_since(&self, least: Duration) -> BTreeMap<String, String> {
         let known = self.lock();
-        let failing = known.reading.iter().filter(|(_, (at, _))| at.elapsed() < FAILING);
+        let failing = known
+            .reading
+            .iter()
+            .filter(|(_, unread)| unread.at.elapsed() < FAILING && unread.since.elapsed() >= least);
         failing
-            .map(|(resource, (_, problem))| (resource.clone(), problem.clone()))
+            .map(|(resource, unread)| (resource.clone(), unread.text.clone()))
             .collect()
     }
 

@@ -18,7 +18,7 @@ use super::{
 };
 
 /// The labels of a slice that are ours. Labels of others stay.
-const MANAGED_LABELS: [&str; 9] = [
+const MANAGED_LABELS: [&str; 11] = [
     labels::DECISION_KEY,
     labels::DECISION_INDEX,
     labels::DECISION_SLICE_COUNT,
@@ -26,6 +26,8 @@ const MANAGED_LABELS: [&str; 9] = [
     labels::PLACEMENT,
     labels::SCHEDULER,
     labels::PLACEMENT_KEY,
+    labels::DECISION_GROUP_INDEX,
+    labels::DECISION_GROUP_NAME,
     ocm::DECISION_GROUP_INDEX,
     ocm::DECISION_GROUP_NAME,
 ];
@@ -219,6 +221,12 @@ impl Builder<'_> {
             .label(labels::SCHEDULER, SCHEDULER_NAME.to_owned())
             .label(labels::DECISION_INDEX, index.to_string())
             .label(labels::PLACEMENT_KEY, placement_key)
+            .label(
+                labels::DECISION_GROUP_INDEX,
+                group.map(|_| slot.group.to_string()),
+            )
+            .shortened(labels::DECISION_GROUP_NAME, portolan::DECISION_GROUP_NAME, group)
+            // The same under OCM's names, for readers that know only those.
             .label(ocm::DECISION_GROUP_INDEX, group.map(|_| slot.group.to_string()))
             .shortened(ocm::DECISION_GROUP_NAME, portolan::DECISION_GROUP_NAME, group)
             .annotation(portolan::SCORES, self.scores(slot))

@@ -93,11 +93,11 @@ pub(crate) struct Args {
     longest_backoff: Duration,
 
     /// A resource of the cluster, where its nodes cannot be asked; may be repeated
-    #[arg(long, value_name = "NAME=QUANTITY", value_parser = parse_pair)]
+    #[arg(long, value_name = "NAME=QUANTITY", value_parser = parse_quantity)]
     capacity: Vec<(String, String)>,
 
     /// What of a resource workloads may use, if not all; may be repeated
-    #[arg(long, value_name = "NAME=QUANTITY", value_parser = parse_pair)]
+    #[arg(long, value_name = "NAME=QUANTITY", value_parser = parse_quantity)]
     allocatable: Vec<(String, String)>,
 
     /// A claim of the cluster beside those that it has as objects; may be repeated
@@ -256,6 +256,14 @@ fn parse_pair(text: &str) -> Result<(String, String), String> {
             Ok((name.to_owned(), value.to_owned()))
         }
         _ => Err("accepted: NAME=VALUE, such as cpu=8".to_owned()),
+    }
+}
+
+fn parse_quantity(text: &str) -> Result<(String, String), String> {
+    let (name, quantity) = parse_pair(text)?;
+    match portolan_engine::quantity::is_quantity(&quantity) {
+        true => Ok((name, quantity)),
+        false => Err("accepted: NAME=QUANTITY, such as cpu=8, cpu=500m or memory=32Gi".to_owned()),
     }
 }
 

@@ -171,6 +171,18 @@ impl Args {
             What::Placements | What::Decisions => "placements",
             What::Clusters => "clusters",
         };
+        let is_meant = |place: &str| match (filter.namespace, place.split_once('/')) {
+            (Some(namespace), Some(there)) => there == (namespace, name),
+            (None, Some((_, there))) => there == name,
+            (_, None) => place == name,
+        };
+        if let Some((there, why)) = manifests.unreadable(kind).find(|(there, _)| is_meant(there))
+            && !exists
+        {
+            return Err(Problem::of_arguments(format!(
+                "the {kind} {there} {place} cannot be read: {why}"
+            )));
+        }
         match (exists, filter.namespace) {
             (true, _) => Ok(()),
             (false, Some(namespace)) => Err(Problem::of_arguments(format!(

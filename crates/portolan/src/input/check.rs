@@ -79,14 +79,14 @@ fn errors(kind: &Kind, value: &Value, place: &Place, subject: &str, notes: &mut 
         let error = FieldError {
             path: unknown.path.clone(),
             value: String::new(),
-            problem: "there is no such field; it is ignored".to_owned(),
+            problem: "there is no such field; kubectl refuses it, and a server drops it".to_owned(),
             accepted: meant.unwrap_or_default().to_owned(),
         };
         let meant = meant
             .map(|name| format!(", did you mean {name}?"))
             .unwrap_or_default();
         let message = format!("{subject}: ignored: {}{meant}", unknown.path);
-        notes.add_field(place, subject, &error, message);
+        notes.add_unknown(place, subject, &error, message);
     }
     let structural = kind.validate(value).into_iter().filter(|error| {
         !is_left_to_the_engine(place, value, error)

@@ -247,6 +247,18 @@ impl Notes {
         self.insert(place.to_string(), bounded(&message.to_string()), finding);
     }
 
+    /// Remembers a field that no definition has: left out here, and refused by kubectl.
+    pub(super) fn add_unknown(
+        &mut self,
+        place: &Place,
+        subject: &str,
+        error: &FieldError,
+        message: impl fmt::Display,
+    ) {
+        let finding = Finding::of_field(Severity::Error, place, subject, error);
+        self.insert(place.to_string(), bounded(&message.to_string()), finding);
+    }
+
     /// Remembers a file without an object.
     pub(super) fn add_empty(&mut self, source: &str) {
         let message = format!("{source}: there is no object in it");

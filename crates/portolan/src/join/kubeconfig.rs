@@ -90,7 +90,31 @@ pub(crate) fn refuse(path: &Path) -> anyhow::Result<()> {
             path.display()
         );
     }
+    if path.exists() && !is_of_agent(path) {
+        bail!(
+            "cannot write the kubeconfig of the agent to {}: the file is there and is not the kubeconfig of an agent; \
+             accepted: another file (--write FILE)",
+            path.display()
+        );
+    }
     Ok(())
+}
+
+/// Whether a file is a kubeconfig that [`with_token`] has made: a new token may replace it. Any other file may hold
+/// credentials that are nowhere else.
+fn is_of_agent(path: &Path) -> bool {
+    let Ok(text) = std::fs::read_to_string(path) else {
+        return false;
+    };
+    let config: Value = serde_saphyr::from_str(&text).unwrap_or_default();
+    let user = &config["users"][0];
+    let context = &config["contexts"][0];
+    config["users"].as_array().is_some_and(|users| users.len() == 1)
+        && user["user"]["token"].is_string()
+        && config["clusters"][0]["name"] == "hub"
+        && context["context"]["cluster"] == "hub"
+        && context["name"] == user["name"]
+        && context["context"]["namespace"] == user["name"]
 }
 
 /// Replaces a file at once, readable by its owner alone.
@@ -115,6 +139,31 @@ mod tests {
         ] {
             let refused = refuse(&path).unwrap_err().to_string();
             assert!(refused.contains(why), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_kubeconfig_of_somebody_else_is_never_replaced() {
+        let folder = std::env::temp_dir().join(format!("portolan-replace-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("hub.kubeconfig");
+        let config = Config::new("https://hub.example.com".parse().unwrap());
+        write(&path, &with_token(&config, "west", "secret")).unwrap();
+        let again = refuse(&path);
+        let admin = json!({
+            "clusters": [{"name": "portolan", "cluster": {"server": "https://hub.example.com"}}],
+            "users": [{"name": "portolan", "user": {"token": "secret"}}],
+            "contexts": [{"name": "portolan", "context": {"cluster": "portolan", "user": "portolan"}}],
+        });
+        write(&path, &admin).unwrap();
+        let of_admin = refuse(&path);
+        std::fs::write(&path, "notes").unwrap();
+        let notes = refuse(&path);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(again.is_ok(), "a new token replaces the old one");
+        for refused in [of_admin, notes] {
+            let refused = refused.unwrap_err().to_string();
+            assert!(refused.contains("is not the kubeconfig of an agent"), "{refused}");
         }
     }
 

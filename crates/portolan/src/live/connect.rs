@@ -1,6 +1,6 @@
 //! From a kubeconfig, or the service account of a pod, to a client.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use http::HeaderValue;
@@ -107,11 +107,7 @@ impl ConnectArgs {
 
     /// How the hub is reached.
     pub(crate) async fn config(&self) -> anyhow::Result<Config> {
-        let read = match &self.kubeconfig {
-            Some(path) => Kubeconfig::read_from(path),
-            None => Kubeconfig::read(),
-        };
-        let kubeconfig = match read {
+        let kubeconfig = match self.read()? {
             Ok(kubeconfig) => kubeconfig,
             // Only where nothing was asked for by name may something else be meant.
             Err(_) if !self.is_given() && std::env::var_os("KUBERNETES_SERVICE_HOST").is_some() => {
@@ -125,6 +121,32 @@ impl ConnectArgs {
             Err(error) => return Err(self.unreadable(&error)),
         };
         config_of(kubeconfig, self.context.as_deref()).await
+    }
+
+    /// What the kubeconfig says: of the file that is named, or of `$KUBECONFIG` or the usual place. Of several files those that
+    /// are not there count as empty, as they do for kubectl.
+    fn read(&self) -> anyhow::Result<Result<Kubeconfig, KubeconfigError>> {
+        let files: Vec<PathBuf> = match &self.kubeconfig {
+            Some(path) => vec![path.clone()],
+            None => std::env::var_os("KUBECONFIG")
+                .map(|paths| {
+                    std::env::split_paths(&paths)
+                        .filter(|path| path.exists())
+                        .collect()
+                })
+                .unwrap_or_default(),
+        };
+        for file in &files {
+            refuse_half_characters(file)?;
+        }
+        let Some((first, others)) = files.split_first() else {
+            return Ok(Kubeconfig::read());
+        };
+        Ok(others
+            .iter()
+            .try_fold(Kubeconfig::read_from(first)?, |all, file| {
+                all.merge(Kubeconfig::read_from(file)?)
+            }))
     }
 
     fn unreadable(&self, error: &KubeconfigError) -> anyhow::Error {
@@ -143,7 +165,7 @@ impl ConnectArgs {
         match &self.kubeconfig {
             Some(_) => {
                 anyhow::anyhow!(
-                    "cannot read the kubeconfig: {why}; accepted: the kubeconfig file of a running hub"
+                    "cannot read the kubeconfig: {why}; accepted: the kubeconfig file of a server that runs"
                 )
             }
             None => anyhow::anyhow!(
@@ -152,6 +174,20 @@ impl ConnectArgs {
             ),
         }
     }
+}
+
+/// kube takes a file that begins as UTF-16 for pairs of bytes, and panics on one that has no pairs.
+fn refuse_half_characters(file: &Path) -> anyhow::Result<()> {
+    let bytes = std::fs::read(file).unwrap_or_default();
+    let is_utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+    if is_utf16 && bytes.len() % 2 == 1 {
+        anyhow::bail!(
+            "cannot read the kubeconfig: {}: it begins as text in UTF-16 and ends in the middle of a character; accepted: \
+             text in UTF-8",
+            file.display()
+        );
+    }
+    Ok(())
 }
 
 /// How the server of a context is reached; without a name, of the current one.
@@ -165,9 +201,38 @@ pub(crate) async fn config_of(kubeconfig: Kubeconfig, context: Option<&str>) -> 
         .iter()
         .map(|context| context.name.clone())
         .collect();
-    Config::from_custom_kubeconfig(kubeconfig, &options)
+    let current = kubeconfig.current_context.clone();
+    let wanted = context.map(str::to_owned).or(current.clone()).unwrap_or_default();
+    let chosen = kubeconfig.contexts.iter().find(|context| context.name == wanted);
+    let user = chosen
+        .and_then(|context| context.context.as_ref()?.user.clone())
+        .unwrap_or_default();
+    if !user.is_empty() && !kubeconfig.auth_infos.iter().any(|known| known.name == user) {
+        let known: Vec<&str> = kubeconfig
+            .auth_infos
+            .iter()
+            .map(|known| known.name.as_str())
+            .collect();
+        anyhow::bail!(
+            "the context {wanted} of the kubeconfig names the user {user}, which is not in the kubeconfig; accepted: {}",
+            match known.is_empty() {
+                true => "a kubeconfig with that user".to_owned(),
+                false => known.join(", "),
+            }
+        );
+    }
+    let config = Config::from_custom_kubeconfig(kubeconfig, &options)
         .await
-        .map_err(|error| unusable(&error, context, &contexts))
+        .map_err(|error| unusable(&error, context.or(current.as_deref()), &contexts))?;
+    // kube panics later on an address that has no scheme or no host.
+    if config.cluster_url.scheme().is_none() || config.cluster_url.host().is_none() {
+        anyhow::bail!(
+            "cannot use the kubeconfig: the server of the context {wanted} is {}, which has no scheme or no host; accepted: \
+             a URL, such as https://hub.example.com:6443",
+            config.cluster_url
+        );
+    }
+    Ok(config)
 }
 
 fn unusable(error: &KubeconfigError, context: Option<&str>, contexts: &[String]) -> anyhow::Error {
@@ -177,7 +242,7 @@ fn unusable(error: &KubeconfigError, context: Option<&str>, contexts: &[String])
     };
     match (error, context) {
         (KubeconfigError::LoadContext(_), Some(name)) => {
-            anyhow::anyhow!("--context {name} is not in the kubeconfig; {there}")
+            anyhow::anyhow!("the context {name} is not in the kubeconfig; {there} (--context NAME)")
         }
         (KubeconfigError::CurrentContextNotSet, _) | (KubeconfigError::LoadContext(_), None) => {
             anyhow::anyhow!("the kubeconfig has no current context; choose one with --context NAME; {there}")
@@ -189,6 +254,53 @@ fn unusable(error: &KubeconfigError, context: Option<&str>, contexts: &[String])
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    async fn used(text: &str) -> Result<String, String> {
+        let kubeconfig = Kubeconfig::from_yaml(text).unwrap();
+        let config = config_of(kubeconfig, None).await;
+        config
+            .map(|config| config.cluster_url.to_string())
+            .map_err(|error| error.to_string())
+    }
+
+    fn kubeconfig(server: &str, user: &str, current: &str) -> String {
+        format!(
+            "{{clusters: [{{name: c, cluster: {{server: {server:?}}}}}], users: [{{name: u, user: {{token: t}}}}], contexts: \
+             [{{name: here, context: {{cluster: c, user: {user}}}}}], current-context: {current}}}"
+        )
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_that_cannot_be_used_is_refused_with_the_part_that_is_wrong() {
+        let fine = kubeconfig("https://hub.example.com:6443", "u", "here");
+        assert_eq!(used(&fine).await.unwrap(), "https://hub.example.com:6443/");
+        for (text, why) in [
+            (
+                kubeconfig("127.0.0.1:6443", "u", "here"),
+                "which has no scheme or no host",
+            ),
+            (
+                kubeconfig("https://hub", "x", "here"),
+                "names the user x, which is not in the kubeconfig; accepted: u",
+            ),
+            (
+                kubeconfig("https://hub", "u", "there"),
+                "the context there is not in the kubeconfig; accepted: here",
+            ),
+        ] {
+            let refused = used(&text).await.unwrap_err();
+            assert!(refused.contains(why), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_ends_in_the_middle_of_a_character_is_refused() {
+        let path = std::env::temp_dir().join(format!("portolan-utf16-{}", std::process::id()));
+        std::fs::write(&path, [0xff, 0xfe, 0]).unwrap();
+        let refused = refuse_half_characters(&path).unwrap_err().to_string();
+        std::fs::remove_file(&path).unwrap();
+        assert!(refused.contains("accepted: text in UTF-8"), "{refused}");
+    }
 
     #[tokio::test]
     async fn a_token_that_no_header_can_carry_is_refused() {

@@ -25,6 +25,10 @@ pub(crate) fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Er
                      --context"
                 ),
                 403 => format!("{answer}; `kubectl auth can-i --list` shows what is allowed"),
+                404 if is_no_path(status) => format!(
+                    "{url} does not serve the kind; install the definitions with `portolan crds | kubectl apply -f -`, or \
+                     choose another hub (--kubeconfig, --context)"
+                ),
                 429 => format!("{answer}; the hub is overloaded, try again later"),
                 _ => answer,
             }
@@ -75,6 +79,16 @@ fn is_unavailable(error: &kube::Error) -> bool {
     }
 }
 
+/// Whether the server knows nothing at the path: an object that is missing is told in a Status.
+fn is_no_path(status: &kube::core::Status) -> bool {
+    status.code == 404 && status.reason != "NotFound"
+}
+
+/// Whether the server does not serve the kind that was asked for.
+pub(crate) fn is_unserved(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if is_no_path(status))
+}
+
 /// Whether the server answered, though not as it should.
 fn is_answer(error: &kube::Error) -> bool {
     matches!(error, kube::Error::SerdeError(_) | kube::Error::FromUtf8(_))
@@ -117,6 +131,19 @@ mod tests {
             text.starts_with("cannot list placements: https://hub refuses connections"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_kind_that_is_not_served_is_told_apart_from_an_object_that_is_missing() {
+        let path = answered(404, "Failed to parse error data", "404 page not found");
+        let text = explain(&path, "read the cluster x", "https://hub").to_string();
+        assert!(
+            text.contains("https://hub does not serve the kind; install the definitions"),
+            "{text}"
+        );
+        let object = answered(404, "NotFound", "clusters \"x\" not found");
+        let text = explain(&object, "read the cluster x", "https://hub").to_string();
+        assert!(text.contains("404 NotFound") && !is_unserved(&object), "{text}");
     }
 
     #[test]

@@ -109,6 +109,8 @@ pub(crate) async fn read(
         }
     }
     if unserved.len() == extent.kinds().len() {
+        // Nothing but an API server is told to install definitions.
+        server.version().await?;
         anyhow::bail!(
             "{} serves none of the kinds of placements; install them with `portolan crds | kubectl apply -f -` or \
              `portolan controller --install-crds`",

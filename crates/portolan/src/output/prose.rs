@@ -23,7 +23,7 @@ pub(crate) fn wrapped(text: &str, width: Option<usize>) -> String {
 fn is_command(line: &str) -> bool {
     let program = line.split_whitespace().next().unwrap_or_default();
     let name = program.rsplit('/').next().unwrap_or_default();
-    line.starts_with("  ") && ["kubectl", "portolan", "printf"].contains(&name)
+    line.starts_with("  ") && ["kubectl", "portolan", "printf", "export"].contains(&name)
 }
 
 fn wrapped_line(line: &str, width: usize) -> String {
@@ -78,8 +78,12 @@ mod tests {
 
     #[test]
     fn a_command_stays_on_its_line() {
-        let text = "try:\n  ./portolan agent --hub west-1.kubeconfig\n";
-        assert_eq!(wrapped(text, Some(20)), text);
+        for text in [
+            "try:\n  ./portolan agent --hub west-1.kubeconfig\n",
+            "try:\n  export KUBECONFIG=/a/long/path/kubeconfig\n",
+        ] {
+            assert_eq!(wrapped(text, Some(20)), text);
+        }
     }
 
     #[test]

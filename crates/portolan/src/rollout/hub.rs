@@ -57,13 +57,17 @@ pub(super) async fn get(
     namespace: &str,
     name: &str,
 ) -> anyhow::Result<ManifestWorkReplicaSet> {
-    let api: Api<ManifestWorkReplicaSet> = Api::namespaced(server.client.clone(), namespace);
+    let api: Api<Received<ManifestWorkReplicaSet>> = Api::namespaced(server.client.clone(), namespace);
     let found = api
         .get_opt(name)
         .await
         .map_err(|error| live::explain(&error, "read the ManifestWorkReplicaSet", &server.url))?;
-    match found {
-        Some(set) => Ok(set),
+    match found.map(Received::readable) {
+        Some(Ok(set)) => Ok(set),
+        Some(Err(unreadable)) => anyhow::bail!(
+            "the ManifestWorkReplicaSet {namespace}/{name} on {} cannot be read: {unreadable}",
+            server.url
+        ),
         None => Err(missing(server, namespace, name).await),
     }
 }
@@ -122,13 +126,30 @@ pub(super) struct All {
 
 /// Reads replica sets with everything that their rollouts depend on.
 pub(super) async fn read_all(server: &Server, namespace: Option<&str>) -> anyhow::Result<All> {
+    let sets: Vec<ManifestWorkReplicaSet> = within(server, namespace).await?;
+    if sets.is_empty() {
+        refuse_unserved(server).await?;
+    }
     Ok(All {
-        sets: within(server, namespace).await?,
+        sets,
         works: list(server, Api::all(server.client.clone()), ocm::REPLICA_SET).await?,
         placements: within(server, namespace).await?,
         decisions: within(server, namespace).await?,
         clusters: everywhere(server).await?,
     })
+}
+
+/// Says that a server does not know replica sets: that there are none would be half of the truth.
+async fn refuse_unserved(server: &Server) -> anyhow::Result<()> {
+    let api: Api<ManifestWorkReplicaSet> = Api::all(server.client.clone());
+    match api.list_metadata(&ListParams::default().limit(1)).await {
+        Err(error @ kube::Error::Api(_)) if live::is_unserved(&error) => Err(live::explain(
+            &error,
+            "list the ManifestWorkReplicaSets",
+            &server.url,
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// What the label of a work says about its owner.

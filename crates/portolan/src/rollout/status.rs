@@ -125,6 +125,7 @@ pub(super) fn watch(args: &WatchArgs) -> anyhow::Result<ExitCode> {
         };
         tokio::select! {
             ended = follow(&server, args) => ended,
+            () = output::closed() => Ok(false),
             () = end => Ok(false),
             () = stop.requested() => Ok(false),
         }

@@ -59,7 +59,10 @@ fn find(manifests: &Manifests, reference: &Reference, place: &str) -> Result<Key
         ))),
         _ => {
             let name = reference.to_string();
-            Err(given::missing("object", &name, place, of_kind().map(short)))
+            let kinds = reference.kinds.iter().map(|(_, kind)| kind.to_string());
+            let kinds = kinds.collect::<std::collections::BTreeSet<String>>();
+            let kind = Vec::from_iter(kinds).join(" or ");
+            Err(given::missing(&kind, &name, place, of_kind().map(short)))
         }
     }
 }

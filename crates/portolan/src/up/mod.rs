@@ -10,6 +10,7 @@ mod write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use kube::Client;
@@ -20,7 +21,7 @@ use crate::address;
 use crate::controller::{InstallCrds, Probes, Running, SettingsArgs, install};
 use crate::hub::{self, not_started};
 use crate::listen;
-use crate::live::Server;
+use crate::live::{ConnectArgs, Server};
 use crate::logging::LogArgs;
 use crate::output;
 use crate::stop::{self, Part, Stop};
@@ -45,6 +46,8 @@ Examples:
   portolan up --in-memory --listen 127.0.0.1:0 \\
     --metrics-listen 127.0.0.1:0 --kubeconfig hub.yaml";
 
+/// How long a hub that may run is given to answer.
+const ANSWER: Duration = Duration::from_secs(2);
 /// The ports that are taken when nobody asks for others, and left to others when they are in use.
 const METRICS_PORT: u16 = 8080;
 
@@ -204,6 +207,27 @@ impl Up {
     }
 }
 
+/// A hub in memory has no folder that keeps a second one away, and its kubeconfig is all that leads to it.
+async fn refuse_running(kubeconfig: &Path) -> anyhow::Result<()> {
+    let connect = ConnectArgs {
+        kubeconfig: Some(kubeconfig.to_owned()),
+        context: None,
+    };
+    let Ok(server) = connect.connect().await else {
+        return Ok(());
+    };
+    let asked = tokio::time::timeout(ANSWER, server.version()).await;
+    if let Ok(Ok(_)) = asked {
+        anyhow::bail!(
+            "{} is the kubeconfig of {}, which runs; accepted: another file (--kubeconfig FILE), another folder, or stop the \
+             other one first",
+            kubeconfig.display(),
+            server.url
+        );
+    }
+    Ok(())
+}
+
 impl Args {
     async fn start_hub(&self, data: Option<&Path>) -> anyhow::Result<Hub> {
         progress(&match data {
@@ -232,6 +256,9 @@ impl Args {
         };
         // It is to be used from other folders too.
         let kubeconfig = std::path::absolute(&kubeconfig).unwrap_or(kubeconfig);
+        if data.is_none() {
+            refuse_running(&kubeconfig).await?;
+        }
         hub.write_kubeconfig(&kubeconfig)
             .with_context(|| format!("cannot write the kubeconfig {}", kubeconfig.display()))?;
         let server = Server {

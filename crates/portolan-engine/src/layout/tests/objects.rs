@@ -97,6 +97,8 @@ fn a_slice_in_full() {
                     "multicluster.x-k8s.io/placement": "web",
                     "multicluster.x-k8s.io/scheduler": "portolan",
                     "multicluster.x-k8s.io/placement-key": "shop",
+                    "multicluster.x-k8s.io/decision-group-index": "0",
+                    "multicluster.x-k8s.io/decision-group-name": "canary",
                     "cluster.open-cluster-management.io/decision-group-index": "0",
                     "cluster.open-cluster-management.io/decision-group-name": "canary",
                 },
