@@ -125,12 +125,7 @@ impl State {
 
     fn work_applied(&mut self, object: &ManifestWork) {
         let key = WorkKey::of(&object.metadata);
-        let label = object
-            .metadata
-            .labels
-            .as_ref()
-            .and_then(|labels| labels.get(ocm::REPLICA_SET));
-        let owner = label.and_then(|label| SetKey::of_label(label));
+        let owner = SetKey::of_work(&object.metadata);
         if self.owners.get(&key) != owner.as_ref() {
             self.work_gone(&key);
         }
@@ -153,11 +148,7 @@ impl State {
 
     /// What was last read of it stands; of one that was never read nothing is known but that it is there.
     fn work_unreadable(&mut self, metadata: &ObjectMeta) {
-        let label = metadata
-            .labels
-            .as_ref()
-            .and_then(|labels| labels.get(ocm::REPLICA_SET));
-        if let Some(owner) = label.and_then(|label| SetKey::of_label(label)) {
+        if let Some(owner) = SetKey::of_work(metadata) {
             self.unreadable.insert(WorkKey::of(metadata), owner.clone());
             self.queue.touch(owner);
         }

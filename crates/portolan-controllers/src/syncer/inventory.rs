@@ -20,9 +20,17 @@ pub(super) struct Inventory {
     pub(super) known: Knowledge,
     /// By namespace and name of the profile.
     absences: Absences,
-    profiles: BTreeMap<String, BTreeMap<String, Identity>>,
+    profiles: BTreeMap<String, BTreeMap<String, Profile>>,
     /// Names and namespaces of profiles that cannot be read: their clusters may be away.
     unreadable: BTreeSet<(String, String)>,
+}
+
+/// A profile, as far as it says which cluster it is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Profile {
+    identity: Identity,
+    /// Whether it is of a ManagedCluster. The namespace of that name is then the one of this cluster.
+    is_managed: bool,
 }
 
 /// What two profiles of one cluster have in common.
@@ -55,8 +63,12 @@ impl Inventory {
         let is_news = self
             .absences
             .note(&format!("{namespace}/{name}"), Standing::of_profile(profile));
+        let profile = Profile {
+            identity,
+            is_managed: profile.spec.cluster_manager.name == ocm::CLUSTER_MANAGER_NAME,
+        };
         let known = self.profiles.entry(name).or_default();
-        known.insert(namespace, identity.clone()) != Some(identity) || is_news || was_unreadable
+        known.insert(namespace, profile.clone()) != Some(profile) || is_news || was_unreadable
     }
 
     pub(super) fn gone(&mut self, namespace: &str, name: &str) {
@@ -106,16 +118,29 @@ impl Inventory {
             ));
         }
         let profiles = self.profiles.get(name);
+        let is_managed = profiles.is_some_and(|profiles| profiles.values().any(|profile| profile.is_managed));
         for namespace in namespaces {
-            if !profiles.is_some_and(|profiles| profiles.contains_key(namespace)) {
+            let Some(profile) = profiles.and_then(|profiles| profiles.get(namespace)) else {
                 return Err(format!("there is no ClusterProfile {namespace}/{name}"));
+            };
+            if is_managed && !profile.is_managed {
+                return Err(format!(
+                    "the ClusterProfile {namespace}/{name} is of another manager, and the works of {name} are those of the \
+                     ManagedCluster; accepted: a ClusterProfile whose manager is {}",
+                    ocm::CLUSTER_MANAGER_NAME
+                ));
             }
         }
-        let mut profiles = profiles.into_iter().flatten();
-        let Some((first, identity)) = profiles.next() else {
+        // A profile that somebody makes in a namespace of their own must not keep others from a ManagedCluster.
+        let counts = |(_, profile): &(&String, &Profile)| profile.is_managed || !is_managed;
+        let mut profiles = profiles.into_iter().flatten().filter(counts);
+        let Some((first, one)) = profiles.next() else {
             return Ok(());
         };
-        match profiles.find(|(_, other)| *other != identity || **other == Identity::Unknown) {
+        let is_other = |(_, other): &(&String, &Profile)| {
+            other.identity != one.identity || other.identity == Identity::Unknown
+        };
+        match profiles.find(is_other) {
             None => Ok(()),
             Some((second, _)) => Err(format!(
                 "{name} is ambiguous: the ClusterProfiles {first}/{name} and {second}/{name} are not known to be one \

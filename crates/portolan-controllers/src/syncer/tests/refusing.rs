@@ -1,6 +1,6 @@
 //! Bad input is refused with the field and what would be accepted, and works that are there stay as they are.
 
-use portolan_api::multicluster::{PlacementDecision, Work};
+use portolan_api::multicluster::{ClusterProfile, PlacementDecision, Work};
 use serde_json::{Value, json};
 
 use super::fixture::*;
@@ -122,6 +122,34 @@ fn profiles_that_one_manager_publishes_in_several_namespaces_are_one_cluster() {
     hub.decide(&slice(&["a"]));
     hub.settle();
     assert_eq!(hub.made(), ["a"]);
+}
+
+#[test]
+fn a_profile_of_another_manager_cannot_take_the_name_of_a_managed_cluster() {
+    let mut hub = Hub::with_template();
+    let managed = |namespace: &str| -> ClusterProfile {
+        let labels = json!({ "open-cluster-management.io/cluster-name": "a" });
+        object(json!({
+            "metadata": { "namespace": namespace, "name": "a", "labels": labels },
+            "spec": { "clusterManager": { "name": "open-cluster-management" } },
+        }))
+    };
+    hub.server.put(&managed(HOME));
+    // Of somebody who may create profiles in a namespace of their own.
+    hub.server.put(&profile("tenant", "a", json!({})));
+    hub.decide(&slice(&["a"]));
+    hub.settle();
+    assert_eq!(hub.made(), ["a"], "the other one keeps nobody from the cluster");
+    hub.server.put(&profile(HOME, "a", json!({})));
+    hub.server.put(&managed("fleet"));
+    hub.server.put(&template("web", json!([manifest("new")])));
+    hub.settle();
+    let (_, reason, message) = hub.condition("web");
+    assert_eq!(reason, "ClustersRefused");
+    assert!(
+        message.starts_with("the ClusterProfile shop/a is of another manager"),
+        "{message}"
+    );
 }
 
 #[test]
