@@ -13,15 +13,35 @@ use super::wire::{Fields, Wire};
 /// A list element can be two bytes on the wire and a hundred times that as JSON; this bounds what one body can grow to.
 const MAX_VALUES: usize = 200_000;
 
+/// Schemas hold schemas. Deeper, and reading could use up the stack; the hub takes no object with as many levels anyway.
+const MAX_DEPTH: usize = crate::depth::MAX_DEPTH;
+
 /// Decodes one message; counts the values it makes so that a small body cannot become a large object.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     values: usize,
+    /// How many messages around the one that is read now were not read to their end.
+    depth: usize,
 }
 
 impl Decoder {
-    /// Adds the fields of `bytes` to `object`. The tables hold no cycles, so their depth bounds the recursion.
+    /// Adds the fields of `bytes` to `object`.
     pub(super) fn fill(
+        &mut self,
+        message: &'static Message,
+        bytes: &[u8],
+        object: &mut Map<String, Value>,
+    ) -> Result<(), Error> {
+        if self.depth >= MAX_DEPTH {
+            return Err(Error::TooDeep(MAX_DEPTH));
+        }
+        self.depth += 1;
+        let filled = self.fill_fields(message, bytes, object);
+        self.depth -= 1;
+        filled
+    }
+
+    fn fill_fields(
         &mut self,
         message: &'static Message,
         bytes: &[u8],
@@ -165,18 +185,90 @@ impl Decoder {
                 }
                 Value::Array(list)
             }
-            Kind::Message(inner) | Kind::Inline(inner) => {
-                let mut object = Map::new();
-                self.fill(inner, bytes_of(message, wire)?, &mut object)?;
-                Value::Object(object)
+            Kind::Double => double(message, wire)?,
+            Kind::Message(inner) | Kind::Inline(inner) => self.object(inner, bytes_of(message, wire)?)?,
+            Kind::SchemaOrList(schema) => {
+                let parts = self.alternatives(message, schema, wire, 1, 2)?;
+                match parts.others.is_empty() {
+                    true => parts.schema.unwrap_or(Value::Null),
+                    false => {
+                        let schemas = parts.others.into_iter();
+                        let schemas = schemas.map(|wire| self.object(schema, bytes_of(message, wire)?));
+                        Value::Array(schemas.collect::<Result<_, _>>()?)
+                    }
+                }
+            }
+            Kind::SchemaOrBoolean(schema) => {
+                let parts = self.alternatives(message, schema, wire, 2, 1)?;
+                match (parts.schema, parts.others.last()) {
+                    (Some(schema), _) => schema,
+                    (None, Some(allows)) => Value::Bool(number_of(message, *allows)? != 0),
+                    (None, None) => Value::Bool(false),
+                }
+            }
+            Kind::SchemaOrStrings(schema) => {
+                let parts = self.alternatives(message, schema, wire, 1, 2)?;
+                match parts.others.is_empty() {
+                    true => parts.schema.unwrap_or(Value::Null),
+                    false => {
+                        let texts = parts.others.into_iter();
+                        let texts = texts.map(|wire| Ok(Value::String(text(message, wire)?)));
+                        Value::Array(texts.collect::<Result<_, Error>>()?)
+                    }
+                }
             }
         }))
     }
+
+    fn object(&mut self, message: &'static Message, bytes: &[u8]) -> Result<Value, Error> {
+        let mut object = Map::new();
+        self.fill(message, bytes, &mut object)?;
+        Ok(Value::Object(object))
+    }
+
+    /// The parts of a message that holds a schema or something else.
+    fn alternatives<'a>(
+        &mut self,
+        message: &'static Message,
+        schema: &'static Message,
+        wire: Wire<'a>,
+        schema_number: u32,
+        other_number: u32,
+    ) -> Result<Alternatives<'a>, Error> {
+        let mut parts = Alternatives::default();
+        for entry in Fields::new(bytes_of(message, wire)?) {
+            let (number, wire) = entry.map_err(|_| Error::Malformed {
+                message: message.name,
+            })?;
+            self.values += 1;
+            if self.values > MAX_VALUES {
+                return Err(Error::TooManyValues);
+            }
+            match number {
+                _ if number == schema_number => {
+                    parts.schema = Some(self.object(schema, bytes_of(message, wire)?)?);
+                }
+                _ if number == other_number => parts.others.push(wire),
+                _ => {}
+            }
+        }
+        Ok(parts)
+    }
+}
+
+/// A schema, or something else.
+#[derive(Debug, Default)]
+struct Alternatives<'a> {
+    schema: Option<Value>,
+    others: Vec<Wire<'a>>,
 }
 
 impl Kind {
     fn is_scalar(self) -> bool {
-        matches!(self, Kind::String | Kind::Bytes | Kind::Boolean | Kind::Integer)
+        matches!(
+            self,
+            Kind::String | Kind::Bytes | Kind::Boolean | Kind::Integer | Kind::Double
+        )
     }
 }
 
@@ -202,6 +294,25 @@ fn number_of(message: &'static Message, wire: Wire<'_>) -> Result<u64, Error> {
             message: message.name,
         }),
     }
+}
+
+/// Go writes a whole number without a fraction, and refuses to write what is no number.
+fn double(message: &'static Message, wire: Wire<'_>) -> Result<Value, Error> {
+    let malformed = || Error::Malformed {
+        message: message.name,
+    };
+    let Wire::Fixed(bits) = wire else {
+        return Err(malformed());
+    };
+    let number = f64::from_bits(bits);
+    // Up to there each whole number is itself as a float.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0 && number.abs() <= EXACT {
+        return Ok(Value::from(number as i64));
+    }
+    serde_json::Number::from_f64(number)
+        .map(Value::Number)
+        .ok_or_else(malformed)
 }
 
 fn text(message: &'static Message, wire: Wire<'_>) -> Result<String, Error> {

@@ -1,12 +1,12 @@
 //! Which kinds are accepted as protobuf, and by which table they are read.
 
-use super::messages::{core, meta, network, pod, rbac, review, sets, workload};
+use super::messages::{core, definition, meta, network, pod, rbac, review, sets, workload};
 use super::schema::Message;
 
 /// `(apiVersion, kind, table)`.
 type Accepted = (&'static str, &'static str, &'static Message);
 
-static ACCEPTED: [Accepted; 27] = [
+static ACCEPTED: [Accepted; 28] = [
     ("v1", "ConfigMap", &core::CONFIG_MAP),
     ("v1", "Event", &core::EVENT),
     ("v1", "Namespace", &core::NAMESPACE),
@@ -14,6 +14,11 @@ static ACCEPTED: [Accepted; 27] = [
     ("v1", "Secret", &core::SECRET),
     ("v1", "Service", &core::SERVICE),
     ("v1", "ServiceAccount", &core::SERVICE_ACCOUNT),
+    (
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        &definition::CUSTOM_RESOURCE_DEFINITION,
+    ),
     ("apps/v1", "DaemonSet", &sets::DAEMON_SET),
     ("apps/v1", "Deployment", &workload::DEPLOYMENT),
     ("apps/v1", "StatefulSet", &sets::STATEFUL_SET),

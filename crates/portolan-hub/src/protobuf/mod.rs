@@ -1,7 +1,7 @@
 //! Protobuf request bodies, turned into the JSON the same client would have sent.
 //!
-//! kubectl 1.32 and newer write built-in kinds as `application/vnd.kubernetes.protobuf` and do not try again in JSON,
-//! so the hub has to read them. It never answers in protobuf: every client also accepts JSON.
+//! kubectl 1.32 and newer write built-in kinds as `application/vnd.kubernetes.protobuf` and do not try again in JSON, and Go
+//! programs write definitions so. The hub has to read them. It never answers in protobuf: every client also accepts JSON.
 //!
 //! Kinds are data (see [`messages`]); one decoder serves all of them. Nothing here panics on any input, and memory is
 //! bounded by the size of the body.
@@ -61,6 +61,9 @@ pub(crate) enum Error {
         /// Its number.
         number: u32,
     },
+    /// The body nests messages deeper than any object does.
+    #[error("the protobuf body nests messages deeper than {0} levels")]
+    TooDeep(usize),
     /// The body holds more values than any object has.
     #[error("the protobuf body holds too many values")]
     TooManyValues,
@@ -70,7 +73,7 @@ impl Error {
     /// The HTTP status: 415 where JSON would be taken, 400 where the bytes are wrong, 413 where they are too many.
     pub(crate) fn status(&self) -> u16 {
         match self {
-            Error::NotKubernetes | Error::Malformed { .. } => 400,
+            Error::NotKubernetes | Error::Malformed { .. } | Error::TooDeep(_) => 400,
             Error::Encoding(_) | Error::UnknownKind { .. } | Error::UnknownField { .. } => 415,
             Error::TooManyValues => 413,
         }

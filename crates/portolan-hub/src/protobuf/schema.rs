@@ -41,6 +41,8 @@ pub(super) enum Kind {
     Bytes,
     Boolean,
     Integer,
+    /// A whole number in JSON if it is one.
+    Double,
     /// `{seconds, nanos}`; RFC 3339 with whole seconds in JSON.
     Time,
     /// The same with microseconds.
@@ -54,6 +56,12 @@ pub(super) enum Kind {
     /// `{items}`; an array of strings in JSON.
     Strings,
     Message(&'static Message),
+    /// `{schema, jSONSchemas}`; a schema or an array of schemas in JSON.
+    SchemaOrList(&'static Message),
+    /// `{allows, schema}`; a schema or a boolean in JSON.
+    SchemaOrBoolean(&'static Message),
+    /// `{schema, property}`; a schema or an array of strings in JSON.
+    SchemaOrStrings(&'static Message),
     /// A message whose fields appear in the JSON object around it (an embedded Go struct).
     Inline(&'static Message),
 }
@@ -119,6 +127,10 @@ pub(super) const fn integer(number: u32, name: &'static str) -> Field {
     Field::of(number, name, Kind::Integer)
 }
 
+pub(super) const fn double(number: u32, name: &'static str) -> Field {
+    Field::of(number, name, Kind::Double)
+}
+
 pub(super) const fn time(number: u32, name: &'static str) -> Field {
     Field::of(number, name, Kind::Time)
 }
@@ -145,6 +157,18 @@ pub(super) const fn strings(number: u32, name: &'static str) -> Field {
 
 pub(super) const fn message(number: u32, name: &'static str, message: &'static Message) -> Field {
     Field::of(number, name, Kind::Message(message))
+}
+
+pub(super) const fn schema_or_list(number: u32, name: &'static str, schema: &'static Message) -> Field {
+    Field::of(number, name, Kind::SchemaOrList(schema))
+}
+
+pub(super) const fn schema_or_boolean(number: u32, name: &'static str, schema: &'static Message) -> Field {
+    Field::of(number, name, Kind::SchemaOrBoolean(schema))
+}
+
+pub(super) const fn schema_or_strings(number: u32, name: &'static str, schema: &'static Message) -> Field {
+    Field::of(number, name, Kind::SchemaOrStrings(schema))
 }
 
 pub(super) const fn inline(number: u32, message: &'static Message) -> Field {

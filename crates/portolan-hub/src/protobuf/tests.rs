@@ -1,4 +1,5 @@
-//! Bodies recorded from kubectl, compared with what the same kubectl prints as JSON, and garbage.
+//! Bodies recorded from kubectl, compared with what the same kubectl prints as JSON; a definition as Go programs write it,
+//! which the suite sends to a real server too; and garbage.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -32,6 +33,7 @@ fn a_body_of_kubectl_is_the_json_that_kubectl_prints() {
         "configmap",
         "configmap-binary",
         "cronjob",
+        "definition",
         "deployment",
         "ingress",
         "job",
@@ -235,8 +237,11 @@ fn fields_nobody_knows_are_skipped_while_they_hold_nothing() {
 
 #[test]
 fn no_table_names_a_number_or_a_field_twice() {
-    fn check(message: &'static Message, depth: usize) {
-        assert!(depth < 16, "{} is recursive", message.name);
+    fn check(message: &'static Message, seen: &mut Vec<&'static str>) {
+        if seen.contains(&message.name) {
+            return;
+        }
+        seen.push(message.name);
         let (mut numbers, mut names) = (Vec::new(), Vec::new());
         for field in message.fields() {
             assert!(
@@ -253,12 +258,95 @@ fn no_table_names_a_number_or_a_field_twice() {
             );
             numbers.push(field.number);
             names.push(field.name);
-            if let Kind::Message(inner) | Kind::Inline(inner) = field.kind {
-                check(inner, depth + 1);
+            match field.kind {
+                Kind::Message(inner)
+                | Kind::Inline(inner)
+                | Kind::SchemaOrList(inner)
+                | Kind::SchemaOrBoolean(inner)
+                | Kind::SchemaOrStrings(inner) => check(inner, seen),
+                _ => {}
             }
         }
     }
-    kinds::all().for_each(|(_, _, message)| check(message, 0));
+    for (_, _, message) in kinds::all() {
+        check(message, &mut Vec::new());
+    }
+}
+
+/// The body of a definition whose schema is this one.
+fn definition(schema: &[u8]) -> Vec<u8> {
+    let version = field(7, &field(4, &field(1, schema)));
+    envelope(
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        &field(2, &version),
+    )
+}
+
+fn schema_of(body: &[u8]) -> Value {
+    decode(body).unwrap()["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone()
+}
+
+#[test]
+fn schemas_that_may_be_something_else_are_told_apart() {
+    let text = field(5, b"string");
+    for (schema, expected) in [
+        (field(24, &field(1, &text)), json!({"items": {"type": "string"}})),
+        (
+            field(24, &[field(2, &text), field(2, b"")].concat()),
+            json!({"items": [{"type": "string"}, {}]}),
+        ),
+        (field(30, &number(1, 0)), json!({"additionalProperties": false})),
+        (field(30, &number(1, 1)), json!({"additionalProperties": true})),
+        (
+            field(30, &[number(1, 1), field(2, &text)].concat()),
+            json!({"additionalProperties": {"type": "string"}}),
+        ),
+        (
+            field(32, &[field(1, b"a"), field(2, &field(2, b"b"))].concat()),
+            json!({"dependencies": {"a": ["b"]}}),
+        ),
+        (
+            field(32, &[field(1, b"a"), field(2, &field(1, &text))].concat()),
+            json!({"dependencies": {"a": {"type": "string"}}}),
+        ),
+        (field(8, &field(1, b"null")), json!({"default": null})),
+        (
+            [varint(9 << 3 | 1), 0.5f64.to_le_bytes().to_vec()].concat(),
+            json!({"maximum": 0.5}),
+        ),
+        (
+            [varint(9 << 3 | 1), 0f64.to_le_bytes().to_vec()].concat(),
+            json!({"maximum": 0}),
+        ),
+    ] {
+        assert_eq!(schema_of(&definition(&schema)), expected);
+    }
+}
+
+#[test]
+fn a_number_that_json_does_not_have_is_refused() {
+    for number in [f64::NAN, f64::INFINITY] {
+        let schema = [varint(9 << 3 | 1), number.to_le_bytes().to_vec()].concat();
+        assert_eq!(decode(&definition(&schema)).unwrap_err().status(), 400);
+    }
+    let single = [varint(9 << 3 | 5), 1f32.to_le_bytes().to_vec()].concat();
+    assert_eq!(decode(&definition(&single)).unwrap_err().status(), 400);
+}
+
+/// A schema is the one message that holds itself, so that a body could nest it without end.
+#[test]
+fn a_schema_that_is_nested_too_deep_is_refused() {
+    let nested = |levels: usize| {
+        let innermost = field(5, b"object");
+        (0..levels).fold(innermost, |schema, _| field(28, &schema))
+    };
+    decode(&definition(&nested(90))).unwrap();
+    for levels in [100, 5_000] {
+        let error = decode(&definition(&nested(levels))).unwrap_err();
+        assert_eq!(error, Error::TooDeep(100));
+        assert_eq!(error.status(), 400);
+    }
 }
 
 proptest! {

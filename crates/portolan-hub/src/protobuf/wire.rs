@@ -4,12 +4,13 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Malformed;
 
-/// What a field holds on the wire. Kubernetes has no floating point fields, so fixed-width numbers stay unread.
+/// What a field holds on the wire. Fixed-width numbers are floating point numbers; those of 32 bits stay unread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wire<'a> {
     Varint(u64),
     Bytes(&'a [u8]),
     Fixed(u64),
+    Fixed32(u32),
 }
 
 impl Wire<'_> {
@@ -17,6 +18,7 @@ impl Wire<'_> {
     pub(super) fn is_zero(&self) -> bool {
         match self {
             Wire::Varint(number) | Wire::Fixed(number) => *number == 0,
+            Wire::Fixed32(number) => *number == 0,
             Wire::Bytes(bytes) => bytes.is_empty(),
         }
     }
@@ -72,7 +74,8 @@ impl<'a> Fields<'a> {
                 let length = usize::try_from(self.varint()?).map_err(|_| Malformed)?;
                 Wire::Bytes(self.take(length)?)
             }
-            5 => Wire::Fixed(self.fixed(4)?),
+            // Four bytes always fit.
+            5 => Wire::Fixed32(u32::try_from(self.fixed(4)?).map_err(|_| Malformed)?),
             _ => return Err(Malformed),
         };
         Ok((number, value))

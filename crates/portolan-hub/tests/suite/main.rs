@@ -16,6 +16,7 @@ mod deletion;
 mod errors;
 mod kubectl;
 mod languages;
+mod protobuf;
 mod runtime;
 mod watches;
 

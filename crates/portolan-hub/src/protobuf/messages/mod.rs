@@ -1,10 +1,11 @@
-//! The messages of the Kubernetes API that kubectl sends as protobuf, as data: field number, JSON name, type.
+//! The messages of the Kubernetes API that clients send as protobuf, as data: field number, JSON name, type.
 //!
 //! The numbers are part of the public Kubernetes API and never change. A field that is missing here is refused when it
 //! carries a value, so a gap in these tables shows as an error and never as lost data.
 
 pub(super) mod container;
 pub(super) mod core;
+pub(super) mod definition;
 pub(super) mod envelope;
 pub(super) mod meta;
 pub(super) mod network;
