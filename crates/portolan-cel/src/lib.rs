@@ -20,7 +20,7 @@
 //! - A literal pattern that is no regular expression does not compile; there it fails for every cluster.
 //! - `scores` can be asked only of `managedCluster` itself.
 //! - Maps are walked in key order, so that the same input always gives the same answer.
-//! - Time zones are `UTC` or offsets such as `+02:00`; named zones are a run-time error.
+//! - Named time zones are those of the tables that are compiled in, whatever the machine has.
 //! - Message literals (`Type{..}`), backquoted field names and `cel.bind` do not exist; two-variable macros and `sets`
 //!   exist in rules only.
 //!

