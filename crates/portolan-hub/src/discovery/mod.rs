@@ -10,15 +10,21 @@ use http::header::{ETAG, HeaderValue, IF_NONE_MATCH};
 use http::{HeaderMap, Response, StatusCode};
 use serde_json::{Value, json};
 
+use crate::server::request::Query;
 use crate::server::{Answer, Body, Core, Failure, Form, plain, value};
 
 /// The Kubernetes version whose behaviour is followed.
 const MAJOR: &str = "1";
-const MINOR: &str = "33";
-const VERSION: &str = "v1.33.0+portolan";
+const MINOR: &str = "36";
+const VERSION: &str = "v1.36.0+portolan";
 
 /// Answers a path that names no resource. `None` if nothing is served there.
-pub(crate) fn answer(core: &Core, path: &str, headers: &HeaderMap) -> Option<Answer<Response<Body>>> {
+pub(crate) fn answer(
+    core: &Core,
+    path: &str,
+    query: &Query,
+    headers: &HeaderMap,
+) -> Option<Answer<Response<Body>>> {
     let registry = core.registry();
     let whole: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
     // A slash at the end makes no difference where the paths of clients are built of parts.
@@ -30,7 +36,7 @@ pub(crate) fn answer(core: &Core, path: &str, headers: &HeaderMap) -> Option<Ans
         [""] => paths(),
         [probe @ ("healthz" | "livez" | "readyz")]
         | [probe @ ("healthz" | "livez" | "readyz"), "ping" | "log" | "etcd"] => {
-            return Some(Ok(health(core, probe)));
+            return Some(Ok(health(core, probe, query.has("verbose"))));
         }
         ["metrics"] => return Some(Ok(plain(StatusCode::OK, metrics(core, &registry)))),
         ["version"] => version(),
@@ -64,22 +70,29 @@ pub(crate) fn is_probe(path: &str) -> bool {
 
 /// A hub whose data file failed still reads, but refuses every write until it is started again. One of which a task died
 /// collects no garbage, or ends no namespaces.
-fn health(core: &Core, probe: &str) -> Response<Body> {
-    let store = core
-        .store
-        .failure()
-        .map(|why| format!("[-]store failed: {why}\n"));
-    let tasks = core
-        .supervision
-        .failure()
-        .map(|why| format!("[-]tasks failed: {why}\n"));
-    let failed: String = store.into_iter().chain(tasks).collect();
-    match failed.as_str() {
-        "" => plain(StatusCode::OK, "ok"),
-        failed => plain(
+fn health(core: &Core, probe: &str, verbose: bool) -> Response<Body> {
+    // The first three have the names that Kubernetes gives them; what etcd is there, the store is here.
+    let checks = [
+        ("ping", None),
+        ("log", None),
+        ("etcd", core.store.failure()),
+        ("tasks", core.supervision.failure()),
+    ];
+    let failed = checks.iter().any(|(_, failure)| failure.is_some());
+    if !failed && !verbose {
+        return plain(StatusCode::OK, "ok");
+    }
+    let line = |(name, failure): &(&str, Option<String>)| match failure {
+        Some(why) => format!("[-]{name} failed: {why}\n"),
+        None => format!("[+]{name} ok\n"),
+    };
+    let lines: String = checks.iter().map(line).collect();
+    match failed {
+        true => plain(
             StatusCode::INTERNAL_SERVER_ERROR,
-            format!("{failed}{probe} check failed\n"),
+            format!("{lines}{probe} check failed\n"),
         ),
+        false => plain(StatusCode::OK, format!("{lines}{probe} check passed\n")),
     }
 }
 

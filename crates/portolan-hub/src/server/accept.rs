@@ -19,6 +19,15 @@ pub(crate) enum Form {
 
 /// The first form of the Accept header that is served.
 pub(crate) fn form(headers: &HeaderMap) -> Answer<Form> {
+    first(headers, |_| true)
+}
+
+/// The same for answers that have no rows: reviews are not stored, so that there is nothing to list.
+pub(crate) fn form_without_rows(headers: &HeaderMap) -> Answer<Form> {
+    first(headers, |form| !matches!(form, Form::Table(_)))
+}
+
+fn first(headers: &HeaderMap, is_served: impl Fn(&Form) -> bool) -> Answer<Form> {
     let Some(accept) = headers.get(ACCEPT) else {
         return Ok(Form::Object);
     };
@@ -28,7 +37,8 @@ pub(crate) fn form(headers: &HeaderMap) -> Answer<Form> {
     }
     accept
         .split(',')
-        .find_map(media)
+        .filter_map(media)
+        .find(is_served)
         .ok_or_else(Failure::not_acceptable)
 }
 

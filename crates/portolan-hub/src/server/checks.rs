@@ -10,6 +10,8 @@ use crate::depth::{self, MAX_DEPTH};
 use crate::kinds::{Resource, prepare};
 use crate::schema::{self, Cause, FieldError};
 
+const STRICT: &str = "strict decoding error: ";
+
 /// Checks what the body says it is, drops what is unknown, and says so as the client asked.
 pub(super) fn decode(call: &Call, object: &mut Value) -> Answer<Vec<String>> {
     let resource = &call.resource;
@@ -55,12 +57,15 @@ pub(super) fn decode(call: &Call, object: &mut Value) -> Answer<Vec<String>> {
         .duplicates()
         .into_iter()
         .map(|field| format!("duplicate field {field:?}"));
-    let unknown: Vec<_> = twice.chain(unknown).collect();
+    // Kubernetes reads built-in kinds in one go, and custom resources in two: first as JSON, then by their schema.
+    let unknown: Vec<_> = match resource.traits.custom {
+        true => twice.chain(unknown).collect(),
+        false => unknown.chain(twice).collect(),
+    };
     match call.field_validation()? {
-        FieldValidation::Strict if !unknown.is_empty() => Err(handled_as(
-            resource,
-            &format!("strict decoding error: {}", unknown.join(", ")),
-        )),
+        FieldValidation::Strict if !unknown.is_empty() => {
+            Err(handled_as(resource, &format!("{STRICT}{}", unknown.join(", "))))
+        }
         FieldValidation::Warn => Ok(unknown),
         _ => Ok(Vec::new()),
     }
@@ -113,9 +118,11 @@ fn write_integers(value: &mut Value) {
     }
 }
 
-/// Whether an object could not be read because a field has another type.
+/// Whether an object could not be read because a field has another type, or one that it must not have.
 pub(super) fn is_undecodable(failure: &Failure) -> bool {
-    failure.code() == StatusCode::BAD_REQUEST && failure.message().contains(": json: cannot unmarshal")
+    let why = failure.message();
+    let told = why.contains(": json: cannot unmarshal") || why.contains(STRICT);
+    failure.code() == StatusCode::BAD_REQUEST && told
 }
 
 fn handled_as(resource: &Resource, why: &str) -> Failure {

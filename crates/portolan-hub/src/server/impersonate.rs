@@ -23,8 +23,8 @@ impl Core {
                 || headers.contains_key(UID)
                 || headers.keys().any(|name| name.as_str().starts_with(EXTRA));
             return match others {
-                true => Err(Failure::internal(
-                    "requested attributes of a user without impersonating a user",
+                true => Err(Failure::bad_request(
+                    "requested attributes of a user without impersonating a user: the header Impersonate-User is missing",
                 )),
                 false => Ok(sender.clone()),
             };

@@ -92,6 +92,11 @@ pub(crate) struct Query {
 }
 
 impl Query {
+    /// Whether a parameter is given, with a value or without.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.pairs.contains_key(name)
+    }
+
     pub(crate) fn parse(uri: &Uri) -> Self {
         let mut query = Self::default();
         let pairs = uri.query().unwrap_or_default().split('&');

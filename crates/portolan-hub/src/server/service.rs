@@ -126,7 +126,7 @@ impl Core {
                     Peer::Known(_) => None,
                     Peer::Remote(_) => self.in_flight.request(&sender)?,
                 };
-                let response = discovery::answer(self, &path, &headers)
+                let response = discovery::answer(self, &path, &query, &headers)
                     .unwrap_or_else(|| discovery::not_found(&self.registry(), &path))?;
                 match counted {
                     Some(counted) => self.hold(response, counted, &sender, Refusal::Possible),
@@ -223,7 +223,10 @@ impl Core {
         if !call.subresource().is_empty() {
             return self.serve_subresource(verb, call).await;
         }
-        let form = accept::form(&call.headers)?;
+        let form = match call.resource.traits.review {
+            true => accept::form_without_rows(&call.headers)?,
+            false => accept::form(&call.headers)?,
+        };
         match verb {
             Verb::Get => {
                 let object = self.get(&call).await?;

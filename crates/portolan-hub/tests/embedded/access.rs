@@ -38,7 +38,7 @@ async fn over_tls_a_certificate_or_token_is_needed() {
         .unwrap();
     let anonymous = connect(|config| config["users"][0]["user"] = json!({})).await;
     assert_eq!(code(config_maps(&anonymous).get("a").await), 403);
-    assert_eq!(anonymous.apiserver_version().await.unwrap().minor, "33");
+    assert_eq!(anonymous.apiserver_version().await.unwrap().minor, "36");
     let ann = connect(|config| config["users"][0]["user"] = json!({"token": "secret"})).await;
     config_maps(&ann).get("a").await.unwrap();
     let wrong = connect(|config| config["users"][0]["user"] = json!({"token": "wrong"})).await;

@@ -168,3 +168,37 @@ async fn a_cluster_role_shows_the_rules_it_gathers() {
     })
     .await;
 }
+
+/// Kubernetes reads a built-in kind in one go, and a custom resource first as JSON and then by its schema.
+#[tokio::test]
+async fn strict_errors_come_in_the_order_of_kubernetes() {
+    let hub = Hub::builder().start().await.unwrap();
+    let client = Client::of(&hub);
+    client
+        .create(
+            DEFINITIONS,
+            &widgets(json!({"type": "object", "properties": {"size": {"type": "integer"}}})),
+        )
+        .await
+        .ok();
+    let message = async |path: &str, body: &'static str| {
+        let request = Request::post(format!("{path}?fieldValidation=Strict"))
+            .header(CONTENT_TYPE, "application/json")
+            .body(Full::new(Bytes::from_static(body.as_bytes())))
+            .unwrap();
+        let response = client.0.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), 400);
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        let status: Value = serde_json::from_slice(&bytes).unwrap();
+        status["message"].as_str().unwrap().to_owned()
+    };
+    let deployment = r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},
+        "spec":{"replicas":1,"replicas":2,"nope":1,"selector":{},"template":{}}}"#;
+    let told = message("/apis/apps/v1/namespaces/default/deployments", deployment).await;
+    let expected = r#"strict decoding error: unknown field "spec.nope", duplicate field "spec.replicas""#;
+    assert!(told.contains(expected), "{told}");
+    let widget = r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"size":1,"size":2,"nope":1}}"#;
+    let told = message(WIDGETS, widget).await;
+    let expected = r#"strict decoding error: duplicate field "spec.size", unknown field "spec.nope""#;
+    assert!(told.contains(expected), "{told}");
+}

@@ -75,6 +75,25 @@ async fn unknown_fields_are_pruned_or_refused() {
         api.patch("w", &strict, &Patch::Merge(json!({"spec": {"nope": 1}})))
             .await,
     );
+    assert_eq!((status.code, status.reason.as_str()), (422, "Invalid"));
+    let says = [
+        "is invalid: patch: Invalid value",
+        "strict decoding error: unknown field \"spec.nope\"",
+    ];
+    assert!(
+        says.iter().all(|part| status.message.contains(part)),
+        "{}",
+        status.message
+    );
+    let object = widget(&server, "other", json!({"size": 1, "nope": 2}));
+    let path = format!(
+        "/apis/{}/v1/namespaces/{}/widgets?fieldValidation=Strict",
+        server.group(),
+        server.namespace()
+    );
+    let request = http::Request::post(path).header("content-type", "application/json");
+    let request = request.body(serde_json::to_vec(&object).unwrap()).unwrap();
+    let status = refusal(server.client().request_text(request).await);
     assert_eq!(
         (status.code, status.message.as_str()),
         (

@@ -116,6 +116,17 @@ async fn fields_are_explained() {
     }
     with_widgets(&kubectl.server).await;
     let plural = format!("widgets.{}", kubectl.server.group());
+    // The document of a new kind is served a moment after its objects.
+    let document = format!("/openapi/v3/apis/{}/v1", kubectl.server.group());
+    let client = kubectl.server.client();
+    eventually("the kind is in OpenAPI", async || {
+        let request = http::Request::get(&document).body(Vec::new()).unwrap();
+        client
+            .request_text(request)
+            .await
+            .is_ok_and(|text| text.contains("How large."))
+    })
+    .await;
     assert!(
         kubectl
             .run(&format!("explain {plural}.spec.size"))
