@@ -284,7 +284,7 @@ fn has_version(text: &[u8], version: &str) -> bool {
         .is_some_and(|rest| rest.starts_with(b"\""))
 }
 
-fn partial(object: &Value) -> Value {
+pub(super) fn partial(object: &Value) -> Value {
     json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object["metadata"]})
 }
 

@@ -276,17 +276,26 @@ impl Watcher {
         chunk.extend_from_slice(b"}\n");
     }
 
-    fn bookmark(&self, initial_end: bool) -> Value {
+    /// An object with nothing but a version, in the form of all others.
+    fn bookmark(&mut self, initial_end: bool) -> Value {
         let mut metadata = json!({"resourceVersion": self.events.revision().to_string()});
         if initial_end {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
-        let (kind, version) = match self.form {
-            Form::Table(_) => ("Table", "meta.k8s.io/v1".to_owned()),
-            Form::Metadata => ("PartialObjectMetadata", "meta.k8s.io/v1".to_owned()),
-            _ => (self.call.resource.kind.as_str(), self.call.resource.api_version()),
-        };
-        json!({"kind": kind, "apiVersion": version, "metadata": metadata})
+        let resource = &self.call.resource;
+        let object =
+            json!({"kind": resource.kind, "apiVersion": resource.api_version(), "metadata": metadata});
+        let headers = std::mem::replace(&mut self.headers, Headers::Omit);
+        let shown = self
+            .core
+            .show_value(&self.call, object.clone(), self.form, headers);
+        // The parameters of the request were checked when the watch began.
+        let mut shown = shown.unwrap_or_else(|_| object.clone());
+        // A client that wants rows without objects must learn where the initial objects end, too.
+        if initial_end && let Some(Value::Null) = shown.pointer("/rows/0/object") {
+            shown["rows"][0]["object"] = super::read::partial(&object);
+        }
+        shown
     }
 
     async fn wait(&mut self) -> Next {

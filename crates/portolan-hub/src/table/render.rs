@@ -88,7 +88,8 @@ pub(crate) fn render<'a>(
         "metadata": metadata,
         "columnDefinitions": match headers {
             Headers::Show => columns.definitions(),
-            Headers::Omit => Value::Array(Vec::new()),
+            // Kubernetes writes null here, and Go clients tell it from an empty list.
+            Headers::Omit => Value::Null,
         },
         "rows": rows,
     })

@@ -145,7 +145,7 @@ fn a_table_carries_what_was_asked_of_its_objects() {
         let table = table(include, Headers::Omit);
         let expected = json!({
             "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "7"},
-            "columnDefinitions": [], "rows": [{"cells": ["a", null], "object": expected}],
+            "columnDefinitions": null, "rows": [{"cells": ["a", null], "object": expected}],
         });
         assert_eq!(table, expected, "{include}");
     }

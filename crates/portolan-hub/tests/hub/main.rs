@@ -10,6 +10,7 @@ mod kinds;
 mod metrics;
 mod own_rules;
 mod rules;
+mod streaming;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, WARNING};
