@@ -24,9 +24,11 @@ impl Agent {
         let (stop, stopped) = watch::channel(false);
         let monitor = Monitor::new();
         let servers = (hub.clone(), spoke.clone());
-        let heartbeat = heartbeat::beat(servers, settings.clone(), monitor.clone(), stopped.clone());
+        let heartbeat = settings
+            .heartbeat
+            .then(|| heartbeat::beat(servers, settings.clone(), monitor.clone(), stopped.clone()));
         let (works, mut others) = works::start(hub, spoke, &settings, &monitor, stopped);
-        others.push(monitor.tasks.spawn("heartbeat", heartbeat));
+        others.extend(heartbeat.map(|heartbeat| monitor.tasks.spawn("heartbeat", heartbeat)));
         others.push(monitor.tasks.watch());
         Agent {
             monitor,

@@ -10,8 +10,15 @@ pub struct Settings {
     pub cluster: String,
     /// Where the time comes from.
     pub clock: Clock,
-    /// Tells the hub from others that have a cluster of the same name, where one member cluster serves several hubs.
+    /// Address of the hub, as it is written in the kubeconfig: tells the hub from others that leave records on the same member
+    /// cluster.
+    pub hub_server: String,
+    /// Takes the place of the address in that; empty for none. A hub that moves keeps its records by its former address.
     pub hub_id: String,
+    /// Id of the agent in its records; empty for the hash that tells the hub from others.
+    pub agent_id: String,
+    /// Whether the agent renews the Lease of the cluster and reports what the cluster offers. Another agent may do so.
+    pub heartbeat: bool,
     /// Longest wait between two looks at the objects of a work. After a change they are looked at more often.
     pub poll: Duration,
     /// How long a watch of the hub lasts before it is asked for anew: one that hangs without a word is noticed then.
@@ -35,7 +42,10 @@ impl Settings {
         Settings {
             cluster: cluster.to_owned(),
             clock,
+            hub_server: String::new(),
             hub_id: String::new(),
+            agent_id: String::new(),
+            heartbeat: true,
             poll: Duration::from_secs(10),
             watch: Duration::from_secs(60),
             longest_backoff: Duration::from_secs(30),
@@ -43,6 +53,14 @@ impl Settings {
             capacity: BTreeMap::new(),
             allocatable: BTreeMap::new(),
             claims: BTreeMap::new(),
+        }
+    }
+
+    /// The text that tells the hub from others.
+    pub(crate) fn hub(&self) -> &str {
+        match self.hub_id.as_str() {
+            "" => &self.hub_server,
+            id => id,
         }
     }
 }

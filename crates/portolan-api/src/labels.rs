@@ -125,6 +125,8 @@ pub mod portolan {
     pub const WORK_CONTENT: &str = "portolan.dev/work-content";
     /// The generation of the work at which nothing is removed, because the hub may be an older copy of itself.
     pub const KEEP_AT_GENERATION: &str = "portolan.dev/keep-at-generation";
+    /// Keys of the labels of a record that were copied from its work, with commas in between.
+    pub const WORK_LABELS: &str = "portolan.dev/work-labels";
     /// Hash of the manifest that an object was last applied from, where some of its fields are the member cluster's until
     /// the manifest changes.
     pub const MANIFEST: &str = "portolan.dev/manifest";

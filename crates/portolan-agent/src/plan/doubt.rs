@@ -4,6 +4,10 @@
 //! same generation, or made anew under another UID. None of that says that somebody wants objects removed, and a lower
 //! generation not even that somebody wants the older content back. The first edit after that does, since it is made on
 //! the hub as it is now: the record remembers the generation in doubt, and a higher one ends it.
+//!
+//! A record of another agent has no note of that. What its work says of itself takes the place of the note: the generation
+//! that `Applied` is about. A work without `Applied` was not dealt with by anybody yet, so that it cannot have given up what
+//! the record lists: the hub is another one, or was restored from before.
 
 use crate::record::{Note, Record};
 use crate::sabotage::{Rule, broken};
@@ -22,13 +26,22 @@ pub(crate) enum Stance {
 
 /// How far the work is to be trusted, and what the record says from now on.
 pub(crate) fn stance(work: &Work, record: &Record) -> (Stance, Note) {
-    let (noted, now) = (&record.note, Note::of(work));
-    if noted.uid.is_empty() || broken(Rule::HubWentBack) {
+    let now = Note::of(work);
+    if broken(Rule::HubWentBack) {
         return (Stance::Sure, now);
     }
     let in_doubt = Note {
         keep_at: Some(work.generation),
         ..now.clone()
+    };
+    let noted = match (record.note.uid.as_str(), work.applied_generation()) {
+        ("", _) if record.entries.is_empty() => return (Stance::Sure, now),
+        ("", None) => return (Stance::KeepLeftovers, in_doubt),
+        ("", Some(generation)) => &Note {
+            generation,
+            ..now.clone()
+        },
+        _ => &record.note,
     };
     if noted.uid != work.uid {
         return (Stance::KeepLeftovers, in_doubt);
@@ -55,7 +68,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::work::{WorkKind, read};
+    use crate::record::Entry;
+    use crate::work::{ObjectId, WorkKind, read};
 
     fn work(uid: &str, generation: i64, content: &str) -> Work {
         let metadata = ObjectMeta {
@@ -70,7 +84,7 @@ mod tests {
 
     /// Shows the work in these states one after the other.
     fn stances(states: &[(&str, i64, &str)]) -> Vec<Stance> {
-        let mut record = Record::new(&work("", 0, "").key);
+        let mut record = Record::new(&work("", 0, "").key, String::new());
         let mut seen = Vec::new();
         for (uid, generation, content) in states {
             let (stance, note) = stance(&work(uid, *generation, content), &record);
@@ -78,6 +92,29 @@ mod tests {
             seen.push(stance);
         }
         seen
+    }
+
+    #[test]
+    fn the_record_of_another_agent_goes_by_what_its_work_says_of_itself() {
+        let of = |generation: i64, applied: Option<i64>| {
+            let mut work = work("u", generation, "a");
+            let condition = |applied: i64| {
+                let time = "2026-01-01T00:00:00Z";
+                json!({
+                    "type": "Applied", "status": "True", "reason": "r", "message": "", "lastTransitionTime": time,
+                    "observedGeneration": applied,
+                })
+            };
+            let conditions = applied.map(|applied| serde_json::from_value(condition(applied)).unwrap());
+            work.status.conditions.extend(conditions);
+            let mut record = Record::new(&work.key, String::new());
+            record.entries.insert(ObjectId::default(), Entry::default());
+            stance(&work, &record).0
+        };
+        assert_eq!(of(3, None), Stance::KeepLeftovers, "nobody has dealt with it");
+        assert_eq!(of(3, Some(3)), Stance::Sure);
+        assert_eq!(of(3, Some(2)), Stance::Sure, "it was edited since");
+        assert_eq!(of(3, Some(5)), Stance::Hold { applied: 5 });
     }
 
     #[test]

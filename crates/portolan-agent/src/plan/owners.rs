@@ -138,21 +138,17 @@ impl Owner {
     }
 
     /// Another record on the member cluster that lists something that would go with the object.
-    pub(crate) fn inside_by_record(
-        records: &[(String, Record)],
-        own: &Record,
-        id: &ObjectId,
-    ) -> Option<Owner> {
+    pub(crate) fn inside_by_record(records: &[Record], own: &Record, id: &ObjectId) -> Option<Owner> {
         others(records, own)
-            .find(|(_, record)| record.entries.keys().any(|entry| goes_with(entry, id)))
-            .map(|(name, record)| record_owner(name, record).inside())
+            .find(|record| record.entries.keys().any(|entry| goes_with(entry, id)))
+            .map(|record| record_owner(record).inside())
     }
 
     /// Another record on the member cluster that lists the object, of this hub or of another.
-    pub(crate) fn by_record(records: &[(String, Record)], own: &Record, id: &ObjectId) -> Option<Owner> {
+    pub(crate) fn by_record(records: &[Record], own: &Record, id: &ObjectId) -> Option<Owner> {
         others(records, own)
-            .find(|(_, record)| record.entries.contains_key(id))
-            .map(|(name, record)| record_owner(name, record))
+            .find(|record| record.entries.contains_key(id))
+            .map(record_owner)
     }
 
     /// Another record that the object itself names as its owner.
@@ -172,17 +168,14 @@ impl Owner {
     }
 }
 
-fn others<'r>(
-    records: &'r [(String, Record)],
-    own: &Record,
-) -> impl Iterator<Item = &'r (String, Record)> + use<'r> {
+fn others<'r>(records: &'r [Record], own: &Record) -> impl Iterator<Item = &'r Record> + use<'r> {
     let uid = |record: &Record| record.stored.as_ref().map(|stored| stored.uid.clone());
     let own = uid(own);
-    records.iter().filter(move |(_, record)| uid(record) != own)
+    records.iter().filter(move |record| uid(record) != own)
 }
 
-fn record_owner(name: &str, record: &Record) -> Owner {
-    Owner(format!("the record {name} of a {}", record.key.kind))
+fn record_owner(record: &Record) -> Owner {
+    Owner(format!("the record {} of a {}", record.name, record.key.kind))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 
 mod store;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use portolan_api::labels::portolan;
 use portolan_api::shorten;
@@ -23,8 +23,11 @@ pub(crate) use store::{Records, Unkept};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Record {
     pub(crate) key: WorkKey,
+    /// The name of the object.
+    pub(crate) name: String,
     /// What the server says about the stored record; `None` when there is none.
     pub(crate) stored: Option<Stored>,
+    pub(crate) header: Header,
     pub(crate) note: Note,
     /// What may be there, in order.
     pub(crate) entries: BTreeMap<ObjectId, Entry>,
@@ -39,6 +42,54 @@ pub(crate) struct Stored {
     pub(crate) is_leaving: bool,
     /// The finalizers of the object.
     pub(crate) finalizers: Vec<String>,
+}
+
+/// Whose record it is, and the labels of its work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// Hash of the hub's address. A record of a Work has none.
+    pub(crate) hub_hash: String,
+    /// Id of the agent. A record of a Work has none.
+    pub(crate) agent_id: String,
+    /// All labels of the record.
+    pub(crate) labels: BTreeMap<String, String>,
+    /// Keys of those that were copied from the work.
+    copied: BTreeSet<String>,
+}
+
+impl Header {
+    /// With the labels of the work, and without those that the work had once. Labels of others stay.
+    pub(crate) fn labelled_as(&self, work: &Work) -> Header {
+        let mut labels = self.labels.clone();
+        labels.retain(|key, _| !self.copied.contains(key));
+        labels.extend(work.labels.clone());
+        Header {
+            labels,
+            copied: work.labels.keys().cloned().collect(),
+            ..self.clone()
+        }
+    }
+
+    fn annotations(&self) -> Value {
+        let copied: Vec<&str> = self.copied.iter().map(String::as_str).collect();
+        let copied = (!copied.is_empty()).then(|| copied.join(","));
+        json!({ portolan::WORK_LABELS: copied })
+    }
+
+    fn read_copied(annotations: &BTreeMap<String, String>) -> BTreeSet<String> {
+        let copied = annotations.get(portolan::WORK_LABELS);
+        let keys = copied.into_iter().flat_map(|keys| keys.split(','));
+        keys.filter(|key| !key.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// The merge patch of `metadata.labels`, from those that are stored.
+    fn label_changes(&self, from: &Header) -> Value {
+        let gone = from.labels.keys().filter(|key| !self.labels.contains_key(*key));
+        let gone = gone.map(|key| (key.clone(), Value::Null));
+        let now = self.labels.iter();
+        let now = now.map(|(key, value)| (key.clone(), value.as_str().into()));
+        Value::Object(gone.chain(now).collect())
+    }
 }
 
 /// Which state of the work the record is about.
@@ -107,10 +158,12 @@ impl Entry {
 
 impl Record {
     /// The record of a work that has left nothing yet.
-    pub(crate) fn new(key: &WorkKey) -> Record {
+    pub(crate) fn new(key: &WorkKey, name: String) -> Record {
         Record {
             key: key.clone(),
+            name,
             stored: None,
+            header: Header::default(),
             note: Note::default(),
             entries: BTreeMap::new(),
         }
@@ -180,10 +233,19 @@ impl Record {
     }
 }
 
-/// Tells the works of this cluster on this hub from those of others that leave records on the same member cluster.
-pub(crate) fn hub_hash(hub_id: &str, cluster: &str) -> String {
-    let digest = Sha256::digest(format!("{hub_id}/{cluster}"));
-    digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect()
+/// Tells the works of this hub from those of others that leave records on the same member cluster. Other agents of the kind
+/// hash the same text in the same way, so that a record can be handed from one to the other.
+pub(crate) fn hub_hash(hub_id: &str) -> String {
+    hexadecimal(&Sha256::digest(hub_id))
+}
+
+/// The same as earlier versions of this agent had it.
+pub(crate) fn former_hub_hash(hub_id: &str, cluster: &str) -> String {
+    hexadecimal(&Sha256::digest(format!("{hub_id}/{cluster}"))[..5])
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The name of the record of a work.
@@ -193,15 +255,19 @@ pub(crate) fn name(hub_hash: &str, work: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
     use super::*;
+    use crate::work::read;
 
     #[test]
     fn a_record_is_read_as_it_was_written_in_either_kind() {
         for kind in [WorkKind::ManifestWork, WorkKind::Work] {
-            let mut record = Record::new(&WorkKey {
+            let key = WorkKey {
                 kind,
                 name: "web".to_owned(),
-            });
+            };
+            let mut record = Record::new(&key, "hub-web".to_owned());
             for (name, uid) in [("a", Some("1")), ("b", None)] {
                 let id = ObjectId {
                     resource: "configmaps".to_owned(),
@@ -225,9 +291,43 @@ mod tests {
     }
 
     #[test]
-    fn hubs_and_clusters_have_records_of_their_own() {
-        let names = [("", "east"), ("", "west"), ("second", "east")];
-        let names = names.map(|(hub, cluster)| name(&hub_hash(hub, cluster), "web"));
-        assert!(names[0] != names[1] && names[0] != names[2] && names[1] != names[2]);
+    fn the_name_of_a_record_is_the_hash_of_the_hub_s_address_as_it_is_written_and_that_of_the_work() {
+        // `printf %s https://hub.example.com:6443 | sha256sum`
+        let hash = "badbd4de19b639898c31f168ba913abc5d9e2bbcf25d70e3ee016190492578ae";
+        assert_eq!(hub_hash("https://hub.example.com:6443"), hash);
+        assert_eq!(name(hash, "web"), format!("{hash}-web"));
+        assert_ne!(hub_hash("https://hub.example.com:6443/"), hash, "a slash counts");
+        let longest = name(hash, &"w".repeat(188));
+        assert_eq!((longest.len(), longest.ends_with(&"w".repeat(188))), (253, true));
+        assert_eq!(name(hash, &"w".repeat(189)).len(), 253);
+    }
+
+    #[test]
+    fn the_labels_of_a_work_are_kept_up_to_date_and_those_of_others_stay() {
+        let labels = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+            let pairs = pairs
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+            pairs.collect()
+        };
+        let work = |pairs: &[(&str, &str)]| {
+            let metadata = ObjectMeta {
+                labels: Some(labels(pairs)),
+                ..ObjectMeta::default()
+            };
+            read(WorkKind::ManifestWork, &metadata, &Value::Null, &Value::Null)
+        };
+        let theirs = Header {
+            labels: labels(&[("theirs", "1")]),
+            ..Header::default()
+        };
+        let first = theirs.labelled_as(&work(&[("a", "1"), ("b", "1")]));
+        assert_eq!(first.labels, labels(&[("a", "1"), ("b", "1"), ("theirs", "1")]));
+        let second = first.labelled_as(&work(&[("a", "2")]));
+        assert_eq!(second.labels, labels(&[("a", "2"), ("theirs", "1")]));
+        assert_eq!(
+            second.label_changes(&first),
+            json!({ "a": "2", "b": null, "theirs": "1" })
+        );
     }
 }

@@ -1,16 +1,18 @@
+use std::collections::BTreeMap;
+
 use kube::Resource;
 use portolan_api::multicluster;
 use portolan_api::work::AppliedManifestWork;
 use serde_json::{Value, json};
 
-use super::{Note, Record, Stored, hub_hash, name};
+use super::{Header, Note, Record, Stored, former_hub_hash, hub_hash, name};
 use crate::plan::{Licence, RecordReference};
 use crate::settings::Settings;
 use crate::spoke::{Objects, Part, Place, Problem};
 use crate::work::{ObjectId, WorkKey, WorkKind};
 
-/// What we are called in records.
-const AGENT_ID: &str = "portolan";
+/// What earlier versions were called in records.
+const FORMER_AGENT_ID: &str = "portolan";
 
 /// Why a record could not be kept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,6 +35,9 @@ pub(crate) enum Unkept {
 pub(crate) struct Records {
     objects: Objects,
     hub_hash: String,
+    /// The hash in the names that earlier versions gave to records.
+    former_hub_hash: String,
+    agent_id: String,
     cluster: String,
 }
 
@@ -40,7 +45,12 @@ impl Records {
     pub(crate) fn new(objects: Objects, settings: &Settings) -> Records {
         Records {
             objects,
-            hub_hash: hub_hash(&settings.hub_id, &settings.cluster),
+            hub_hash: hub_hash(settings.hub()),
+            former_hub_hash: former_hub_hash(&settings.hub_id, &settings.cluster),
+            agent_id: match settings.agent_id.as_str() {
+                "" => hub_hash(settings.hub()),
+                id => id.to_owned(),
+            },
             cluster: settings.cluster.clone(),
         }
     }
@@ -52,18 +62,50 @@ impl Records {
 
     /// The record of a work; an empty one if there is none.
     pub(crate) async fn read(&self, key: &WorkKey) -> Result<Record, Unkept> {
-        let place = self.place(key);
-        let found = self.objects.get(&place, None).await?;
-        Ok(found.map_or_else(|| Record::new(key), |object| parse(key, &object)))
+        self.read_named(key, self.name(key)).await
     }
 
-    /// All records of a kind on the member cluster, those of other hubs as well, with their names.
-    pub(crate) async fn all(&self, kind: WorkKind) -> Result<Vec<(String, Record)>, Unkept> {
-        let key = WorkKey {
-            kind,
-            name: String::new(),
-        };
-        let objects = match self.objects.list(&self.place(&key)).await {
+    /// The record of a work under the name that earlier versions gave it; an empty one if there is none.
+    pub(crate) async fn read_former(&self, key: &WorkKey) -> Result<Record, Unkept> {
+        self.read_named(key, name(&self.former_hub_hash, &key.name)).await
+    }
+
+    async fn read_named(&self, key: &WorkKey, name: String) -> Result<Record, Unkept> {
+        let found = self.objects.get(&place(key.kind, &name), None).await?;
+        Ok(match found {
+            Some(object) => parse(key, name, &object),
+            None => Record::new(key, name),
+        })
+    }
+
+    /// The record as it is now.
+    pub(crate) async fn reread(&self, record: &Record) -> Result<Record, Unkept> {
+        self.read_named(&record.key, record.name.clone()).await
+    }
+
+    /// A record of a work that is not stored yet.
+    pub(crate) fn fresh(&self, key: &WorkKey) -> Record {
+        Record::new(key, self.name(key))
+    }
+
+    /// Our id, as records have it.
+    pub(crate) fn agent_id(&self) -> &str {
+        &self.agent_id
+    }
+
+    /// Whether it is a record of this agent, under its present or its former name.
+    pub(crate) fn is_ours(&self, record: &Record) -> bool {
+        let named = [&self.hub_hash, &self.former_hub_hash].map(|hash| name(hash, &record.key.name));
+        let ids = [self.agent_id.as_str(), FORMER_AGENT_ID];
+        let mut owners = named.iter().zip(ids);
+        owners.any(|(name, id)| {
+            *name == record.name && (record.key.kind == WorkKind::Work || record.header.agent_id == id)
+        })
+    }
+
+    /// All records of a kind on the member cluster, those of other hubs as well.
+    pub(crate) async fn all(&self, kind: WorkKind) -> Result<Vec<Record>, Unkept> {
+        let objects = match self.objects.list(&place(kind, "")).await {
             // No such kind, no such records.
             Err(Problem::NotFound(_)) => Vec::new(),
             listed => listed?,
@@ -80,7 +122,7 @@ impl Records {
                     WorkKind::Work => text("/spec/workName"),
                 },
             };
-            (text("/metadata/name"), parse(&key, object))
+            parse(&key, text("/metadata/name"), object)
         });
         Ok(named.collect())
     }
@@ -101,7 +143,7 @@ impl Records {
         Some(RecordReference {
             api_version: api_version.into_owned(),
             kind: kind.into_owned(),
-            name: self.name(&record.key),
+            name: record.name.clone(),
             uid,
         })
     }
@@ -152,7 +194,7 @@ impl Records {
         let fields = json!({ "metadata": {
             "uid": current.uid, "resourceVersion": current.version, "finalizers": finalizers,
         } });
-        let place = self.place(&record.key);
+        let place = place(record.key.kind, &record.name);
         let written = self.objects.merge(&place, Part::Object, &fields).await?;
         Ok(Record {
             stored: stored(&written),
@@ -163,9 +205,10 @@ impl Records {
     /// Brings the stored record from one state to another, each part only if it changes. The note is first: it is
     /// what keeps an older copy of the work from removing anything.
     pub(crate) async fn save(&self, from: &Record, mut to: Record) -> Result<Record, Unkept> {
-        let place = self.place(&to.key);
+        let place = place(to.key.kind, &to.name);
         to.stored = match &from.stored {
             None => {
+                self.sign(&mut to);
                 let made = self.objects.create(&place, &self.body(&to), None).await;
                 let made = made.map_err(|problem| match problem {
                     Problem::NotFound(_) => Unkept::Unserved(plural(to.key.kind)),
@@ -173,10 +216,14 @@ impl Records {
                 })?;
                 stored(&made)
             }
-            Some(current) if from.note != to.note => {
-                let fields = json!({ "metadata": {
-                    "resourceVersion": current.version, "annotations": to.note.annotations(),
+            Some(current) if (&from.note, &from.header) != (&to.note, &to.header) => {
+                let mut fields = json!({ "metadata": {
+                    "resourceVersion": current.version, "annotations": annotations(&to),
+                    "labels": to.header.label_changes(&from.header),
                 } });
+                if to.key.kind == WorkKind::ManifestWork {
+                    fields["spec"] = self.spec(&to);
+                }
                 stored(&self.objects.merge(&place, Part::Object, &fields).await?)
             }
             Some(current) => Some(current.clone()),
@@ -205,13 +252,13 @@ impl Records {
         };
         if let Some(stored) = &record.stored {
             // A record that lingers would be found by the next work of the same name.
-            let place = self.place(&record.key);
+            let place = place(record.key.kind, &record.name);
             let deleted = self
                 .objects
                 .delete_at_once(&place, &stored.uid, &stored.version)
                 .await;
             if let Err(problem) = deleted {
-                let now = self.read(&record.key).await?.stored;
+                let now = self.reread(&record).await?.stored;
                 let is_there = now.is_some_and(|now| now.uid == stored.uid);
                 // Otherwise another record has its name by now.
                 if is_there || !matches!(problem, Problem::Conflict(_)) {
@@ -223,49 +270,73 @@ impl Records {
     }
 
     fn body(&self, record: &Record) -> Value {
-        let (kind, api_version, spec) = match record.key.kind {
+        let (kind, api_version) = match record.key.kind {
             WorkKind::ManifestWork => (
                 AppliedManifestWork::kind(&()),
                 AppliedManifestWork::api_version(&()),
-                json!({ "hubHash": self.hub_hash, "agentID": AGENT_ID, "manifestWorkName": record.key.name }),
             ),
             WorkKind::Work => (
                 multicluster::AppliedWork::kind(&()),
                 multicluster::AppliedWork::api_version(&()),
-                json!({ "workName": record.key.name, "workNamespace": self.cluster }),
             ),
         };
-        let mut annotations = record.note.annotations();
+        let mut annotations = annotations(record);
         if let Some(annotations) = annotations.as_object_mut() {
             annotations.retain(|_, value| !value.is_null());
         }
         json!({
             "apiVersion": api_version, "kind": kind,
             "metadata": {
-                "name": self.name(&record.key), "annotations": annotations,
+                "name": record.name, "annotations": annotations, "labels": record.header.labels,
                 "finalizers": [record.key.kind.record_finalizer()],
             },
-            "spec": spec,
+            "spec": self.spec(record),
         })
     }
 
-    fn place(&self, key: &WorkKey) -> Place {
-        let (group, version) = match key.kind {
-            WorkKind::ManifestWork => (AppliedManifestWork::group(&()), AppliedManifestWork::version(&())),
-            WorkKind::Work => (
-                multicluster::AppliedWork::group(&()),
-                multicluster::AppliedWork::version(&()),
-            ),
-        };
-        Place {
-            id: ObjectId {
-                group: group.into_owned(),
-                resource: plural(key.kind).to_owned(),
-                namespace: String::new(),
-                name: self.name(key),
-            },
-            version: version.into_owned(),
+    fn spec(&self, record: &Record) -> Value {
+        match record.key.kind {
+            WorkKind::ManifestWork => json!({
+                "hubHash": record.header.hub_hash, "agentID": record.header.agent_id,
+                "manifestWorkName": record.key.name,
+            }),
+            WorkKind::Work => json!({ "workName": record.key.name, "workNamespace": self.cluster }),
         }
+    }
+
+    /// Makes it say whose record it is.
+    pub(crate) fn sign(&self, record: &mut Record) {
+        if record.key.kind == WorkKind::ManifestWork {
+            record.header.hub_hash.clone_from(&self.hub_hash);
+            record.header.agent_id.clone_from(&self.agent_id);
+        }
+    }
+}
+
+fn annotations(record: &Record) -> Value {
+    let mut annotations = record.note.annotations();
+    if let (Some(all), Value::Object(more)) = (annotations.as_object_mut(), record.header.annotations()) {
+        all.extend(more);
+    }
+    annotations
+}
+
+fn place(kind: WorkKind, name: &str) -> Place {
+    let (group, version) = match kind {
+        WorkKind::ManifestWork => (AppliedManifestWork::group(&()), AppliedManifestWork::version(&())),
+        WorkKind::Work => (
+            multicluster::AppliedWork::group(&()),
+            multicluster::AppliedWork::version(&()),
+        ),
+    };
+    Place {
+        id: ObjectId {
+            group: group.into_owned(),
+            resource: plural(kind).to_owned(),
+            namespace: String::new(),
+            name: name.to_owned(),
+        },
+        version: version.into_owned(),
     }
 }
 
@@ -288,14 +359,29 @@ fn stored(object: &Value) -> Option<Stored> {
     })
 }
 
-fn parse(key: &WorkKey, object: &Value) -> Record {
-    let annotations = object.pointer("/metadata/annotations").cloned();
-    let annotations = annotations.and_then(|annotations| serde_json::from_value(annotations).ok());
+fn parse(key: &WorkKey, name: String, object: &Value) -> Record {
+    let texts = |pointer: &str| -> BTreeMap<String, String> {
+        let texts = object.pointer(pointer).cloned();
+        let texts = texts.and_then(|texts| serde_json::from_value(texts).ok());
+        texts.unwrap_or_default()
+    };
+    let text = |pointer: &str| {
+        let text = object.pointer(pointer).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    let annotations = texts("/metadata/annotations");
     let nothing = Value::Null;
     Record {
         key: key.clone(),
+        name,
         stored: stored(object),
-        note: Note::read(&annotations.unwrap_or_default()),
+        header: Header {
+            hub_hash: text("/spec/hubHash"),
+            agent_id: text("/spec/agentID"),
+            labels: texts("/metadata/labels"),
+            copied: Header::read_copied(&annotations),
+        },
+        note: Note::read(&annotations),
         entries: Record::read_resources(object.get("status").unwrap_or(&nothing)),
     }
 }

@@ -6,11 +6,12 @@ mod manifest;
 mod read;
 mod target;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use portolan_api::labels::{multicluster, ocm};
+use portolan_api::labels::{conditions, multicluster, ocm};
 use portolan_api::work::{DeleteOption, ManifestCondition, ManifestConfigOption, ManifestResourceMeta};
 
 pub(crate) use executor::{Account, Executor};
@@ -99,6 +100,7 @@ pub(crate) struct Work {
     /// Whether it is being deleted.
     pub(crate) deleting: bool,
     pub(crate) finalizers: Vec<String>,
+    pub(crate) labels: BTreeMap<String, String>,
     /// Hash of what it asks for.
     pub(crate) content: String,
     /// What it asks for, or why that cannot be read.
@@ -111,6 +113,13 @@ impl Work {
     pub(crate) fn is_held(&self) -> bool {
         let ours = self.key.kind.finalizer();
         self.finalizers.iter().any(|finalizer| finalizer == ours)
+    }
+
+    /// The generation that was last said to be applied or not; `None` if nobody has said anything.
+    pub(crate) fn applied_generation(&self) -> Option<i64> {
+        let mut said = self.status.conditions.iter();
+        let said = said.find(|condition| condition.type_ == conditions::APPLIED)?;
+        Some(said.observed_generation.unwrap_or_default())
     }
 
     /// Which of two works is the first to say what an object looks like: the older one.

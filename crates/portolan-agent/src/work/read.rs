@@ -51,6 +51,7 @@ fn unread(kind: WorkKind, metadata: &ObjectMeta, wish: Result<Wish, String>) -> 
         created: metadata.creation_timestamp.as_ref().map(|time| time.0),
         deleting: metadata.deletion_timestamp.is_some(),
         finalizers: metadata.finalizers.clone().unwrap_or_default(),
+        labels: metadata.labels.clone().unwrap_or_default(),
         content: String::new(),
         wish,
         status: Status::default(),

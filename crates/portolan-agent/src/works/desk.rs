@@ -62,6 +62,11 @@ impl Desk {
         &self.works
     }
 
+    /// Whether a work of this kind is known.
+    pub(crate) fn has_any(&self, kind: WorkKind) -> bool {
+        self.works.keys().any(|key| key.kind == kind)
+    }
+
     /// Whether these are all works that there are. Only then can it be said that an object has no other owner.
     pub(crate) fn is_complete(&self) -> bool {
         self.incomplete().is_empty() || broken(Rule::KnowAllFirst)
@@ -116,6 +121,7 @@ impl Desk {
                 known.deleting,
                 &known.content,
                 &known.finalizers,
+                &known.labels,
                 &known.status,
             ) != (
                 &work.uid,
@@ -123,6 +129,7 @@ impl Desk {
                 work.deleting,
                 &work.content,
                 &work.finalizers,
+                &work.labels,
                 &work.status,
             )
         });

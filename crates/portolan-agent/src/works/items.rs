@@ -205,7 +205,7 @@ mod tests {
         };
         Record {
             entries: names.iter().map(|name| (id(name), Entry::default())).collect(),
-            ..Record::new(&key)
+            ..Record::new(&key, String::new())
         }
     }
 

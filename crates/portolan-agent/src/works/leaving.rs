@@ -93,9 +93,10 @@ impl Passes {
         let next = Record {
             note: released.note,
             entries: staying.into_iter().collect(),
-            ..Record::new(&work.key)
+            header: released.header,
+            ..self.records.fresh(&work.key)
         };
-        self.save(&Record::new(&work.key), next).await?;
+        self.save(&self.records.fresh(&work.key), next).await?;
         Ok(Outcome::Changed)
     }
 
@@ -126,12 +127,12 @@ impl Passes {
             resource: kind.resource(),
             object: "",
         };
-        let records = match self.records.all(kind).await {
+        let records = match self.all(kind).await {
             Ok(records) => records,
             Err(unkept) => return self.log(operation, &unkept.into()),
         };
-        for (name, record) in records {
-            let is_ours = self.records.name(&record.key) == name;
+        for record in records {
+            let is_ours = self.records.is_ours(&record);
             let is_deleted = record.is_leaving() && record.is_held();
             let has_applied = record.entries.values().any(|entry| entry.uid.is_some());
             if !is_ours || !is_deleted && has_applied {
@@ -188,7 +189,7 @@ impl Passes {
             if !removed.left.is_empty() {
                 return Ok(());
             }
-            after = self.records.read(&record.key).await?;
+            after = self.records.reread(record).await?;
         } else {
             for id in &all {
                 self.leave(record, id).await.map_err(Trouble::Spoke)?;

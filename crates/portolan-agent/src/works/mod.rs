@@ -6,6 +6,7 @@
 //! reach   which objects are being dealt with, so that nobody else does
 //! applying, removing   the two things that are done to objects
 //! owning  owner references on objects; leaving  records that somebody deletes
+//! taking_over  records that another agent or an earlier version has written
 //! executing  what the executor of a work may do
 //! items   the manifests on their way: their places, what the record says
 //! trial   one look without servers, for fuzz targets
@@ -26,6 +27,7 @@ mod owning;
 mod pass;
 mod reach;
 mod removing;
+mod taking_over;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -147,7 +149,12 @@ fn source<K: Distributed>(
         true => Source::new(hub.clone(), vec![feed]),
         false => Source::namespaced(hub.clone(), &settings.cluster, vec![feed]),
     };
-    source.lasting(settings.watch).listing_after_failures()
+    let source = source.lasting(settings.watch).listing_after_failures();
+    match K::KIND {
+        WorkKind::ManifestWork => source,
+        // Roles that were made for other agents know nothing of these.
+        WorkKind::Work => source.refused_means_none(),
+    }
 }
 
 /// Deals with what is due until it is told to stop.

@@ -54,6 +54,10 @@ pub(crate) struct Passes {
     pub(super) served: Mutex<BTreeMap<WorkKind, Served>>,
     /// What the executors of works may do, as it was last asked.
     pub(super) allowed: Mutex<BTreeMap<WorkKey, Allowed>>,
+    /// Records of another agent that were taken over, and whether it was said that it runs too.
+    pub(super) taken_over: Mutex<BTreeMap<WorkKey, bool>>,
+    /// Works that have no record under a former name any more.
+    pub(super) moved: Mutex<BTreeSet<WorkKey>>,
     desk: Mutex<Desk>,
     pub(super) taken: Taken,
     /// How many works are dealt with side by side.
@@ -83,6 +87,8 @@ impl Passes {
             watches,
             served: Mutex::default(),
             allowed: Mutex::default(),
+            taken_over: Mutex::default(),
+            moved: Mutex::default(),
             desk: Mutex::new(Desk::new(settings)),
             taken: Taken::default(),
             turns: Semaphore::new(AT_ONCE),
@@ -97,11 +103,13 @@ impl Passes {
         self.monitor.gone(key);
         lock(&self.seen).remove(key);
         lock(&self.allowed).remove(key);
+        lock(&self.taken_over).remove(key);
+        lock(&self.moved).remove(key);
         if let Some(record) = self.forget(key)
             && !record.entries.is_empty()
         {
             tracing::warn!(
-                work = %key, objects = record.entries.len(), record = self.records.name(key),
+                work = %key, objects = record.entries.len(), record = record.name,
                 "the work disappeared from the hub without a deletion; its objects are kept"
             );
         }
@@ -153,7 +161,11 @@ impl Passes {
             let _turn = self.turns.acquire().await;
             // The record may have been deleted, and no object may name a record that is gone.
             self.forget(key);
-            self.record(key).await?
+            let record = self.record(key).await?;
+            match known() {
+                Some(work) => self.with_former(&work, record).await?,
+                None => record,
+            }
         };
         loop {
             let Some(before) = known() else {
@@ -246,6 +258,7 @@ impl Passes {
 
         let mut ahead = Record {
             note,
+            header: self.header(&work, &record),
             ..record.clone()
         };
         note_ahead(&mut ahead, &items, &actions);
@@ -298,6 +311,8 @@ impl Passes {
                 .remove(&work.key, &wish.delete_option, &mut after, &withdrawn)
                 .await;
             outcome = worse(outcome, removed.outcome);
+        } else if stance == Stance::KeepLeftovers && sound && !over {
+            self.forget_absent(&mut after, &withdrawn).await;
         }
         let saved = self.save(&saved, after).await?;
         self.bring_up_to_date(&wish, saved).await?;
@@ -349,6 +364,7 @@ impl Passes {
             return Ok(to);
         }
         let saved = self.records.save(from, to).await?;
+        self.note_taken_over(from, &saved);
         lock(&self.kept).insert(saved.key.clone(), saved.clone());
         Ok(saved)
     }

@@ -334,7 +334,7 @@ mod tests {
             };
             Record {
                 entries: BTreeMap::from([(id, Entry::default())]),
-                ..Record::new(&work.key)
+                ..Record::new(&work.key, String::new())
             }
         };
         let mut kinds = Kinds::default();

@@ -27,7 +27,7 @@ pub(super) struct Removed {
 struct Others {
     /// The works of the other kind as the hub has them now.
     listed: BTreeMap<WorkKey, Work>,
-    records: Vec<(String, Record)>,
+    records: Vec<Record>,
 }
 
 impl Passes {
@@ -106,7 +106,7 @@ impl Passes {
     async fn let_go(&self, work: &Work, record: &Record) -> Result<Outcome, Trouble> {
         self.release(work).await?;
         tracing::warn!(
-            work = %work.key, objects = record.entries.len(), record = self.records.name(&work.key),
+            work = %work.key, objects = record.entries.len(), record = record.name,
             "the hub deletes the CustomResourceDefinition of the work and all works with it; the objects of the work are kept"
         );
         Ok(Outcome::Done)
@@ -250,6 +250,27 @@ impl Passes {
         }
     }
 
+    /// Takes entries out of the record whose objects are not there. One that cannot be asked for stays.
+    pub(super) async fn forget_absent(&self, record: &mut Record, ids: &[ObjectId]) {
+        for id in ids {
+            let Some(entry) = record.entries.get(id) else {
+                continue;
+            };
+            // A server that does not serve the kind, perhaps not yet, does not know what there is of it.
+            let served = match id.group.as_str() {
+                "" => true,
+                group => {
+                    let api_version = format!("{group}/{}", entry.version);
+                    let verbs = self.objects.verbs(&api_version, &id.resource).await;
+                    verbs.is_ok_and(|verbs| !verbs.is_empty())
+                }
+            };
+            if served && matches!(self.objects.look(&entry.place(id)).await, Ok(None)) {
+                record.entries.remove(id);
+            }
+        }
+    }
+
     /// Takes the record off the owners of an object that stays. One that named a record that is gone would be collected.
     pub(super) async fn leave(&self, record: &Record, id: &ObjectId) -> Result<(), Problem> {
         let Some(entry) = record.entries.get(id) else {
@@ -282,7 +303,7 @@ impl Passes {
     async fn know_others(&self, key: &WorkKey) -> Result<Others, Trouble> {
         let listed = match broken(Rule::KnowAllFirst) {
             true => Vec::new(),
-            false => self.hub.works(key.kind.other()).await.map_err(Trouble::Hub)?,
+            false => self.works_of(key.kind.other()).await.map_err(Trouble::Hub)?,
         };
         let listed: BTreeMap<WorkKey, Work> =
             listed.into_iter().map(|work| (work.key.clone(), work)).collect();
@@ -299,7 +320,27 @@ impl Passes {
         Ok(Others { listed, records })
     }
 
-    async fn all(&self, kind: WorkKind) -> Result<Vec<(String, Record)>, Unkept> {
-        self.records.all(kind).await
+    /// The works of a kind as the hub has them now. Works of the SIG are for those who may see them: a hub that never showed
+    /// any to this agent has none for it.
+    async fn works_of(&self, kind: WorkKind) -> Result<Vec<Work>, Problem> {
+        match self.hub.works(kind).await {
+            Err(Problem::Refused(_)) if kind == WorkKind::Work && !self.desk().has_any(kind) => {
+                Ok(Vec::new())
+            }
+            works => works,
+        }
+    }
+
+    /// The records of a kind. An agent that may not see those of Works, and has none to deal with, has no such records; what
+    /// another agent has applied for one names its record as its owner.
+    pub(super) async fn all(&self, kind: WorkKind) -> Result<Vec<Record>, Unkept> {
+        match self.records.all(kind).await {
+            Err(Unkept::Failed(Problem::Refused(_)))
+                if kind == WorkKind::Work && !self.desk().has_any(kind) =>
+            {
+                Ok(Vec::new())
+            }
+            records => records,
+        }
     }
 }

@@ -13,5 +13,6 @@ mod network;
 mod owners;
 mod owning;
 mod restored;
+mod takeover;
 mod watching;
 mod world;

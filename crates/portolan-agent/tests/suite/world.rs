@@ -215,6 +215,8 @@ impl World {
 pub(crate) fn settings(cluster: &str) -> Settings {
     #[expect(clippy::disallowed_methods, reason = "the test is where the time comes from")]
     let mut settings = Settings::new(cluster, Clock::new(Timestamp::now));
+    // A real server is shared: the records of each test are those of a hub of its own.
+    settings.hub_server = format!("https://{cluster}.example.com");
     settings.poll = Duration::from_millis(500);
     settings.longest_backoff = Duration::from_secs(1);
     settings.deletion_patience = Duration::from_millis(200);

@@ -37,6 +37,8 @@ pub struct Source<K> {
     log: FailureLog,
     /// Whether a failure is followed by a list.
     anew: bool,
+    /// Whether a kind that must not be listed counts as one that is not served.
+    refusable: bool,
     /// Whether the kind was not served since the last complete list.
     lapsed: bool,
     /// Whether there was no complete list yet.
@@ -73,6 +75,7 @@ where
             on_failure: None,
             log: FailureLog::new("the hub"),
             anew: false,
+            refusable: false,
             lapsed: false,
             first: true,
             known: HashMap::new(),
@@ -111,6 +114,12 @@ where
     /// back from an older copy, and not every server says so to a watch that is ahead of it. For short lists.
     pub fn listing_after_failures(mut self) -> Source<K> {
         self.anew = true;
+        self
+    }
+
+    /// Takes a kind that must not be listed for one of which there is nothing, until that is allowed.
+    pub fn refused_means_none(mut self) -> Source<K> {
+        self.refusable = true;
         self
     }
 
@@ -188,7 +197,7 @@ where
                             continue;
                         }
                         served = true;
-                        tracing::info!("{resource} is served now");
+                        tracing::info!("{resource} can be listed now");
                         self.pass_on(Event::Init, &mut listed).await?;
                     }
                     self.pass_on(event, &mut listed).await?;
@@ -207,6 +216,19 @@ where
                     tokio::time::sleep(UNSERVED_PAUSE).await;
                     // A kind that comes back is listed anew: continuing where the watch ended would tell neither what
                     // went with the kind nor that all is known again.
+                    stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
+                }
+                Err(error) if self.refusable && is_forbidden(&error) => {
+                    if served {
+                        served = false;
+                        tracing::warn!(
+                            "must not list {resource}, which counts as: there are none; accepted: a role with get, list, \
+                             watch and patch of {resource} and get and patch of its status"
+                        );
+                        self.lapsed = true;
+                        self.tell(Delta::Unserved).await?;
+                    }
+                    tokio::time::sleep(LONGEST_PAUSE).await;
                     stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
                 }
                 Err(error) => {
@@ -376,6 +398,15 @@ fn is_unserved(error: &watcher::Error) -> bool {
         _ => return false,
     };
     matches!(error, kube::Error::Api(status) if status.code == 404)
+}
+
+/// Whether the server knows who asks, and does not allow it.
+fn is_forbidden(error: &watcher::Error) -> bool {
+    let error = match error {
+        watcher::Error::InitialListFailed(error) | watcher::Error::WatchStartFailed(error) => error,
+        _ => return false,
+    };
+    matches!(error, kube::Error::Api(status) if status.code == 403)
 }
 
 /// Whether the server does not allow the watch.

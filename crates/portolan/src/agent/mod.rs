@@ -1,12 +1,13 @@
 //! `portolan agent`: the agent of a member cluster.
 
+mod following;
 mod whose;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -21,6 +22,7 @@ use crate::live::{ConnectArgs, Server};
 use crate::logging::LogArgs;
 use crate::stop::{self, Part, Stop};
 use crate::tracing_export::TraceArgs;
+use following::HubFiles;
 use whose::Whose;
 
 const EXAMPLES: &str = "\
@@ -60,7 +62,8 @@ pub(crate) struct Args {
     #[arg(long, env = "PORTOLAN_CLUSTER", hide_env_values = true, value_name = "NAME", value_parser = parse_cluster)]
     cluster: Option<String>,
 
-    /// Tells this hub from another one that has a cluster of the same name, on a member cluster of both
+    /// What tells this hub from others on the same member cluster [default: the address in the hub's kubeconfig]; a hub that
+    /// moves keeps its records by its former address
     #[arg(
         long,
         env = "PORTOLAN_HUB_ID",
@@ -69,6 +72,27 @@ pub(crate) struct Args {
         default_value = ""
     )]
     hub_id: String,
+
+    /// Id of the agent in its records [default: the hash that tells the hub from others]
+    #[arg(
+        long,
+        env = "PORTOLAN_AGENT_ID",
+        hide_env_values = true,
+        value_name = "ID",
+        default_value = ""
+    )]
+    agent_id: String,
+
+    /// Whether to renew the Lease of the cluster and to report what the cluster offers; off where another agent does so
+    #[arg(
+        long,
+        env = "PORTOLAN_HEARTBEAT",
+        hide_env_values = true,
+        value_name = "WHETHER",
+        value_enum,
+        default_value = "on"
+    )]
+    heartbeat: Heartbeat,
 
     /// Longest wait between two looks at the objects of a work; after a change they are looked at more often
     #[arg(
@@ -135,11 +159,21 @@ pub(crate) struct Args {
     traces: TraceArgs,
 }
 
+/// Whether the agent renews the Lease of its cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Heartbeat {
+    On,
+    Off,
+}
+
 impl Args {
     fn settings(&self, cluster: &str) -> Settings {
         let pairs = |pairs: &[(String, String)]| pairs.iter().cloned().collect::<BTreeMap<_, _>>();
         let mut settings = Settings::new(cluster, Clock::new(clock::now));
+        settings.hub_server = following::server(&self.hub).unwrap_or_default();
         settings.hub_id.clone_from(&self.hub_id);
+        settings.agent_id.clone_from(&self.agent_id);
+        settings.heartbeat = self.heartbeat == Heartbeat::On;
         settings.poll = self.poll;
         settings.longest_backoff = self.longest_backoff;
         settings.capacity = pairs(&self.capacity);
@@ -157,12 +191,35 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 async fn serve(args: &Args) -> anyhow::Result<()> {
     let mut stop = Stop::new()?;
-    let Some((agent, probes)) = stop.unless_requested(start(args)).await? else {
+    let mut files = HubFiles::read(&args.hub);
+    let Some((mut agent, probes, answers)) = stop.unless_requested(start(args)).await? else {
         return Ok(());
     };
-    let ended = tokio::select! {
-        () = stop.requested() => Ok(()),
-        why = agent.failed() => Err(failed(&why)),
+    let ended = loop {
+        tokio::select! {
+            () = stop.requested() => break Ok(()),
+            why = agent.failed() => break Err(failed(&why)),
+            () = files.changed() => {}
+        }
+        // What was read before the files is at most too old, and then they are read once more.
+        files = HubFiles::read(&args.hub);
+        let Some(next) = stop.unless_requested(renewed(args)).await? else {
+            break Ok(());
+        };
+        match next {
+            Ok((hub, settings, spoke)) => {
+                tracing::info!("the kubeconfig of the hub has changed; the agent goes on with it");
+                // What is under way is finished; two agents at a time would only write the same twice.
+                agent.stop().await;
+                agent = Agent::start(hub, spoke, settings);
+                answers.about(agent.monitor());
+            }
+            Err(error) => {
+                tracing::warn!(
+                    "the kubeconfig of the hub has changed and cannot be used, the agent goes on with the former one: {error:#}"
+                );
+            }
+        }
     };
     tracing::info!("stopping");
     stop.finish(vec![Part::new("works", agent.stop())]).await;
@@ -179,8 +236,23 @@ pub(crate) fn failed(why: &str) -> anyhow::Error {
     )
 }
 
-/// The agent, and its probes if they are wanted.
-async fn start(args: &Args) -> anyhow::Result<(Agent, Option<JoinHandle<()>>)> {
+/// What an agent needs after the kubeconfig of the hub has changed.
+type Renewed = anyhow::Result<(kube::Client, Settings, kube::Client)>;
+
+/// Reads the kubeconfig of the hub again. A file that cannot be used is no reason to end.
+async fn renewed(args: &Args) -> anyhow::Result<Renewed> {
+    let read = async {
+        let hub = config(Some(&args.hub)).await?;
+        let cluster = Whose::of(&hub).cluster(args.cluster.as_deref())?;
+        let (_, hub) = Server::with_unlimited(hub)?;
+        let (_, spoke) = Server::with_unlimited(config(args.spoke.as_ref()).await?)?;
+        Ok((hub, args.settings(&cluster), spoke))
+    };
+    Ok(read.await)
+}
+
+/// The agent, its probes if they are wanted, and what these answer.
+async fn start(args: &Args) -> anyhow::Result<(Agent, Option<JoinHandle<()>>, Arc<Answers>)> {
     let hub = config(Some(&args.hub)).await.context("--hub")?;
     let cluster = Whose::of(&hub).cluster(args.cluster.as_deref())?;
     if let Some(warning) = whose::expiry(&hub, clock::now()) {
@@ -205,31 +277,43 @@ async fn start(args: &Args) -> anyhow::Result<(Agent, Option<JoinHandle<()>>)> {
     }
     tracing::info!(hub = hub.url, cluster, "the agent starts");
     let agent = Agent::start(hub_client, spoke_client, args.settings(&cluster));
-    let answers = Arc::new(Answers(agent.monitor()));
+    let answers = Arc::new(Answers(Mutex::new(agent.monitor())));
+    let answering = answers.clone();
     let probes = probes.map(|probes| {
         tracing::info!(address = %probes.address, "metrics and probes are served");
-        tokio::spawn(probes.serve(answers))
+        tokio::spawn(probes.serve(answering))
     });
-    Ok((agent, probes))
+    Ok((agent, probes, answers))
 }
 
-struct Answers(Monitor);
+/// What probes answer: how the agent is that runs now.
+struct Answers(Mutex<Monitor>);
+
+impl Answers {
+    fn about(&self, monitor: Monitor) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = monitor;
+    }
+
+    fn monitor(&self) -> Monitor {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
 
 impl Probed for Answers {
     fn metrics(&self) -> String {
-        self.0.text()
+        self.monitor().text()
     }
 
     fn why_not_alive(&self) -> Option<String> {
-        self.0.why_not_alive()
+        self.monitor().why_not_alive()
     }
 
     fn why_not_ready(&self) -> Vec<String> {
-        self.0.why_not_ready()
+        self.monitor().why_not_ready()
     }
 
     fn notes(&self) -> Vec<String> {
-        self.0.notes()
+        self.monitor().notes()
     }
 }
 

@@ -28,7 +28,10 @@ fn clock() -> Clock {
 /// Joins, and starts the agent. The member cluster is the server itself.
 async fn member(server: &TestServer, name: &str) -> Agent {
     let hub = joined(server, name, &["--label", &format!("name={name}")]).await;
-    Agent::start(hub, server.client(), portolan_agent::Settings::new(name, clock()))
+    let mut settings = portolan_agent::Settings::new(name, clock());
+    // All members of the test are one server.
+    settings.hub_id = name.to_owned();
+    Agent::start(hub, server.client(), settings)
 }
 
 /// The controllers with everything that a hub without OCM needs.

@@ -227,6 +227,8 @@ async fn start_one(
 
 fn settings(index: usize) -> Settings {
     let mut settings = Settings::new(&member::name(index), Clock::new(clock::now));
+    // Wherever the hub listens, it is the same hub.
+    settings.hub_id = "portolan-up".to_owned();
     settings.capacity = member::capacity(index);
     // The hub is in this process, and says that a kind goes before it deletes the first object of it.
     settings.deletion_patience = Duration::from_millis(100);
