@@ -73,6 +73,8 @@ pub mod ocm {
     /// Finalizer of an AppliedManifestWork: its agent decides what becomes of the objects that it owns before it goes.
     pub const APPLIED_MANIFEST_WORK_FINALIZER: &str =
         "cluster.open-cluster-management.io/applied-manifest-work-cleanup";
+    /// Annotation of an object some of whose fields are ignored: hash of the manifest that it was last applied from.
+    pub const SPEC_HASH: &str = "open-cluster-management.io/config-spec-hash";
     /// The Lease in a cluster's namespace that its agent renews.
     pub const CLUSTER_LEASE: &str = "managed-cluster-lease";
     /// Value of the cluster-manager label on ClusterProfiles that OCM writes.
@@ -127,9 +129,6 @@ pub mod portolan {
     pub const KEEP_AT_GENERATION: &str = "portolan.dev/keep-at-generation";
     /// Keys of the labels of a record that were copied from its work, with commas in between.
     pub const WORK_LABELS: &str = "portolan.dev/work-labels";
-    /// Hash of the manifest that an object was last applied from, where some of its fields are the member cluster's until
-    /// the manifest changes.
-    pub const MANIFEST: &str = "portolan.dev/manifest";
     /// Label of an object that was just made: UID of the AppliedManifestWork or AppliedWork that it was made for. It is there
     /// until the object names that record as its owner, a moment later. (An annotation would count as an edit of a
     /// Deployment when it goes.)

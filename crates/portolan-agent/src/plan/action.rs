@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::drift::contains;
-use super::ignore::with_ignored;
+use super::ignore::{There, with_ignored};
 use crate::work::{Fault, Strategy, Target, hash};
 
 /// What is done about one object.
@@ -17,8 +17,6 @@ pub(crate) enum Action {
         manager: String,
         force: bool,
     },
-    /// It is only looked at, and is not there.
-    Absent,
 }
 
 /// How an object was left after it was last seen to be right. Lives in memory only: after a start everything is applied
@@ -52,10 +50,11 @@ fn wanted(target: &Target) -> String {
 }
 
 /// What is to be done about an object that is there, or is not.
-pub(crate) fn act(target: &Target, there: Option<&Value>, seen: Option<&Seen>) -> Result<Action, Fault> {
+pub(crate) fn act(target: &Target, there: Option<&There<'_>>, seen: Option<&Seen>) -> Result<Action, Fault> {
     let body = &target.manifest.body;
     match (&target.config.strategy, there) {
-        (Strategy::ReadOnly, None) => Ok(Action::Absent),
+        // That it is not there is for `Available` to say.
+        (Strategy::ReadOnly, None) => Ok(Action::Leave),
         (Strategy::CreateOnly, None) => Ok(Action::Create { body: body.clone() }),
         (Strategy::ReadOnly | Strategy::CreateOnly, Some(_)) => Ok(Action::Leave),
         (
@@ -63,10 +62,15 @@ pub(crate) fn act(target: &Target, there: Option<&Value>, seen: Option<&Seen>) -
                 manager,
                 force,
                 ignored,
+                finalizers_once,
             },
             there,
         ) => {
-            let body = with_ignored(body, there, ignored)?;
+            let mut body = with_ignored(&target.manifest, there, manager, ignored)?;
+            let there = there.map(|there| there.object);
+            if let (Some(there), true) = (there, *finalizers_once) {
+                keep_finalizers(&mut body, there);
+            }
             if let (Some(there), Some(seen)) = (there, seen) {
                 let now = Seen::of(target, there);
                 let unchanged = *seen == now;
@@ -81,6 +85,20 @@ pub(crate) fn act(target: &Target, there: Option<&Value>, seen: Option<&Seen>) -
                 manager: manager.clone(),
                 force: *force,
             })
+        }
+    }
+}
+
+/// Takes those finalizers of the manifest away that the object does not have any more: whoever they waited for has let go.
+fn keep_finalizers(body: &mut Value, there: &Value) {
+    let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let held = there.pointer("/metadata/finalizers").and_then(Value::as_array);
+    if let Some(Value::Array(wanted)) = metadata.get_mut("finalizers") {
+        wanted.retain(|wanted| held.is_some_and(|held| held.contains(wanted)));
+        if wanted.is_empty() {
+            metadata.remove("finalizers");
         }
     }
 }
@@ -117,7 +135,40 @@ mod tests {
     }
 
     fn is_applied(target: &Target, object: &Value, seen: Option<&Seen>) -> bool {
-        matches!(act(target, Some(object), seen), Ok(Action::Apply { .. }))
+        matches!(on(target, object, seen), Ok(Action::Apply { .. }))
+    }
+
+    fn on(target: &Target, object: &Value, seen: Option<&Seen>) -> Result<Action, Fault> {
+        let is_settled = false;
+        act(target, Some(&There { object, is_settled }), seen)
+    }
+
+    #[test]
+    fn an_update_does_not_put_finalizers_back_and_server_side_apply_does() {
+        let finalizers = |strategy: Strategy, there: Value| {
+            let mut target = target(strategy, "1");
+            target.manifest.body["metadata"]["finalizers"] = json!(["a", "b"]);
+            let object = json!({ "metadata": { "finalizers": there } });
+            match on(&target, &object, None) {
+                Ok(Action::Apply { body, .. }) => body["metadata"]["finalizers"].clone(),
+                other => panic!("{other:?}"),
+            }
+        };
+        let applied = || Strategy::Apply {
+            manager: "work-agent".to_owned(),
+            force: true,
+            ignored: Vec::new(),
+            finalizers_once: false,
+        };
+        assert_eq!(finalizers(Strategy::default(), json!(["b", "c"])), json!(["b"]));
+        assert_eq!(finalizers(Strategy::default(), json!([])), Value::Null);
+        assert_eq!(finalizers(applied(), json!([])), json!(["a", "b"]));
+        let mut made = target(Strategy::default(), "1");
+        made.manifest.body["metadata"]["finalizers"] = json!(["a"]);
+        let Ok(Action::Apply { body, .. }) = act(&made, None, None) else {
+            panic!("it is made");
+        };
+        assert_eq!(body["metadata"]["finalizers"], json!(["a"]));
     }
 
     #[test]
@@ -145,9 +196,9 @@ mod tests {
     fn create_only_makes_it_and_then_leaves_it_and_read_only_never_writes() {
         let create = target(Strategy::CreateOnly, "1");
         assert!(matches!(act(&create, None, None), Ok(Action::Create { .. })));
-        assert_eq!(act(&create, Some(&there("1", "other")), None), Ok(Action::Leave));
+        assert_eq!(on(&create, &there("1", "other"), None), Ok(Action::Leave));
         let read = target(Strategy::ReadOnly, "1");
-        assert_eq!(act(&read, None, None), Ok(Action::Absent));
-        assert_eq!(act(&read, Some(&there("1", "other")), None), Ok(Action::Leave));
+        assert_eq!(act(&read, None, None), Ok(Action::Leave));
+        assert_eq!(on(&read, &there("1", "other"), None), Ok(Action::Leave));
     }
 }

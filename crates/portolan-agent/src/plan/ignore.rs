@@ -1,164 +1,211 @@
 //! Fields of a manifest that are left as they are on the member cluster.
 
-use portolan_api::labels::portolan;
+use portolan_api::labels::ocm;
 use portolan_api::work::{IgnoreField, IgnoreFieldsCondition};
 use serde_json::{Value, json};
 
-use crate::report::JsonPath;
-use crate::work::{Fault, hash};
+use super::managed::Live;
+use super::spec_hash::spec_hash;
+use crate::report::{JsonPath, Key};
+use crate::work::{Fault, Manifest};
 
-/// The manifest with the ignored fields as the object has them: a field that is left out would be taken away by
-/// server-side apply if nobody else manages it. `OnSpokePresent` is always ignored, `OnSpokeChange` only while the
-/// manifest is the one that the object was last applied from, which the object itself remembers.
+/// The object that a manifest is applied to.
+pub(crate) struct There<'o> {
+    pub(crate) object: &'o Value,
+    /// Whether the work says that its present generation was applied, whoever did that.
+    pub(crate) is_settled: bool,
+}
+
+/// What is applied: the manifest without the ignored fields that others hold, and with the others as the object has them. A
+/// field that is left out would be taken away if nobody else manages it; one that is not would be held against those who do.
+///
+/// `OnSpokePresent` is always ignored, `OnSpokeChange` only while the manifest is the one that the object was last applied
+/// from, which the object itself remembers.
 pub(super) fn with_ignored(
-    manifest: &Value,
-    there: Option<&Value>,
+    manifest: &Manifest,
+    there: Option<&There<'_>>,
+    manager: &str,
     ignored: &[IgnoreField],
 ) -> Result<Value, Fault> {
-    let mut body = manifest.clone();
+    let mut body = manifest.body.clone();
+    if ignored.is_empty() {
+        return Ok(body);
+    }
     let on_change = |field: &IgnoreField| field.condition == Some(IgnoreFieldsCondition::OnSpokeChange);
-    let noted = |there: &Value| there["metadata"]["annotations"][portolan::MANIFEST].clone();
-    let same = there.is_some_and(|there| noted(there) == hash(manifest));
+    let mut hashed = manifest.hashed();
     for field in ignored {
-        if let Some(expression) = field.jq_path_expressions.first() {
-            return Err(Fault(format!(
-                "ignoreFields.jqPathExpressions {expression:?}: this agent does not know jq; accepted: jsonPaths, jsonPointers"
-            )));
+        // All are read, so that what is wrong with one is said at once.
+        let mut left_out = hashed.clone();
+        for expression in expressions(field) {
+            let places = expression?.places(&left_out)?;
+            places.iter().for_each(|place| put(&mut left_out, place, None));
         }
-        let mut places = Vec::new();
-        for pointer in &field.json_pointers {
-            places.push(steps(pointer)?);
-        }
-        for path in &field.json_paths {
-            let parsed = JsonPath::parse(path)
-                .map_err(|error| Fault(format!("ignoreFields.jsonPaths {path:?}: {error}")))?;
-            places.push(parsed.steps().ok_or_else(|| {
-                Fault(format!(
-                    "ignoreFields.jsonPaths {path:?} may mean several fields; accepted: a path without * and filters"
-                ))
-            })?);
-        }
-        for place in places {
-            let Some(there) = there.filter(|_| same || !on_change(field)) else {
-                continue;
-            };
-            let live = place.iter().try_fold(there, |value, step| child(value, step));
-            put(&mut body, &place, live.cloned());
+        if !on_change(field) {
+            hashed = left_out;
         }
     }
-    if ignored.iter().any(on_change) {
-        let annotations = &mut body["metadata"]["annotations"];
-        if !annotations.is_object() {
-            *annotations = json!({});
+    let hash = spec_hash(&hashed);
+    if let Some(there) = there {
+        let noted = there.object.pointer("/metadata/annotations");
+        let noted = noted.and_then(|noted| noted.get(ocm::SPEC_HASH));
+        let unchanged = there.is_settled || noted.and_then(Value::as_str) == Some(&hash);
+        for field in ignored.iter().filter(|field| unchanged || !on_change(field)) {
+            for expression in expressions(field) {
+                let before = body.clone();
+                for place in expression?.places(&before)? {
+                    let live = Live::of(there.object, manager).at(&before, &place);
+                    put(&mut body, &place, live.and_then(Live::unless_held_by_others));
+                }
+            }
         }
-        annotations[portolan::MANIFEST] = hash(manifest).into();
     }
+    let annotations = &mut body["metadata"]["annotations"];
+    if !annotations.is_object() {
+        *annotations = json!({});
+    }
+    annotations[ocm::SPEC_HASH] = hash.into();
     Ok(body)
 }
 
-fn steps(pointer: &str) -> Result<Vec<String>, Fault> {
-    match pointer.strip_prefix('/') {
-        Some(rest) => Ok(rest
-            .split('/')
-            .map(|step| step.replace("~1", "/").replace("~0", "~"))
-            .collect()),
-        None => Err(Fault(format!(
-            "ignoreFields.jsonPointers {pointer:?} is no JSON pointer; accepted: /spec/replicas"
-        ))),
+/// Something that names places in an object.
+enum Expression<'f> {
+    Pointer(&'f str),
+    /// The name goes from every match of the rest.
+    Path(&'f str, JsonPath, String),
+}
+
+fn expressions(field: &IgnoreField) -> impl Iterator<Item = Result<Expression<'_>, Fault>> {
+    let jq = field.jq_path_expressions.iter().map(|expression| {
+        Err(Fault(format!(
+            "ignoreFields.jqPathExpressions {expression:?}: this agent does not know jq; accepted: jsonPaths, jsonPointers"
+        )))
+    });
+    let paths = field.json_paths.iter().map(|text| {
+        let fault = |why: &str| Fault(format!("ignoreFields.jsonPaths {text:?}: {why}"));
+        let path = JsonPath::parse(text).map_err(|why| fault(&why))?;
+        match path.split_last_name() {
+            Some((rest, name)) => Ok(Expression::Path(text, rest, name.to_owned())),
+            None => Err(fault(
+                "it does not end with the name of a field; accepted: .spec.replicas",
+            )),
+        }
+    });
+    let pointers = field
+        .json_pointers
+        .iter()
+        .map(|pointer| match pointer.strip_prefix('/') {
+            Some(_) => Ok(Expression::Pointer(pointer)),
+            None => Err(Fault(format!(
+                "ignoreFields.jsonPointers {pointer:?} is no JSON pointer; accepted: /spec/replicas"
+            ))),
+        });
+    jq.chain(paths).chain(pointers)
+}
+
+impl Expression<'_> {
+    /// The places in the object that it names, the last one first: to take one away moves none that is still to go.
+    fn places(&self, object: &Value) -> Result<Vec<Vec<Key>>, Fault> {
+        let mut places = match self {
+            Expression::Pointer(pointer) => by_pointer(pointer, object).into_iter().collect(),
+            Expression::Path(text, rest, name) => {
+                let parents = rest.places(object);
+                let parents =
+                    parents.map_err(|why| Fault(format!("ignoreFields.jsonPaths {text:?}: {why}")))?;
+                let named = parents
+                    .into_iter()
+                    .filter(|(_, parent)| parent.get(name).is_some());
+                named
+                    .map(|(mut place, _)| {
+                        place.push(Key::Field(name.clone()));
+                        place
+                    })
+                    .collect::<Vec<_>>()
+            }
+        };
+        places.sort();
+        places.dedup();
+        places.reverse();
+        match places.iter().any(|place| is_identity(place)) {
+            false => Ok(places),
+            true => Err(Fault(format!(
+                "ignoreFields {:?} names what tells the object from others; accepted: fields other than apiVersion, kind, \
+                 metadata.name and metadata.namespace",
+                self.text()
+            ))),
+        }
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            Expression::Pointer(text) | Expression::Path(text, ..) => text,
+        }
     }
 }
 
-fn child<'v>(value: &'v Value, step: &str) -> Option<&'v Value> {
-    match value {
-        Value::Object(fields) => fields.get(step),
-        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
-        _ => None,
+/// Whether an object without it would be another one.
+fn is_identity(place: &[Key]) -> bool {
+    let names: Vec<&str> = place
+        .iter()
+        .map(|key| match key {
+            Key::Field(name) => name.as_str(),
+            Key::Index(_) => "",
+        })
+        .collect();
+    matches!(
+        names.as_slice(),
+        [] | ["apiVersion" | "kind" | "metadata"] | ["metadata", "name" | "namespace"]
+    )
+}
+
+fn by_pointer(pointer: &str, object: &Value) -> Option<Vec<Key>> {
+    let mut value = object;
+    let mut place = Vec::new();
+    for step in pointer.split('/').skip(1) {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        let key = match value {
+            Value::Array(_) => Key::Index(step.parse().ok()?),
+            _ => Key::Field(step),
+        };
+        value = child(value, &key)?;
+        place.push(key);
+    }
+    Some(place)
+}
+
+pub(super) fn child<'v>(value: &'v Value, key: &Key) -> Option<&'v Value> {
+    match key {
+        Key::Field(name) => value.get(name),
+        Key::Index(index) => value.get(index),
     }
 }
 
-/// Sets the field where its parent is, or takes it away.
-fn put(body: &mut Value, place: &[String], value: Option<Value>) {
+/// Sets the field, or takes it away. Its parent is there.
+fn put(body: &mut Value, place: &[Key], value: Option<Value>) {
     let Some((last, parents)) = place.split_last() else {
         return;
     };
     let mut parent = body;
-    for step in parents {
-        let next = match parent {
-            Value::Object(fields) => fields.get_mut(step),
-            Value::Array(items) => step.parse::<usize>().ok().and_then(|at| items.get_mut(at)),
-            _ => None,
+    for key in parents {
+        let next = match key {
+            Key::Field(name) => parent.get_mut(name),
+            Key::Index(index) => parent.get_mut(index),
         };
         match next {
             Some(next) => parent = next,
             None => return,
         }
     }
-    match (parent, value) {
-        (Value::Object(fields), Some(value)) => {
-            fields.insert(last.clone(), value);
-        }
-        (Value::Object(fields), None) => {
-            fields.remove(last);
-        }
-        (Value::Array(items), Some(value)) => {
-            if let Some(item) = last.parse::<usize>().ok().and_then(|at| items.get_mut(at)) {
-                *item = value;
-            }
-        }
+    match (parent, last, value) {
+        (Value::Object(fields), Key::Field(name), Some(value)) => drop(fields.insert(name.clone(), value)),
+        (Value::Object(fields), Key::Field(name), None) => drop(fields.remove(name)),
+        (Value::Array(items), Key::Index(index), value) if *index < items.len() => match value {
+            Some(value) => items[*index] = value,
+            None => drop(items.remove(*index)),
+        },
         _ => {}
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn ignored(value: Value) -> Vec<IgnoreField> {
-        vec![serde_json::from_value(value).unwrap()]
-    }
-
-    #[test]
-    fn an_ignored_field_keeps_the_value_it_has_there() {
-        let body = json!({ "spec": { "replicas": 2, "paused": true, "x": 1 } });
-        let there = json!({ "spec": { "replicas": 9 } });
-        let fields = ignored(json!({ "jsonPointers": ["/spec/replicas"], "jsonPaths": [".spec.paused"] }));
-        assert_eq!(
-            with_ignored(&body, Some(&there), &fields).unwrap(),
-            json!({ "spec": { "replicas": 9, "x": 1 } })
-        );
-    }
-
-    #[test]
-    fn a_field_that_is_ignored_on_change_is_the_member_clusters_until_the_manifest_changes() {
-        let manifest =
-            |replicas: u32| json!({ "metadata": { "name": "a" }, "spec": { "replicas": replicas, "x": 1 } });
-        let fields = ignored(json!({ "condition": "OnSpokeChange", "jsonPointers": ["/spec/replicas"] }));
-        let replicas = |body: &Value| body["spec"]["replicas"].clone();
-        let mut there = with_ignored(&manifest(2), None, &fields).unwrap();
-        assert_eq!(replicas(&there), 2);
-        there["spec"]["replicas"] = 9.into();
-        let again = with_ignored(&manifest(2), Some(&there), &fields).unwrap();
-        assert_eq!(again, there, "somebody changed it there");
-        let edited = with_ignored(&manifest(3), Some(&there), &fields).unwrap();
-        assert_eq!(replicas(&edited), 3);
-        there["metadata"]["annotations"] = json!(null);
-        let unknown = with_ignored(&manifest(2), Some(&there), &fields).unwrap();
-        assert_eq!(replicas(&unknown), 2, "nobody knows what it was applied from");
-    }
-
-    #[test]
-    fn what_is_not_known_is_refused_and_not_overlooked() {
-        for (field, value) in [
-            ("jqPathExpressions", ".spec"),
-            ("jsonPointers", "spec"),
-            ("jsonPaths", ".spec[*].x"),
-        ] {
-            let fields = ignored(json!({ field: [value, "other"] }));
-            let Fault(why) = with_ignored(&json!({}), Some(&json!({})), &fields).unwrap_err();
-            assert!(why.contains(&format!("ignoreFields.{field} {value:?}")), "{why}");
-            assert!(why.contains("accepted"), "{why}");
-        }
-    }
-}
+#[path = "ignore_tests.rs"]
+mod tests;

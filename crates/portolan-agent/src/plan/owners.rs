@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::reference::{RecordReference, references};
 use crate::record::Record;
-use crate::work::{Kinds, Manifest, ObjectId, Strategy, Work, WorkKey, resolve};
+use crate::work::{Kinds, Manifest, ObjectId, Strategy, Target, Work, WorkKey, resolve};
 
 /// Another owner of an object, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +36,8 @@ impl<'w> Claims<'w> {
         }
     }
 
-    /// The work that is first to say what the object looks like, if that is another one and it says something else.
-    pub(crate) fn senior(&self, work: &Work, id: &ObjectId, manifest: &Manifest) -> Option<Owner> {
+    /// The work that is first to say what the object looks like, if that is another one and both cannot have their way.
+    pub(crate) fn senior(&self, work: &Work, ours: &Target) -> Option<Owner> {
         let mut rivals: Vec<&Work> = self
             .works
             .iter()
@@ -48,10 +48,8 @@ impl<'w> Claims<'w> {
         rivals
             .into_iter()
             .find(|other| {
-                self.manifests(other).any(|(theirs, place)| {
-                    let same = matches!(place, Some((place, true)) if place == *id);
-                    same && theirs.body != manifest.body
-                })
+                let mut theirs = self.manifests(other).filter_map(|(_, theirs)| theirs);
+                theirs.any(|theirs| theirs.id == ours.id && is_contest(ours, &theirs))
             })
             .map(|other| Owner(other.key.to_string()))
     }
@@ -68,13 +66,14 @@ impl<'w> Claims<'w> {
             }
             for (theirs, place) in self.manifests(other) {
                 match place {
-                    Some((place, _)) if place == *id => return Some(Other::Owns(owner())),
-                    Some((place, _)) if goes_with(&place, id) => {
+                    Some(target) if target.id == *id => return Some(Other::Owns(owner())),
+                    Some(target) if goes_with(&target.id, id) => {
                         perhaps = Some(Other::Perhaps(owner().inside()));
                     }
                     None if may_go_with(theirs, id) => perhaps = Some(Other::Perhaps(owner().inside())),
-                    None if (&theirs.group, &theirs.namespace, &theirs.name)
-                        == (&id.group, &id.namespace, &id.name) =>
+                    // A namespace means nothing to a kind without.
+                    None if (&theirs.group, &theirs.name) == (&id.group, &id.name)
+                        && (theirs.namespace == id.namespace || id.namespace.is_empty()) =>
                     {
                         perhaps = Some(Other::Perhaps(owner()));
                     }
@@ -85,25 +84,59 @@ impl<'w> Claims<'w> {
         perhaps
     }
 
-    /// The manifests of a work, with their places and whether they are written there.
-    fn manifests<'a>(
-        &'a self,
-        work: &'a Work,
-    ) -> impl Iterator<Item = (&'a Manifest, Option<(ObjectId, bool)>)> + 'a {
+    /// The manifests of a work, with their places.
+    fn manifests<'a>(&'a self, work: &'a Work) -> impl Iterator<Item = (&'a Manifest, Option<Target>)> + 'a {
         let wish = work.wish.as_ref().ok();
         wish.into_iter().flat_map(|wish| {
             wish.manifests.iter().flatten().map(|manifest| {
-                let place = resolve(manifest, &wish.configs, self.kinds)
-                    .and_then(Result::ok)
-                    .map(|target| {
-                        (
-                            target.id,
-                            matches!(target.config.strategy, Strategy::Apply { .. }),
-                        )
-                    });
-                (manifest, place)
+                let place = resolve(manifest, &wish.configs, self.kinds);
+                (manifest, place.and_then(Result::ok))
             })
         })
+    }
+}
+
+/// Whether two works would write over each other. Where their managers are different ones, the server tells them apart: fields
+/// that one has alone are its own, and a field of both is a conflict for who does not force. Only where both do would there be
+/// no end to it.
+fn is_contest(ours: &Target, theirs: &Target) -> bool {
+    let (
+        Strategy::Apply { manager, force, .. },
+        Strategy::Apply {
+            manager: their_manager,
+            force: they_force,
+            ..
+        },
+    ) = (&ours.config.strategy, &theirs.config.strategy)
+    else {
+        return false;
+    };
+    let (body, their_body) = (&ours.manifest.body, &theirs.manifest.body);
+    match manager == their_manager {
+        true => body != their_body,
+        false => *force && *they_force && disagree(body, their_body),
+    }
+}
+
+/// Whether two values cannot both be had. Elements of lists with names are compared by name.
+fn disagree(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Object(a), Value::Object(b)) => {
+            let mut common = a.iter().filter_map(|(name, a)| Some((a, b.get(name)?)));
+            common.any(|(a, b)| disagree(a, b))
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            let name = |item: &Value| item.get("name").and_then(Value::as_str).map(str::to_owned);
+            let named = |items: &[Value]| items.iter().map(name).collect::<Option<Vec<String>>>();
+            match (named(a), named(b)) {
+                (Some(_), Some(_)) => a.iter().any(|a| {
+                    let mut same = b.iter().filter(|b| name(a) == name(b));
+                    same.any(|b| disagree(a, b))
+                }),
+                _ => a != b,
+            }
+        }
+        _ => a != b,
     }
 }
 
@@ -180,7 +213,65 @@ fn record_owner(record: &Record) -> Owner {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::work::Config;
+
+    fn target(manager: &str, force: bool, data: Value) -> Target {
+        let object =
+            json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": data });
+        Target {
+            id: ObjectId::default(),
+            version: "v1".to_owned(),
+            kind: "ConfigMap".to_owned(),
+            manifest: Manifest::read(&object).unwrap(),
+            config: Config {
+                strategy: Strategy::Apply {
+                    manager: manager.to_owned(),
+                    force,
+                    ignored: Vec::new(),
+                    finalizers_once: false,
+                },
+                ..Config::default()
+            },
+        }
+    }
+
+    #[test]
+    fn works_with_managers_of_their_own_are_in_each_other_s_way_only_if_both_force_another_value() {
+        let (one, other) = (json!({ "k": "1" }), json!({ "k": "2" }));
+        let ours = |force| target("work-agent-a", force, one.clone());
+        assert!(
+            is_contest(&ours(true), &target("work-agent-a", true, other.clone())),
+            "one manager"
+        );
+        assert!(!is_contest(
+            &ours(true),
+            &target("work-agent-a", true, one.clone())
+        ));
+        assert!(!is_contest(
+            &ours(true),
+            &target("work-agent-b", false, other.clone())
+        ));
+        assert!(!is_contest(
+            &ours(false),
+            &target("work-agent-b", true, other.clone())
+        ));
+        assert!(is_contest(&ours(true), &target("work-agent-b", true, other)));
+        assert!(!is_contest(
+            &ours(true),
+            &target("work-agent-b", true, json!({ "l": "2" }))
+        ));
+    }
+
+    #[test]
+    fn lists_disagree_by_name_where_their_elements_have_one() {
+        let list = |name: &str, image: &str| json!([{ "name": name, "image": image }]);
+        assert!(!disagree(&list("a", "1"), &list("b", "2")));
+        assert!(disagree(&list("a", "1"), &list("a", "2")));
+        assert!(disagree(&json!([1]), &json!([2])) && !disagree(&json!([1]), &json!([1])));
+    }
 
     fn id(group: &str, resource: &str, namespace: &str, name: &str) -> ObjectId {
         ObjectId {

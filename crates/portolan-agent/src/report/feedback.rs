@@ -61,7 +61,10 @@ fn read(name: &str, path: &str, object: &Value, values: &mut Vec<FeedbackValue>,
         Ok(path) => path,
         Err(why) => return problems.push(format!("{name}: the path {path:?}: {why}")),
     };
-    let found = path.find(object);
+    let found = match path.find(object) {
+        Ok(found) => found,
+        Err(why) => return problems.push(format!("{name}: {why}")),
+    };
     let value = match found.as_slice() {
         [] | [Value::Null] => return,
         [value] => field_value(value),

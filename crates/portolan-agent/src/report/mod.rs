@@ -9,7 +9,7 @@ mod status;
 mod well_known;
 
 pub(crate) use finished::finished;
-pub(crate) use json_path::JsonPath;
+pub(crate) use json_path::{JsonPath, Key};
 pub(crate) use status::{
     Applied, Finding, Found, held, is_over, report, to_json, undecided, unreadable, waiting,
 };

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use http::header::{HeaderName, HeaderValue};
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use kube::Client;
 use kube::api::{
     DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
@@ -159,6 +159,26 @@ impl Objects {
             Part::Status => path.patch_subresource("status", &place.id.name, &how, &patch),
         };
         self.send(request, None).await
+    }
+
+    /// Changes the object by the operations of a JSON patch.
+    pub(crate) async fn patch_by_operations(
+        &self,
+        place: &Place,
+        operations: &Value,
+        user: Option<&str>,
+    ) -> Result<(), Problem> {
+        let how = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let request = Request::new(place.collection()).patch(&place.id.name, &how, &Patch::Merge(operations));
+        let request = request.map(|mut request| {
+            let json_patch = HeaderValue::from_static("application/json-patch+json");
+            request.headers_mut().insert(CONTENT_TYPE, json_patch);
+            request
+        });
+        self.send(request, user).await.map(drop)
     }
 
     /// All objects beside this place.

@@ -1,4 +1,8 @@
-use serde_json::Value;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value};
 
 /// Fields that a server fills in. In a manifest they were copied from somewhere and mean nothing here.
 const SERVERS_OWN: &[&str] = &[
@@ -23,6 +27,8 @@ pub(crate) struct Manifest {
     pub(crate) name: String,
     /// What is sent to the member cluster.
     pub(crate) body: Value,
+    /// What the work has. Several copies of a manifest share it.
+    written: Arc<Value>,
 }
 
 /// Why a manifest cannot be applied, in words for its author.
@@ -79,7 +85,26 @@ impl Manifest {
             namespace: text("/metadata/namespace").to_owned(),
             name: text("/metadata/name").to_owned(),
             body: cleaned(value),
+            written: Arc::new(value.clone()),
         })
+    }
+
+    /// Takes away the namespace of an object whose kind has none.
+    pub(crate) fn drop_namespace(&mut self) {
+        self.namespace.clear();
+        if let Some(metadata) = self.body.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("namespace");
+        }
+    }
+
+    /// What agents hash to know a manifest again: all that is written but for its UID and times that are null.
+    pub(crate) fn hashed(&self) -> Value {
+        let mut value = Value::clone(&self.written);
+        drop_null_times(&mut value);
+        if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("uid");
+        }
+        value
     }
 
     /// `apiVersion` as the object has it.
@@ -101,8 +126,51 @@ fn cleaned(value: &Value) -> Value {
                 metadata.remove(*field);
             });
         }
+        if object.get("apiVersion").is_some_and(|version| version == "v1")
+            && object.get("kind").is_some_and(|kind| kind == "Secret")
+        {
+            fold_string_data(object);
+        }
     }
+    drop_null_times(&mut body);
     body
+}
+
+/// A null `creationTimestamp` in a template is what programs write who know no better, and raises the generation of the object
+/// each time that it is applied.
+fn drop_null_times(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut)
+                && metadata.get("creationTimestamp").is_some_and(Value::is_null)
+            {
+                metadata.remove("creationTimestamp");
+            }
+            fields.values_mut().for_each(drop_null_times);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_null_times),
+        _ => {}
+    }
+}
+
+/// A server turns `stringData` into `data` and forgets that it was there, so that a key that leaves it would stay for ever.
+fn fold_string_data(secret: &mut Map<String, Value>) {
+    let texts = match secret.get("stringData") {
+        Some(Value::Object(texts)) if texts.values().all(Value::is_string) => texts.clone(),
+        // The server says what is wrong with it.
+        _ => return,
+    };
+    if !matches!(secret.get("data"), None | Some(Value::Null | Value::Object(_))) {
+        return;
+    }
+    secret.remove("stringData");
+    let data = secret.entry("data").or_insert(Value::Null);
+    if data.is_null() {
+        *data = Value::Object(Map::new());
+    }
+    for (key, text) in texts {
+        data[key] = STANDARD.encode(text.as_str().unwrap_or_default()).into();
+    }
 }
 
 #[cfg(test)]
@@ -133,6 +201,43 @@ mod tests {
                 "apiVersion": "apps/v1", "kind": "Deployment",
                 "metadata": { "name": "web", "namespace": "shop" }, "spec": { "replicas": 2 },
             })
+        );
+    }
+
+    #[test]
+    fn the_texts_of_a_secret_are_applied_as_its_data() {
+        let secret = |fields: Value| {
+            let mut secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "a" } });
+            secret
+                .as_object_mut()
+                .unwrap()
+                .extend(fields.as_object().unwrap().clone());
+            Manifest::read(&secret).unwrap().body
+        };
+        let body = secret(json!({ "data": { "a": "eA==", "b": "eA==" }, "stringData": { "b": "text" } }));
+        assert_eq!(body["data"], json!({ "a": "eA==", "b": "dGV4dA==" }));
+        assert!(body.get("stringData").is_none());
+        let wrong = secret(json!({ "stringData": { "b": 7 } }));
+        assert_eq!(
+            wrong["stringData"],
+            json!({ "b": 7 }),
+            "the server says what is wrong"
+        );
+    }
+
+    #[test]
+    fn null_times_are_dropped_at_every_depth() {
+        let metadata = json!({ "name": "a", "creationTimestamp": null });
+        let manifest = Manifest::read(&json!({
+            "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata,
+            "spec": { "template": { "metadata": metadata }, "volumeClaimTemplates": [{ "metadata": metadata }],
+                "creationTimestamp": null },
+        }))
+        .unwrap();
+        assert_eq!(
+            manifest.body["spec"],
+            json!({ "template": { "metadata": { "name": "a" } }, "volumeClaimTemplates": [{ "metadata": { "name": "a" } }],
+                "creationTimestamp": null })
         );
     }
 

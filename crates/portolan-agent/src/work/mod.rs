@@ -122,6 +122,16 @@ impl Work {
         Some(said.observed_generation.unwrap_or_default())
     }
 
+    /// Whether it says of itself that its present generation was applied.
+    pub(crate) fn is_applied(&self) -> bool {
+        let mut said = self.status.conditions.iter();
+        said.any(|said| {
+            said.type_ == conditions::APPLIED
+                && said.status == "True"
+                && said.observed_generation == Some(self.generation)
+        })
+    }
+
     /// Which of two works is the first to say what an object looks like: the older one.
     pub(crate) fn is_senior_to(&self, other: &Work) -> bool {
         (self.created, &self.key) < (other.created, &other.key)

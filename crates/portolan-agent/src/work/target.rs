@@ -106,6 +106,8 @@ pub(crate) enum Strategy {
         /// Fields of other managers are taken over.
         force: bool,
         ignored: Vec<IgnoreField>,
+        /// Finalizers of the manifest count when the object is made, and are not put back.
+        finalizers_once: bool,
     },
     /// Not at all once it exists.
     CreateOnly,
@@ -120,6 +122,7 @@ impl Default for Strategy {
             manager: FIELD_MANAGER.to_owned(),
             force: true,
             ignored: Vec::new(),
+            finalizers_once: true,
         }
     }
 }
@@ -136,6 +139,7 @@ impl Strategy {
                     manager: settings.field_manager.unwrap_or_else(|| FIELD_MANAGER.to_owned()),
                     force: settings.force,
                     ignored: settings.ignore_fields,
+                    finalizers_once: false,
                 }
             }
         }
@@ -149,16 +153,17 @@ pub(crate) fn resolve(
     kinds: &Kinds,
 ) -> Option<Result<Target, Fault>> {
     let resource = kinds.find(manifest)?;
-    let (plural, namespace) = (&resource.plural, manifest.namespace.as_str());
-    let kind = &manifest.kind;
+    let plural = &resource.plural;
+    let mut manifest = manifest.clone();
+    if !resource.namespaced {
+        // Charts give a namespace to everything.
+        manifest.drop_namespace();
+    }
+    let namespace = manifest.namespace.as_str();
     if resource.namespaced && namespace.is_empty() {
         return Some(Err(Fault(format!(
-            "the manifest has no metadata.namespace, and a {kind} lives in one; accepted: the name of a namespace"
-        ))));
-    }
-    if !resource.namespaced && !namespace.is_empty() {
-        return Some(Err(Fault(format!(
-            "the manifest has the metadata.namespace {namespace:?}, and a {kind} lives in none; accepted: no namespace"
+            "the manifest has no metadata.namespace, and a {} lives in one; accepted: the name of a namespace",
+            manifest.kind
         ))));
     }
     let id = ObjectId {
@@ -171,28 +176,30 @@ pub(crate) fn resolve(
         config: config(&id, configs),
         id,
         version: manifest.version.clone(),
-        kind: kind.clone(),
-        manifest: manifest.clone(),
+        kind: manifest.kind.clone(),
+        manifest,
     }))
 }
 
-/// The first option that names the object counts.
+/// Of all options that name the object, the first that says something about a setting counts for this setting.
 fn config(id: &ObjectId, configs: &[ManifestConfigOption]) -> Config {
-    let Some(option) = configs
-        .iter()
-        .find(|option| id.is_meant_by(&option.resource_identifier))
-    else {
-        return Config::default();
+    let meant = || {
+        let options = configs.iter();
+        options.filter(|option| id.is_meant_by(&option.resource_identifier))
     };
+    let strategy = meant().find_map(|option| option.update_strategy.as_ref());
+    let feedback = meant()
+        .map(|option| &option.feedback_rules)
+        .find(|rules| !rules.is_empty());
+    let rules = meant()
+        .map(|option| &option.condition_rules)
+        .find(|rules| !rules.is_empty());
+    let scraped = meant().find_map(|option| option.feedback_scrape_type);
     Config {
-        strategy: option
-            .update_strategy
-            .as_ref()
-            .map(Strategy::of)
-            .unwrap_or_default(),
-        feedback: option.feedback_rules.clone(),
-        rules: option.condition_rules.clone(),
-        watched: option.feedback_scrape_type == Some(FeedbackScrapeType::Watch),
+        strategy: strategy.map(Strategy::of).unwrap_or_default(),
+        feedback: feedback.cloned().unwrap_or_default(),
+        rules: rules.cloned().unwrap_or_default(),
+        watched: scraped == Some(FeedbackScrapeType::Watch),
     }
 }
 
@@ -270,19 +277,54 @@ mod tests {
             Strategy::Apply {
                 manager: "work-agent-x".to_owned(),
                 force: false,
-                ignored: Vec::new()
+                ignored: Vec::new(),
+                finalizers_once: false,
             }
         );
     }
 
     #[test]
-    fn a_namespace_too_many_or_too_few_is_refused_by_name() {
-        for (kind, namespace) in [("ConfigMap", ""), ("Namespace", "shop")] {
-            let Fault(why) = resolve(&manifest(kind, namespace), &[], &kinds())
-                .unwrap()
-                .unwrap_err();
-            assert!(why.contains("metadata.namespace") && why.contains(kind), "{why}");
-        }
+    fn each_setting_comes_from_the_first_option_that_has_it() {
+        let option = |name: &str, mut option: serde_json::Value| -> ManifestConfigOption {
+            option["resourceIdentifier"] =
+                json!({ "group": "", "resource": "configmaps", "namespace": "shop", "name": name });
+            serde_json::from_value(option).unwrap()
+        };
+        let feedback = |name: &str| json!({ "feedbackRules": [{ "type": "JSONPaths", "jsonPaths": [{ "name": name, "path": ".data.k" }] }] });
+        let options = [
+            option("b", json!({ "updateStrategy": { "type": "ReadOnly" } })),
+            option("a", feedback("first")),
+            option(
+                "*",
+                json!({ "updateStrategy": { "type": "CreateOnly" }, "feedbackScrapeType": "Watch" }),
+            ),
+            option(
+                "a",
+                json!({ "updateStrategy": { "type": "ReadOnly" }, "feedbackScrapeType": "Poll" }),
+            ),
+            option("a", feedback("second")),
+        ];
+        let target = resolve(&manifest("ConfigMap", "shop"), &options, &kinds());
+        let config = target.unwrap().unwrap().config;
+        assert_eq!(config.strategy, Strategy::CreateOnly);
+        assert_eq!(config.feedback[0].json_paths[0].name, "first");
+        assert!(config.watched && config.rules.is_empty());
+    }
+
+    #[test]
+    fn a_namespace_is_refused_where_it_is_missing_and_dropped_where_the_kind_has_none() {
+        let Fault(why) = resolve(&manifest("ConfigMap", ""), &[], &kinds())
+            .unwrap()
+            .unwrap_err();
+        assert!(
+            why.contains("metadata.namespace") && why.contains("ConfigMap"),
+            "{why}"
+        );
+        let target = resolve(&manifest("Namespace", "shop"), &[], &kinds())
+            .unwrap()
+            .unwrap();
+        assert_eq!(target.id.to_string(), "namespaces a");
+        assert!(target.manifest.body["metadata"].get("namespace").is_none());
     }
 
     #[test]

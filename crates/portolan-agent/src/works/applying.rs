@@ -1,4 +1,4 @@
-//! The objects of one work: looked at side by side, then brought up to date in the order of the manifests.
+//! The objects of one work: looked at side by side, then brought up to date by kind and in the order of the manifests.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use serde_json::Value;
 use super::desk::Outcome;
 use super::items::{Item, Noted, Reader};
 use super::pass::{Passes, lock, worse};
-use crate::plan::{Action, RecordReference, Seen, act};
+use crate::plan::{Action, RecordReference, Seen, There, act, apply_order, fold};
 use crate::record::{Entry, Record};
 use crate::report::{Applied, Finding, Found};
 use crate::spoke::{Place, Problem};
-use crate::work::{Fault, ObjectId, Strategy, Target, WorkKey};
+use crate::work::{FIELD_MANAGER, Fault, ObjectId, Strategy, Target, Work, WorkKey};
 
 /// Objects of one work that are asked for side by side.
 const PARALLEL: usize = 8;
@@ -94,19 +94,21 @@ impl Passes {
     /// What is to be done about each of them.
     pub(super) fn actions(
         &self,
+        work: &Work,
         record: &Record,
         items: &[Item],
         observed: &[Result<Sight, Problem>],
     ) -> Vec<Planned> {
         let seen = lock(&self.seen);
         let seen = seen.get(&record.key);
+        let is_settled = work.is_applied();
         items
             .iter()
             .zip(observed)
             .map(|(item, observed)| {
                 let target = item.target.as_ref().filter(|_| item.refused.is_none())?;
                 let there = match observed.as_ref().ok()? {
-                    Sight::Full(there) => Some(there),
+                    Sight::Full(object) => Some(There { object, is_settled }),
                     Sight::Missing => None,
                     Sight::Metadata(_) => return None,
                 };
@@ -114,12 +116,13 @@ impl Passes {
                 let entry = record.entries.get(&target.id);
                 let known = entry.is_some_and(|entry| entry.uid.is_some());
                 let seen = seen.filter(|_| known).and_then(|seen| seen.get(&target.id));
-                Some(act(target, there, seen))
+                Some(act(target, there.as_ref(), seen))
             })
             .collect()
     }
 
-    /// Does it, in the order of the manifests: a namespace comes before what is in it.
+    /// Does it, by kind and in the order of the manifests: a namespace comes before what is in it. The findings are in the
+    /// order of the manifests.
     pub(super) async fn carry_out(
         &self,
         order: Order<'_>,
@@ -128,11 +131,13 @@ impl Passes {
         actions: Vec<Planned>,
     ) -> CarriedOut {
         let mut outcome = Outcome::Quiet;
-        let (mut findings, mut notes) = (Vec::new(), Vec::new());
+        let (mut findings, mut notes) = (BTreeMap::new(), Vec::new());
         let before = lock(&self.seen).remove(order.key).unwrap_or_default();
         let mut seen = BTreeMap::new();
         let mut written = 0;
-        for ((item, observed), action) in items.into_iter().zip(observed).zip(actions) {
+        let mut open: Vec<_> = items.into_iter().zip(observed).zip(actions).enumerate().collect();
+        open.sort_by_key(|(_, ((item, _), _))| apply_order(&item.meta.group, &item.meta.kind));
+        for (ordinal, ((item, observed), action)) in open {
             let done = self.one(&order, &item, observed, action).await;
             written += usize::from(done.written);
             if let Some(target) = &item.target {
@@ -158,8 +163,9 @@ impl Passes {
                     seen.insert(target.id.clone(), now);
                 }
             }
-            findings.push(finding);
+            findings.insert(ordinal, finding);
         }
+        let findings: Vec<Finding> = findings.into_values().collect();
         lock(&self.seen).insert(order.key.clone(), seen);
         if written > 0 {
             let all = findings.len();
@@ -225,22 +231,23 @@ impl Passes {
             Some(Ok(Action::Create { body })) => self.objects.create(&place, &made(body), order.user()).await,
             Some(Ok(Action::Apply { body, manager, force })) => {
                 let body = made(body);
-                self.objects
-                    .apply(&place, &body, &manager, force, order.user())
-                    .await
-            }
-            Some(Ok(Action::Absent)) => {
-                let message = "the object is only looked at, and is not there".to_owned();
-                let reason = "NotFound".to_owned();
-                return unchanged(Applied::Failed { reason, message }, Noted::NotOurs);
+                match self.fold(&place, there.as_ref(), &manager, order).await {
+                    Ok(()) => {
+                        self.objects
+                            .apply(&place, &body, &manager, force, order.user())
+                            .await
+                    }
+                    Err(problem) => Err(problem),
+                }
             }
             Some(Err(Fault(message))) => {
-                let reason = "InvalidManifestConfig".to_owned();
+                let reason = "AppliedManifestSSAIgnoreFieldError".to_owned();
                 return unchanged(Applied::Failed { reason, message }, Noted::Unknown);
             }
             Some(Ok(Action::Leave)) | None => {
                 let Some(there) = there else {
-                    return unchanged(Applied::Done, Noted::Unknown);
+                    // One that is only looked at, and is not there.
+                    return unchanged(Applied::Done, Noted::NotOurs);
                 };
                 let entry = order.record.entries.get(&target.id);
                 let ours = is_ours(target, entry, &there, order.owner.as_ref());
@@ -270,6 +277,29 @@ impl Passes {
                 };
                 unchanged(failed(&problem), noted)
             }
+        }
+    }
+
+    /// Makes fields that our name holds because of an update count as applied.
+    async fn fold(
+        &self,
+        place: &Place,
+        there: Option<&Value>,
+        manager: &str,
+        order: &Order<'_>,
+    ) -> Result<(), Problem> {
+        let api_version = match place.id.group.as_str() {
+            "" => place.version.clone(),
+            group => format!("{group}/{}", place.version),
+        };
+        let there = there.filter(|_| manager == FIELD_MANAGER);
+        match there.and_then(|there| fold(there, &api_version)) {
+            Some(patch) => {
+                self.objects
+                    .patch_by_operations(place, &patch, order.user())
+                    .await
+            }
+            None => Ok(()),
         }
     }
 

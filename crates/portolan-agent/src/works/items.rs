@@ -90,12 +90,13 @@ pub(super) fn items(work: &Work, wish: &Wish, claims: &Claims<'_>, kinds: &Kinds
             Some(Err(fault)) => item.refused = Some(invalid(fault)),
             Some(Ok(target)) => {
                 item.meta.resource = target.id.resource.clone();
+                item.meta.namespace = target.id.namespace.clone();
                 if let Some(first) = taken.insert(target.id.clone(), ordinal) {
                     item.refused = Some(invalid(Fault(format!(
                         "manifest number {first} of this work is the same object"
                     ))));
                 } else if matches!(target.config.strategy, Strategy::Apply { .. })
-                    && let Some(owner) = claims.senior(work, &target.id, manifest)
+                    && let Some(owner) = claims.senior(work, &target)
                 {
                     item.refused = Some(Applied::Failed {
                         reason: "AppliedByAnotherWork".to_owned(),

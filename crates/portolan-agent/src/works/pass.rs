@@ -254,7 +254,7 @@ impl Passes {
         let sound = is_sound(&wish, items.iter().map(|item| item.target.is_some()));
         self.confine(&work, &wish, &mut items).await;
         let observed = self.observe(&items).await;
-        let actions = self.actions(&record, &items, &observed);
+        let actions = self.actions(&work, &record, &items, &observed);
 
         let mut ahead = Record {
             note,

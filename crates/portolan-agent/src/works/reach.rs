@@ -37,7 +37,13 @@ pub(super) fn reach(work: &Work, record: &Record, kinds: &Kinds, works: &BTreeMa
     let mut alone: BTreeSet<Spot> = left
         .map(|id| (id.group.clone(), id.namespace.clone(), id.name.clone()))
         .collect();
-    let wanted: BTreeMap<_, &Manifest> = manifests().map(|manifest| (names(manifest), manifest)).collect();
+    let wanted: BTreeMap<Spot, &Manifest> = manifests()
+        .flat_map(|manifest| {
+            spots(manifest, kinds)
+                .into_iter()
+                .map(move |spot| (spot, manifest))
+        })
+        .collect();
     // Of two who want an object in different words one has the last word, and must not be overwritten by what the other
     // had in hand before it heard of that.
     for rival in works
@@ -46,17 +52,18 @@ pub(super) fn reach(work: &Work, record: &Record, kinds: &Kinds, works: &BTreeMa
     {
         let theirs = rival.wish.iter().flat_map(|wish| wish.manifests.iter().flatten());
         for theirs in theirs {
-            let ours = wanted.get(&names(theirs));
-            if ours.is_some_and(|ours| ours.body != theirs.body) {
-                alone.insert(spot(theirs));
-            }
+            let same = spots(theirs, kinds).into_iter().filter(|spot| {
+                let ours = wanted.get(spot);
+                ours.is_some_and(|ours| ours.body != theirs.body)
+            });
+            alone.extend(same);
         }
     }
     if broken(Rule::RemoveAlone) {
         alone.clear();
     }
     Reach {
-        shared: wanted.into_values().map(spot).collect(),
+        shared: wanted.into_keys().collect(),
         alone,
     }
 }
@@ -72,16 +79,21 @@ pub(super) fn all_of(record: &Record) -> Reach {
     }
 }
 
-fn names(manifest: &Manifest) -> (&str, &str, &str) {
-    (&manifest.group, &manifest.namespace, &manifest.name)
-}
-
-fn spot(manifest: &Manifest) -> Spot {
-    (
-        manifest.group.clone(),
-        manifest.namespace.clone(),
-        manifest.name.clone(),
-    )
+/// Where a manifest may have its place. A namespace means nothing to a kind without, and of a kind that is not known yet it
+/// cannot be told.
+fn spots(manifest: &Manifest, kinds: &Kinds) -> Vec<Spot> {
+    let spot = |namespace: &str| {
+        (
+            manifest.group.clone(),
+            namespace.to_owned(),
+            manifest.name.clone(),
+        )
+    };
+    match kinds.find(manifest) {
+        Some(resource) if resource.namespaced => vec![spot(&manifest.namespace)],
+        None if !manifest.namespace.is_empty() => vec![spot(&manifest.namespace), spot("")],
+        _ => vec![spot("")],
+    }
 }
 
 /// The objects that are being dealt with.

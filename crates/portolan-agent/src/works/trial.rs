@@ -8,7 +8,7 @@ use portolan_api::work::ManifestWork;
 use serde_json::{Value, json};
 
 use super::items::{Item, items};
-use crate::plan::{Action, Claims, Seen, act};
+use crate::plan::{Action, Claims, Seen, There, act};
 use crate::report::{self, Applied, Finding, Found};
 use crate::work::{Fault, Kinds, Loose, Resource, Work, WorkKind, read};
 
@@ -56,13 +56,13 @@ fn finding(item: Item, there: Option<&Value>) -> Result<Finding, String> {
     match (&item.refused, &item.target) {
         (Some(refused), _) => applied = refused.clone(),
         (None, None) => return Err("a manifest without a place is not refused".to_owned()),
-        (None, Some(target)) => match act(target, there, None) {
+        (None, Some(target)) => match act(target, there.map(on).as_ref(), None) {
             Ok(Action::Create { body } | Action::Apply { body, .. }) => {
                 let mut stored = body;
                 stored["metadata"]["uid"] = json!("1");
                 let before = Seen::of(target, &stored);
                 stored["metadata"]["resourceVersion"] = json!("2");
-                let next = act(target, Some(&stored), Some(&before));
+                let next = act(target, Some(&on(&stored)), Some(&before));
                 if !matches!(next, Ok(Action::Leave)) {
                     return Err(format!(
                         "{} was just applied and is not left alone: {next:?}",
@@ -71,7 +71,7 @@ fn finding(item: Item, there: Option<&Value>) -> Result<Finding, String> {
                 }
                 found = Found::There(Box::new(stored));
             }
-            Ok(Action::Leave | Action::Absent) => {}
+            Ok(Action::Leave) => {}
             Err(Fault(message)) => {
                 applied = Applied::Failed {
                     reason: "InvalidManifest".to_owned(),
@@ -89,6 +89,13 @@ fn finding(item: Item, there: Option<&Value>) -> Result<Finding, String> {
         applied,
         found,
     })
+}
+
+fn on(object: &Value) -> There<'_> {
+    There {
+        object,
+        is_settled: false,
+    }
 }
 
 fn reads_back(work: &Work, status: &crate::work::Status, loose: &Loose<ManifestWork>) -> Result<(), String> {

@@ -9,6 +9,7 @@ mod faults;
 mod finished;
 mod fleet;
 mod heartbeat;
+mod manifests;
 mod network;
 mod owners;
 mod owning;
