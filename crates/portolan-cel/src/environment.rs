@@ -67,6 +67,14 @@ impl Environment {
         }
     }
 
+    /// The environment of the condition rules of works: that of validation rules, and `hasConditions`.
+    pub fn condition_rules() -> Environment {
+        Environment {
+            variables: Vec::new(),
+            scope: Scope::Conditions,
+        }
+    }
+
     /// Adds a variable. Programs are given values in the order of these calls.
     #[must_use]
     pub fn variable(mut self, name: &str, known: ValueType) -> Environment {

@@ -1,5 +1,7 @@
 //! Values that are read back from objects.
 
+use std::collections::BTreeSet;
+
 use portolan_api::work::{FeedbackRule, FeedbackType, FeedbackValue, FieldValue, FieldValueType};
 use serde_json::Value;
 
@@ -30,9 +32,9 @@ pub(super) fn feedback(target: &Target, object: &Value) -> (Vec<FeedbackValue>, 
             FeedbackType::JsonPaths => by_paths(rule, target, object, &mut values, &mut problems),
         }
     }
-    values.sort_by(|a, b| a.name.cmp(&b.name));
     // The API keeps them by name.
-    values.dedup_by(|a, b| a.name == b.name);
+    let mut names = BTreeSet::new();
+    values.retain(|value| names.insert(value.name.clone()));
     (values, problems)
 }
 
@@ -114,4 +116,55 @@ fn field_value(value: &Value) -> Result<FieldValue, String> {
         }
     }
     Ok(field)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::work::{Config, Manifest, ObjectId};
+
+    #[test]
+    fn values_are_in_the_order_of_rules_and_paths_and_the_first_of_a_name_counts() {
+        let rules = json!([
+            { "type": "JSONPaths", "jsonPaths": [
+                { "name": "z", "path": ".status.z" }, { "name": "Replicas", "path": ".status.z" },
+            ] },
+            { "type": "WellKnownStatus" },
+        ]);
+        let target = Target {
+            id: ObjectId {
+                group: "apps".to_owned(),
+                ..ObjectId::default()
+            },
+            version: "v1".to_owned(),
+            kind: "Deployment".to_owned(),
+            manifest: Manifest::read(&json!({
+                "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "a" },
+            }))
+            .unwrap(),
+            config: Config {
+                feedback: serde_json::from_value(rules).unwrap(),
+                ..Config::default()
+            },
+        };
+        let object =
+            json!({ "status": { "z": 1, "replicas": 2, "readyReplicas": 3, "availableReplicas": 4 } });
+        let (values, problems) = feedback(&target, &object);
+        let values: Vec<_> = values
+            .iter()
+            .map(|value| (value.name.as_str(), value.field_value.integer.unwrap()))
+            .collect();
+        assert_eq!(
+            values,
+            [
+                ("z", 1),
+                ("Replicas", 1),
+                ("ReadyReplicas", 3),
+                ("AvailableReplicas", 4)
+            ]
+        );
+        assert!(problems.is_empty());
+    }
 }

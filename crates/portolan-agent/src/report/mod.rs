@@ -10,6 +10,7 @@ mod well_known;
 
 pub(crate) use finished::finished;
 pub(crate) use json_path::{JsonPath, Key};
+use status::FEEDBACK_SYNCED;
 pub(crate) use status::{
     Applied, Finding, Found, held, is_over, report, to_json, undecided, unreadable, waiting,
 };

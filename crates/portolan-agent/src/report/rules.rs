@@ -1,5 +1,6 @@
 //! Conditions that follow from an object by rules of the work.
 
+use portolan_api::labels::conditions as types;
 use portolan_api::work::{ConditionRule, ConditionRuleType};
 use portolan_cel::{Budget, Environment, Program, Value as Cel, ValueType};
 use serde_json::Value;
@@ -12,10 +13,14 @@ use crate::work::Target;
 pub(super) const PREFIX: &str = "ConditionRule";
 /// The rule was evaluated.
 pub(super) const EVALUATED: &str = "ConditionRuleEvaluated";
-/// The rule has no answer for the object.
+/// An expression of the rule is none, or has no answer for the object.
+const EXPRESSION_ERROR: &str = "ConditionRuleExpressionError";
+/// The object cannot be read.
 const FAILED: &str = "ConditionRuleEvaluationFailed";
 /// The rule is none.
 const INVALID: &str = "ConditionRuleInvalid";
+/// Type of the condition that names rules for conditions which the agent itself gives.
+const RULES_VALID: &str = "ConditionRulesValid";
 
 /// The conditions that the rules of the object's settings give.
 pub(super) fn conditions(target: &Target, object: &Value) -> Vec<Said> {
@@ -24,7 +29,8 @@ pub(super) fn conditions(target: &Target, object: &Value) -> Vec<Said> {
     let mut budget = Budget::per_object();
     for rule in &target.config.rules {
         let found = match rule.r#type {
-            ConditionRuleType::WellKnownConditions => well_known(rule, target, object),
+            _ if rule.named().is_some_and(is_ours) => vec![ours(rule)],
+            ConditionRuleType::WellKnownConditions => well_known(rule, target, object, &mut budget),
             ConditionRuleType::Cel => by_cel(rule, object, &mut budget).into_iter().collect(),
         };
         for condition in found {
@@ -54,26 +60,49 @@ pub(super) fn ask_for(target: &Target, r#type: &str) -> bool {
     rules.any(|rule| rule.can_give(r#type, usual))
 }
 
-fn well_known(rule: &ConditionRule, target: &Target, object: &Value) -> Vec<Said> {
+/// Whether the agent itself gives every manifest a condition of this type, whatever a rule says.
+fn is_ours(r#type: &str) -> bool {
+    [types::APPLIED, super::FEEDBACK_SYNCED].contains(&r#type)
+}
+
+fn ours(rule: &ConditionRule) -> Said {
+    let named = rule.named().unwrap_or_default();
+    let why =
+        format!("a rule gives {named}, which is the agent's to say; accepted: any other type of condition");
+    Said::new(RULES_VALID, Truth::False, INVALID, why)
+}
+
+/// What is usual for the kind; nothing where nothing is. The rule may have words of its own for it.
+fn well_known(rule: &ConditionRule, target: &Target, object: &Value, budget: &mut Budget) -> Vec<Said> {
     let mut found = well_known::conditions(&target.id.group, &target.kind, object);
     if let Some(wanted) = rule.named() {
         found.retain(|said| said.r#type == wanted);
-        if found.is_empty() {
-            let why = format!(
-                "there is no well-known rule for {wanted} of the kind {}",
-                target.kind
-            );
-            return vec![Said::new(wanted, Truth::Unknown, INVALID, why)];
+    }
+    let has_words = |words: &Option<String>| words.as_deref().is_some_and(|words| !words.is_empty());
+    if has_words(&rule.message) || has_words(&rule.message_expression) {
+        let cel = Cel::from_json(object);
+        for said in &mut found {
+            said.message = message(rule, &cel, said.truth == Truth::True, budget);
         }
     }
     found
+}
+
+/// An expression that gives no answer means that the condition does not hold. But where "does not hold" is good news, an error
+/// must not pass for it.
+fn no_answer(r#type: &str, why: String) -> Said {
+    let truth = match r#type {
+        types::PROGRESSING | types::DEGRADED => Truth::Unknown,
+        _ => Truth::False,
+    };
+    Said::new(r#type, truth, EXPRESSION_ERROR, why)
 }
 
 fn by_cel(rule: &ConditionRule, object: &Value, budget: &mut Budget) -> Option<Said> {
     // The API refuses a rule of this type without a condition.
     let r#type = rule.named()?;
     let cel = Cel::from_json(object);
-    let environment = Environment::rules().variable("object", ValueType::DYN);
+    let environment = Environment::condition_rules().variable("object", ValueType::DYN);
     if rule.cel_expressions.is_empty() {
         let why = "celExpressions is empty; accepted: one expression or more";
         return Some(Said::new(r#type, Truth::Unknown, INVALID, why));
@@ -84,7 +113,7 @@ fn by_cel(rule: &ConditionRule, object: &Value, budget: &mut Budget) -> Option<S
             Ok(program) => program,
             Err(error) => {
                 let why = format!("the expression {source:?}: {error}");
-                return Some(Said::new(r#type, Truth::Unknown, INVALID, why));
+                return Some(no_answer(r#type, why));
             }
         };
         match program.run(&[Some(&cel)], budget) {
@@ -92,12 +121,12 @@ fn by_cel(rule: &ConditionRule, object: &Value, budget: &mut Budget) -> Option<S
                 Some(answer) => holds &= answer,
                 None => {
                     let why = format!("the expression {source:?} does not give a bool");
-                    return Some(Said::new(r#type, Truth::Unknown, INVALID, why));
+                    return Some(no_answer(r#type, why));
                 }
             },
             Err(error) => {
                 let why = format!("the expression {source:?}: {error}");
-                return Some(Said::new(r#type, Truth::Unknown, FAILED, why));
+                return Some(no_answer(r#type, why));
             }
         }
     }
@@ -115,7 +144,7 @@ fn message(rule: &ConditionRule, object: &Cel, holds: bool, budget: &mut Budget)
     else {
         return plain;
     };
-    let environment = Environment::rules()
+    let environment = Environment::condition_rules()
         .variable("object", ValueType::DYN)
         .variable("result", ValueType::BOOL);
     let answer = Program::compile_in(&environment, source)
@@ -181,12 +210,62 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_without_an_answer_says_unknown_and_why() {
+    fn a_rule_without_an_answer_does_not_hold_and_an_error_is_no_good_news() {
         for expression in ["object.status.absent > 0", "object.", "'text'"] {
-            let rules = json!([{ "condition": "Degraded", "type": "CEL", "celExpressions": [expression] }]);
-            let said = said(rules, json!({ "status": {} }));
-            assert_eq!(said[0].1, "Unknown", "{expression}");
-            assert!(said[0].2.contains(expression), "{}", said[0].2);
+            for (r#type, truth) in [
+                ("Ready", "False"),
+                ("Complete", "False"),
+                ("Progressing", "Unknown"),
+                ("Degraded", "Unknown"),
+            ] {
+                let rules = json!([{ "condition": r#type, "type": "CEL", "celExpressions": [expression] }]);
+                let said = said(rules, json!({ "status": {} }));
+                assert_eq!(said[0].1, truth, "{type}: {expression}");
+                assert!(said[0].2.contains(expression), "{}", said[0].2);
+            }
+        }
+    }
+
+    #[test]
+    fn an_expression_may_ask_whether_there_are_conditions() {
+        let rules = json!([{
+            "condition": "Ready", "type": "CEL",
+            "celExpressions": ["hasConditions(object.status) && object.status.conditions.exists(c, c.type == 'Ready')"],
+        }]);
+        let truth = |status: Value| said(rules.clone(), json!({ "status": status }))[0].1;
+        assert_eq!(truth(json!({ "conditions": [{ "type": "Ready" }] })), "True");
+        assert_eq!(truth(json!({ "conditions": [] })), "False");
+        assert_eq!(truth(json!({})), "False");
+    }
+
+    #[test]
+    fn a_rule_has_its_own_words_for_what_is_well_known() {
+        let rules = |extra: Value| {
+            let mut rule = json!({ "type": "WellKnownConditions", "condition": "Progressing" });
+            rule.as_object_mut()
+                .unwrap()
+                .extend(extra.as_object().unwrap().clone());
+            json!([rule])
+        };
+        let words = |extra: Value| {
+            said(rules(extra), json!({ "metadata": { "name": "a" } }))[0]
+                .2
+                .clone()
+        };
+        assert_eq!(words(json!({ "message": "not yet" })), "not yet");
+        assert_eq!(
+            words(json!({ "messageExpression": "object.metadata.name + (result ? ' moves' : '')" })),
+            "a moves"
+        );
+    }
+
+    #[test]
+    fn a_rule_for_what_the_agent_says_itself_is_none() {
+        for r#type in ["Applied", "StatusFeedbackSynced"] {
+            let rules = json!([{ "condition": r#type, "type": "CEL", "celExpressions": ["true"] }]);
+            let said = said(rules, json!({}));
+            assert_eq!((said[0].0.as_str(), said[0].1), ("ConditionRulesValid", "False"));
+            assert!(said[0].2.contains(r#type));
         }
     }
 
@@ -210,6 +289,6 @@ mod tests {
             json!([{ "type": "WellKnownConditions", "condition": "Complete" }]),
             json!({}),
         );
-        assert_eq!(unknown[0].1, "Unknown");
+        assert_eq!(unknown, [], "nothing is usual about that");
     }
 }

@@ -27,7 +27,7 @@ const UNDECIDED: &str = "DefinitionUnknown";
 /// Objects of a deleted work are still there.
 const REMOVING: &str = "RemovingObjects";
 /// Type of the condition that says whether all asked-for values were read back.
-const FEEDBACK_SYNCED: &str = "StatusFeedbackSynced";
+pub(super) const FEEDBACK_SYNCED: &str = "StatusFeedbackSynced";
 
 /// Why nothing is said about the content of an object.
 const HIDDEN: &str = "the executor of the work may not get the object";
@@ -161,8 +161,8 @@ fn instead(work: &Work, said: Vec<Said>, now: Timestamp) -> Status {
 }
 
 fn manifest(work: &Work, finding: &Finding, now: Timestamp) -> ManifestCondition {
-    let before = work.status.manifest(&finding.meta);
-    let before = before.map_or(&[][..], |manifest| &manifest.conditions);
+    let last = work.status.manifest(&finding.meta);
+    let before = last.map_or(&[][..], |manifest| &manifest.conditions);
     let mut said = vec![match &finding.applied {
         // What was said when it was finished takes the place of this.
         Applied::Done | Applied::Finished => Said::new(
@@ -197,7 +197,12 @@ fn manifest(work: &Work, finding: &Finding, now: Timestamp) -> ManifestCondition
     });
     let mut values = None;
     if let (Some(target), Found::There(object)) = (&finding.target, &finding.found) {
-        said.extend(rules::conditions(target, object));
+        let ruled = rules::conditions(target, object);
+        if ruled.iter().any(|said| said.r#type == conditions::WORK_AVAILABLE) {
+            // The work has its own idea of what that means.
+            said.retain(|said| said.r#type != conditions::WORK_AVAILABLE);
+        }
+        said.extend(ruled);
         if !target.config.feedback.is_empty() {
             let (found, problems) = feedback(target, object);
             said.push(match problems.as_slice() {
@@ -223,7 +228,28 @@ fn manifest(work: &Work, finding: &Finding, now: Timestamp) -> ManifestCondition
             ));
         }
     }
-    let mut conditions = dated(said, before, work.generation, now);
+    if finding
+        .target
+        .as_ref()
+        .is_some_and(|target| target.config.feedback.is_empty())
+        && work.key.kind == WorkKind::ManifestWork
+    {
+        said.push(Said::new(
+            FEEDBACK_SYNCED,
+            Truth::True,
+            "NoStatusFeedbackSynced",
+            "",
+        ));
+    }
+    // This one dates the values.
+    let read = |feedback: Option<&StatusFeedback>| {
+        let values = feedback.map(|feedback| feedback.values.clone());
+        values.unwrap_or_default()
+    };
+    let is_same = last.is_some_and(|last| read(last.status_feedback.as_ref()) == read(values.as_ref()));
+    let is_dated = |condition: &&Condition| condition.type_ != FEEDBACK_SYNCED || is_same;
+    let before_now: Vec<Condition> = before.iter().filter(is_dated).cloned().collect();
+    let mut conditions = dated(said, &before_now, work.generation, now);
     if finding.applied == Applied::Finished {
         conditions = as_it_was(conditions, before);
     }
@@ -302,11 +328,11 @@ fn available(manifests: &[ManifestCondition]) -> Said {
         &truths(manifests, conditions::WORK_AVAILABLE),
     );
     let (reason, message) = match truth {
-        Truth::True => ("ResourcesAvailable", "all objects are there".to_owned()),
+        Truth::True => ("ResourcesAvailable", "all objects are available".to_owned()),
         Truth::False => ("ResourcesNotAvailable", absent(manifests)),
         Truth::Unknown => (
             "ResourcesStatusUnknown",
-            "it is not known whether all objects are there".to_owned(),
+            "it is not known whether all objects are available".to_owned(),
         ),
     };
     Said::new(conditions::WORK_AVAILABLE, truth, reason, message)
@@ -323,7 +349,7 @@ fn absent(manifests: &[ManifestCondition]) -> String {
         .map(|manifest| named(&manifest.resource_meta))
         .collect();
     format!(
-        "{} of {} objects are not there: {}",
+        "{} of {} objects are not available: {}",
         missing.len(),
         manifests.len(),
         first(&missing)
@@ -399,3 +425,7 @@ pub(crate) fn to_json(kind: WorkKind, status: &Status) -> Value {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "status_tests.rs"]
+mod tests;

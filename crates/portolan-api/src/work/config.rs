@@ -198,7 +198,8 @@ impl ConditionRule {
     /// Whether it can give this condition; `usual` says whether that one is built in for the kind of the object.
     pub fn can_give(&self, condition: &str, usual: impl FnOnce() -> bool) -> bool {
         match (self.named(), self.r#type) {
-            (Some(named), _) => named == condition,
+            (Some(named), ConditionRuleType::WellKnownConditions) => named == condition && usual(),
+            (Some(named), ConditionRuleType::Cel) => named == condition,
             (None, ConditionRuleType::WellKnownConditions) => usual(),
             (None, ConditionRuleType::Cel) => false,
         }

@@ -4,7 +4,7 @@ use super::{Checked, Checker, macros};
 use crate::error::{CompileError, cut};
 use crate::library::pattern::Pattern;
 use crate::library::time::{Duration, Timestamp};
-use crate::library::{self, Function, Run, Scope, Style};
+use crate::library::{self, Function, Run, Style};
 use crate::node::{Call, Node, OptionalOr};
 use crate::syntax::ast::Expr;
 use crate::types::{Bindings, Type};
@@ -117,7 +117,7 @@ impl Checker<'_> {
             "duration" if Duration::parse(text).is_none() => "duration",
             _ => return Ok(()),
         };
-        if self.environment.scope != Scope::Rules {
+        if !self.environment.scope.is_strict() {
             return Ok(());
         }
         Err(Box::new(CompileError::InvalidLiteral {

@@ -45,7 +45,7 @@ pub(super) fn recognise(name: &str, arguments: usize, scope: Scope) -> Option<(M
     };
     let one = one.map(|name| (name, Variables::One));
     let two = two
-        .filter(|_| scope == Scope::Rules)
+        .filter(|_| scope.is_strict())
         .map(|name| (name, Variables::Two));
     one.or(two)
 }

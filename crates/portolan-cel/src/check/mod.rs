@@ -7,7 +7,7 @@ mod operators;
 
 use crate::environment::Environment;
 use crate::error::{CompileError, Position, cut};
-use crate::library::{self, Scope, Style};
+use crate::library::{self, Style};
 use crate::node::{Access, Node};
 use crate::syntax::ast::{Element, Entry, Expr, ExprKind, Logic, Operator};
 use crate::types::{Kind, Type};
@@ -290,7 +290,7 @@ impl Checker<'_> {
     fn agree(&self, at: u32, common: Option<Type>, next: Type) -> Checked<Type> {
         match common {
             None => Ok(next),
-            Some(common) if self.environment.scope == Scope::Rules => common.unify(&next).ok_or_else(|| {
+            Some(common) if self.environment.scope.is_strict() => common.unify(&next).ok_or_else(|| {
                 Box::new(CompileError::Mixed {
                     position: self.position(at),
                     expected: cut(&common.to_string()),

@@ -2,6 +2,7 @@
 //! only finds them by name.
 
 pub(crate) mod cidr;
+mod conditions;
 mod convert;
 pub(crate) mod format;
 mod format_string;
@@ -58,6 +59,15 @@ pub(crate) enum Scope {
     Selectors,
     /// Validation rules, with the libraries Kubernetes offers.
     Rules,
+    /// Condition rules of works, with those libraries and what OCM adds to them.
+    Conditions,
+}
+
+impl Scope {
+    /// Whether expressions are checked as Kubernetes checks those of validation rules.
+    pub(crate) fn is_strict(self) -> bool {
+        matches!(self, Scope::Rules | Scope::Conditions)
+    }
 }
 
 /// One overload of a function.
@@ -91,9 +101,11 @@ pub(crate) fn overloads(name: &str, scope: Scope) -> &'static [&'static Function
     }
     static SELECTORS: LazyLock<ByName> = LazyLock::new(|| by_name(SELECTORS_ONLY));
     static RULES: LazyLock<ByName> = LazyLock::new(|| by_name(RULES_ONLY));
+    static CONDITIONS: LazyLock<ByName> = LazyLock::new(|| by_name(CONDITIONS_ONLY));
     let known = match scope {
         Scope::Selectors => &SELECTORS,
         Scope::Rules => &RULES,
+        Scope::Conditions => &CONDITIONS,
     };
     known.get(name).map_or(&[], Vec::as_slice)
 }
@@ -115,6 +127,7 @@ const COMMON: &[&[Function]] = &[
 ];
 const SELECTORS_ONLY: &[&[Function]] = &[parse_json::FUNCTIONS, scores::FUNCTIONS];
 const RULES_ONLY: &[&[Function]] = &[sets::FUNCTIONS];
+const CONDITIONS_ONLY: &[&[Function]] = &[sets::FUNCTIONS, conditions::FUNCTIONS];
 
 const BOOL: Shape = Shape::Is(Kind::Bool);
 const INT: Shape = Shape::Is(Kind::Int);
@@ -161,6 +174,7 @@ mod tests {
             .iter()
             .chain(SELECTORS_ONLY)
             .chain(RULES_ONLY)
+            .chain(CONDITIONS_ONLY)
             .copied()
             .flatten()
     }

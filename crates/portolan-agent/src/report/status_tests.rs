@@ -1,0 +1,86 @@
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::*;
+use crate::work::{Config, Manifest, ObjectId, read};
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+/// A work of one ConfigMap with these rules, after it was found like this.
+fn reported(status: &Status, feedback: &Value, rules: &Value, object: Value, now: i64) -> Status {
+    let manifest =
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "n" } });
+    let target = Target {
+        id: ObjectId::default(),
+        version: "v1".to_owned(),
+        kind: "ConfigMap".to_owned(),
+        manifest: Manifest::read(&manifest).unwrap(),
+        config: Config {
+            feedback: serde_json::from_value(feedback.clone()).unwrap(),
+            rules: serde_json::from_value(rules.clone()).unwrap(),
+            ..Config::default()
+        },
+    };
+    let mut work = read(
+        WorkKind::ManifestWork,
+        &ObjectMeta::default(),
+        &Value::Null,
+        &Value::Null,
+    );
+    work.status = status.clone();
+    let finding = Finding {
+        meta: ManifestResourceMeta::default(),
+        target: Some(target),
+        applied: Applied::Done,
+        found: Found::There(Box::new(object)),
+    };
+    report(&work, &[finding], at(now))
+}
+
+fn said<'s>(status: &'s Status, r#type: &str) -> Vec<&'s Condition> {
+    let conditions = status.manifests[0].conditions.iter();
+    conditions.filter(|condition| condition.type_ == r#type).collect()
+}
+
+#[test]
+fn every_manifest_says_whether_values_were_read_back() {
+    let status = reported(&Status::default(), &json!([]), &json!([]), json!({}), 10);
+    let synced = said(&status, "StatusFeedbackSynced");
+    assert_eq!(
+        (synced[0].status.as_str(), synced[0].reason.as_str()),
+        ("True", "NoStatusFeedbackSynced")
+    );
+    let again = reported(&status, &json!([]), &json!([]), json!({}), 20);
+    assert_eq!(again, status, "nothing has changed");
+}
+
+#[test]
+fn the_time_of_the_values_is_when_one_of_them_changed() {
+    let feedback = json!([{ "type": "JSONPaths", "jsonPaths": [{ "name": "k", "path": ".data.k" }] }]);
+    let object = |value: &str| json!({ "data": { "k": value } });
+    let time = |status: &Status| said(status, "StatusFeedbackSynced")[0].last_transition_time.0;
+    let first = reported(&Status::default(), &feedback, &json!([]), object("1"), 10);
+    let second = reported(&first, &feedback, &json!([]), object("1"), 20);
+    let third = reported(&second, &feedback, &json!([]), object("2"), 30);
+    assert_eq!(
+        [time(&first), time(&second), time(&third)],
+        [at(10), at(10), at(30)]
+    );
+    assert_eq!(said(&third, "Applied")[0].last_transition_time.0, at(10));
+}
+
+#[test]
+fn a_rule_for_available_takes_the_place_of_the_usual_one_and_counts_for_the_work() {
+    let rules =
+        json!([{ "condition": "Available", "type": "CEL", "celExpressions": ["object.data.k == 'up'"] }]);
+    for (value, status) in [("up", "True"), ("down", "False")] {
+        let object = json!({ "data": { "k": value } });
+        let reported = reported(&Status::default(), &json!([]), &rules, object, 10);
+        let available = said(&reported, "Available");
+        assert_eq!(available.len(), 1, "the server refuses two of one type");
+        assert_eq!(available[0].status, status);
+        let mut work = reported.conditions.iter();
+        assert!(work.any(|said| said.type_ == "Available" && said.status == status));
+    }
+}
