@@ -28,6 +28,8 @@ pub struct Settings {
     /// How long a deletion of a work must have been heard of before anything is removed for it: a server that ends the
     /// whole kind may take a moment to say so.
     pub deletion_patience: Duration,
+    /// How long the record of a work that is not on the hub, and what it owns, is kept; `None` for ever.
+    pub eviction_grace: Option<Duration>,
     /// What the cluster offers, where its nodes cannot be asked: total resources by name.
     pub capacity: BTreeMap<String, String>,
     /// What of it workloads may use. Resources that are missing here count in full.
@@ -50,6 +52,7 @@ impl Settings {
             watch: Duration::from_secs(60),
             longest_backoff: Duration::from_secs(30),
             deletion_patience: Duration::from_secs(1),
+            eviction_grace: None,
             capacity: BTreeMap::new(),
             allocatable: BTreeMap::new(),
             claims: BTreeMap::new(),

@@ -9,6 +9,7 @@ mod store;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use portolan_api::labels::portolan;
 use portolan_api::shorten;
 use serde_json::{Value, json};
@@ -29,6 +30,8 @@ pub(crate) struct Record {
     pub(crate) stored: Option<Stored>,
     pub(crate) header: Header,
     pub(crate) note: Note,
+    /// Since when its work is known not to be on the hub, where that counts.
+    pub(crate) eviction: Option<Timestamp>,
     /// What may be there, in order.
     pub(crate) entries: BTreeMap<ObjectId, Entry>,
 }
@@ -165,6 +168,7 @@ impl Record {
             stored: None,
             header: Header::default(),
             note: Note::default(),
+            eviction: None,
             entries: BTreeMap::new(),
         }
     }

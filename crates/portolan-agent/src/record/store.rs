@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use kube::Resource;
 use portolan_api::multicluster;
 use portolan_api::work::AppliedManifestWork;
@@ -86,6 +87,31 @@ impl Records {
     /// A record of a work that is not stored yet.
     pub(crate) fn fresh(&self, key: &WorkKey) -> Record {
         Record::new(key, self.name(key))
+    }
+
+    /// What tells our hub from others.
+    pub(crate) fn hub_hash(&self) -> &str {
+        &self.hub_hash
+    }
+
+    /// Notes since when the work of a record is not on the hub, or that it is there.
+    pub(crate) async fn set_eviction(&self, record: &Record, since: Option<Timestamp>) -> Result<(), Unkept> {
+        let Some(current) = &record.stored else {
+            return Ok(());
+        };
+        // The API has whole seconds.
+        let since = since.map(|since| {
+            Timestamp::from_second(since.as_second())
+                .unwrap_or(since)
+                .to_string()
+        });
+        let fields = json!({
+            "metadata": { "uid": current.uid, "resourceVersion": current.version },
+            "status": { "evictionStartTime": since },
+        });
+        let place = place(record.key.kind, &record.name);
+        self.objects.merge(&place, Part::Status, &fields).await?;
+        Ok(())
     }
 
     /// Our id, as records have it.
@@ -382,6 +408,7 @@ fn parse(key: &WorkKey, name: String, object: &Value) -> Record {
             copied: Header::read_copied(&annotations),
         },
         note: Note::read(&annotations),
+        eviction: text("/status/evictionStartTime").parse().ok(),
         entries: Record::read_resources(object.get("status").unwrap_or(&nothing)),
     }
 }

@@ -132,22 +132,7 @@ impl Passes {
             Err(unkept) => return self.log(operation, &unkept.into()),
         };
         for record in records {
-            let is_ours = self.records.is_ours(&record);
-            let is_deleted = record.is_leaving() && record.is_held();
-            let has_applied = record.entries.values().any(|entry| entry.uid.is_some());
-            if !is_ours || !is_deleted && has_applied {
-                continue;
-            }
-            let lost = {
-                let desk = self.desk();
-                desk.is_complete() && !desk.works().contains_key(&record.key)
-            };
-            let given_up = match (lost, is_deleted) {
-                (false, _) => Ok(()),
-                (true, true) => self.give_up(&record).await,
-                (true, false) => self.clear_away(&record).await,
-            };
-            if let Err(trouble) = given_up {
+            if let Err(trouble) = self.sweep_one(&record).await {
                 let operation = Operation {
                     verb: "give up the record of",
                     object: &record.key.name,
@@ -155,6 +140,23 @@ impl Passes {
                 };
                 self.log(operation, &trouble);
             }
+        }
+    }
+
+    async fn sweep_one(&self, record: &Record) -> Result<(), Trouble> {
+        let is_ours = self.records.is_ours(record);
+        if !is_ours && !self.has_own_id(record) || !self.desk().is_complete() {
+            return Ok(());
+        }
+        // A work of the same name on another hub is another work.
+        let lost = !is_ours || !self.desk().works().contains_key(&record.key);
+        let is_deleted = record.is_leaving() && record.is_held();
+        let has_applied = record.entries.values().any(|entry| entry.uid.is_some());
+        match (lost, is_deleted) {
+            (true, true) => self.give_up(record).await,
+            (true, false) if is_ours && !has_applied => self.clear_away(record).await,
+            (_, false) if self.has_own_id(record) => self.look_after(record).await,
+            _ => Ok(()),
         }
     }
 

@@ -6,6 +6,7 @@
 //! reach   which objects are being dealt with, so that nobody else does
 //! applying, removing   the two things that are done to objects
 //! owning  owner references on objects; leaving  records that somebody deletes
+//! evicting  records whose works are not on the hub
 //! taking_over  records that another agent or an earlier version has written
 //! executing  what the executor of a work may do
 //! items   the manifests on their way: their places, what the record says
@@ -19,6 +20,7 @@
 
 mod applying;
 mod desk;
+mod evicting;
 mod executing;
 mod hub;
 mod items;

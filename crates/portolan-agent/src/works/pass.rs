@@ -63,6 +63,7 @@ pub(crate) struct Passes {
     /// How many works are dealt with side by side.
     turns: Semaphore,
     pub(super) deletion_patience: Duration,
+    pub(super) eviction_grace: Option<Duration>,
     pub(super) clock: Clock,
 }
 
@@ -93,6 +94,7 @@ impl Passes {
             taken: Taken::default(),
             turns: Semaphore::new(AT_ONCE),
             deletion_patience: settings.deletion_patience,
+            eviction_grace: settings.eviction_grace,
             clock: settings.clock.clone(),
         }
     }

@@ -256,19 +256,22 @@ impl Passes {
             let Some(entry) = record.entries.get(id) else {
                 continue;
             };
-            // A server that does not serve the kind, perhaps not yet, does not know what there is of it.
-            let served = match id.group.as_str() {
-                "" => true,
-                group => {
-                    let api_version = format!("{group}/{}", entry.version);
-                    let verbs = self.objects.verbs(&api_version, &id.resource).await;
-                    verbs.is_ok_and(|verbs| !verbs.is_empty())
-                }
-            };
-            if served && matches!(self.objects.look(&entry.place(id)).await, Ok(None)) {
+            let is_served = self.is_served(id, &entry.version).await;
+            if is_served && matches!(self.objects.look(&entry.place(id)).await, Ok(None)) {
                 record.entries.remove(id);
             }
         }
+    }
+
+    /// Whether the member cluster serves the kind of an object. Where it does not, perhaps not yet, it does not know what there
+    /// is of it.
+    pub(super) async fn is_served(&self, id: &ObjectId, version: &str) -> bool {
+        if id.group.is_empty() {
+            return true;
+        }
+        let api_version = format!("{}/{version}", id.group);
+        let verbs = self.objects.verbs(&api_version, &id.resource).await;
+        verbs.is_ok_and(|verbs| !verbs.is_empty())
     }
 
     /// Takes the record off the owners of an object that stays. One that named a record that is gone would be collected.

@@ -246,3 +246,101 @@ async fn an_agent_that_must_not_see_works_of_the_sig_still_removes_what_is_withd
     world.until_values("", &[]).await;
     agent.stop().await;
 }
+
+/// Removes a work from the hub without a deletion that anybody could see.
+async fn lose(world: &World, work: &str) {
+    world
+        .patch_work(work, json!({ "metadata": { "finalizers": null } }))
+        .await;
+    world.delete_work(work).await;
+    world.until_gone(work).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_work_is_evicted_after_its_grace_period_and_not_if_it_comes_back() {
+    let world = World::new().await;
+    let agent = world.agent();
+    world.create_work("web", &[world.config_map("a", "1")]).await;
+    world.create_work("back", &[world.config_map("b", "1")]).await;
+    world.until_applied("web").await;
+    world.until_applied("back").await;
+    agent.stop().await;
+    lose(&world, "web").await;
+    lose(&world, "back").await;
+
+    let start = |grace: u64| {
+        let mut settings = world.settings();
+        settings.poll = std::time::Duration::from_millis(100);
+        settings.eviction_grace = Some(std::time::Duration::from_secs(grace));
+        Agent::start(world.hub.client(), world.spoke.client(), settings)
+    };
+    let since = async |work: &str| {
+        let name = format!("{}-{work}", hub_hash(&world));
+        let record = records(&world).get(&name).await.unwrap();
+        record.status.and_then(|status| status.eviction_start_time)
+    };
+    let agent = start(3600);
+    eventually("the time of both starts to run", async || {
+        since("web").await.is_some() && since("back").await.is_some()
+    })
+    .await;
+    world.create_work("back", &[world.config_map("b", "1")]).await;
+    eventually("the time of the one that is back stops", async || {
+        since("back").await.is_none()
+    })
+    .await;
+    world.until_values("", &[("a", "1"), ("b", "1")]).await;
+    agent.stop().await;
+
+    let agent = start(0);
+    world.until_values("", &[("b", "1")]).await;
+    let name = format!("{}-web", hub_hash(&world));
+    eventually("the record is gone", async || {
+        records(&world).get_opt(&name).await.unwrap().is_none()
+    })
+    .await;
+    agent.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_record_of_a_former_hub_goes_when_the_records_of_the_present_one_have_its_objects() {
+    let world = World::new().await;
+    let start = |hub: &str| {
+        let mut settings = world.settings();
+        settings.poll = std::time::Duration::from_millis(100);
+        settings.hub_id = format!("{hub}-{}", world.cluster);
+        settings.agent_id = format!("agent-{}", world.cluster);
+        Agent::start(world.hub.client(), world.spoke.client(), settings)
+    };
+    let own = async || {
+        let listed = records(&world).list(&ListParams::default()).await.unwrap();
+        let id = format!("agent-{}", world.cluster);
+        let own = listed
+            .into_iter()
+            .filter(|record| record.spec.agent_id.as_ref() == Some(&id));
+        own.map(|record| record.name_any()).collect::<Vec<_>>()
+    };
+    let agent = start("old");
+    world.create_work("web", &[world.config_map("a", "1")]).await;
+    world.create_work("kept", &[world.config_map("b", "1")]).await;
+    world.until_applied("web").await;
+    world.until_applied("kept").await;
+    let (before, uid) = (own().await, world.config_maps().get("a").await.unwrap().uid());
+    agent.stop().await;
+    lose(&world, "kept").await;
+
+    // The other hub has one of the works, too.
+    let agent = start("new");
+    let digest = Sha256::digest(format!("old-{}", world.cluster));
+    let old: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    eventually("the former record of the work is gone", async || {
+        let now = own().await;
+        now.contains(&format!("{old}-kept")) && !now.contains(&format!("{old}-web"))
+    })
+    .await;
+    assert_eq!(before.len(), 2);
+    let map = world.config_maps().get("a").await.unwrap();
+    assert_eq!((map.uid(), map.owner_references().len()), (uid, 1));
+    world.until_values("", &[("a", "1"), ("b", "1")]).await;
+    agent.stop().await;
+}

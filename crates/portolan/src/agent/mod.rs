@@ -94,6 +94,17 @@ pub(crate) struct Args {
     )]
     heartbeat: Heartbeat,
 
+    /// How long to keep the record of a work that is not on the hub any more without having been deleted, and what it owns
+    #[arg(
+        long,
+        env = "PORTOLAN_EVICTION_GRACE_PERIOD",
+        hide_env_values = true,
+        value_name = "DURATION|never",
+        default_value = "never",
+        value_parser = parse_grace
+    )]
+    eviction_grace_period: Grace,
+
     /// Longest wait between two looks at the objects of a work; after a change they are looked at more often
     #[arg(
         long,
@@ -174,6 +185,7 @@ impl Args {
         settings.hub_id.clone_from(&self.hub_id);
         settings.agent_id.clone_from(&self.agent_id);
         settings.heartbeat = self.heartbeat == Heartbeat::On;
+        settings.eviction_grace = self.eviction_grace_period.0;
         settings.poll = self.poll;
         settings.longest_backoff = self.longest_backoff;
         settings.capacity = pairs(&self.capacity);
@@ -351,6 +363,23 @@ fn parse_quantity(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// How long something is kept; nothing for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Grace(Option<Duration>);
+
+/// A century is for ever, as it is to other agents.
+const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
+fn parse_grace(text: &str) -> Result<Grace, String> {
+    match text {
+        "never" => Ok(Grace(None)),
+        text => {
+            let grace = clock::parse_duration(text).map_err(|why| format!("{why}, or never"))?;
+            Ok(Grace(Some(grace).filter(|grace| *grace < CENTURY)))
+        }
+    }
+}
+
 fn parse_wait(text: &str) -> Result<Duration, String> {
     match clock::parse_duration(text)? {
         Duration::ZERO => Err("accepted: more than 0, such as 10s".to_owned()),
@@ -389,9 +418,18 @@ mod tests {
             "--capacity=cpu",
             "--claim==x",
             "--install-crds=maybe",
+            "--heartbeat=maybe",
+            "--eviction-grace-period=soon",
         ] {
             assert!(parse(&[word]).is_err(), "{word}");
         }
+        let settings = parse(&["--eviction-grace-period=60m", "--heartbeat=off"]).unwrap();
+        assert_eq!(
+            (settings.eviction_grace, settings.heartbeat),
+            (Some(Duration::from_secs(3600)), false)
+        );
+        let settings = parse(&["--eviction-grace-period=876000h"]).unwrap();
+        assert_eq!(settings.eviction_grace, None, "a century is for ever");
         let settings = parse(&["--capacity=cpu=8", "--claim=region=eu"]).unwrap();
         assert_eq!(
             (
