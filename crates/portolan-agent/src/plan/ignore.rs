@@ -4,6 +4,7 @@ use portolan_api::labels::ocm;
 use portolan_api::work::{IgnoreField, IgnoreFieldsCondition};
 use serde_json::{Value, json};
 
+use super::jq::{Jq, Steps};
 use super::managed::Live;
 use super::spec_hash::spec_hash;
 use crate::report::{JsonPath, Key};
@@ -32,12 +33,19 @@ pub(super) fn with_ignored(
         return Ok(body);
     }
     let on_change = |field: &IgnoreField| field.condition == Some(IgnoreFieldsCondition::OnSpokeChange);
+    let expressions_of_jq = ignored.iter().map(|field| field.jq_path_expressions.len());
+    if expressions_of_jq.sum::<usize>() > MOST_JQ {
+        return Err(Fault(format!(
+            "ignoreFields.jqPathExpressions are more than {MOST_JQ}; accepted: {MOST_JQ} or fewer for one object"
+        )));
+    }
+    let mut steps = Steps::default();
     let mut hashed = manifest.hashed();
     for field in ignored {
         // All are read, so that what is wrong with one is said at once.
         let mut left_out = hashed.clone();
         for expression in expressions(field) {
-            let places = expression?.places(&left_out)?;
+            let places = expression?.places(&left_out, &mut steps)?;
             places.iter().for_each(|place| put(&mut left_out, place, None));
         }
         if !on_change(field) {
@@ -52,7 +60,7 @@ pub(super) fn with_ignored(
         for field in ignored.iter().filter(|field| unchanged || !on_change(field)) {
             for expression in expressions(field) {
                 let before = body.clone();
-                for place in expression?.places(&before)? {
+                for place in expression?.places(&before, &mut steps)? {
                     let live = Live::of(there.object, manager).at(&before, &place);
                     put(&mut body, &place, live.and_then(Live::unless_held_by_others));
                 }
@@ -67,18 +75,23 @@ pub(super) fn with_ignored(
     Ok(body)
 }
 
+/// Most expressions of jq for one object.
+const MOST_JQ: usize = 16;
+
 /// Something that names places in an object.
 enum Expression<'f> {
+    Jq(&'f str, Jq),
     Pointer(&'f str),
     /// The name goes from every match of the rest.
     Path(&'f str, JsonPath, String),
 }
 
 fn expressions(field: &IgnoreField) -> impl Iterator<Item = Result<Expression<'_>, Fault>> {
-    let jq = field.jq_path_expressions.iter().map(|expression| {
-        Err(Fault(format!(
-            "ignoreFields.jqPathExpressions {expression:?}: this agent does not know jq; accepted: jsonPaths, jsonPointers"
-        )))
+    let jq = field.jq_path_expressions.iter().map(|text| {
+        let parsed = Jq::parse(text);
+        let parsed =
+            parsed.map_err(|why| Fault(format!("ignoreFields.jqPathExpressions {text:?}: {why}")))?;
+        Ok(Expression::Jq(text, parsed))
     });
     let paths = field.json_paths.iter().map(|text| {
         let fault = |why: &str| Fault(format!("ignoreFields.jsonPaths {text:?}: {why}"));
@@ -99,13 +112,16 @@ fn expressions(field: &IgnoreField) -> impl Iterator<Item = Result<Expression<'_
                 "ignoreFields.jsonPointers {pointer:?} is no JSON pointer; accepted: /spec/replicas"
             ))),
         });
-    jq.chain(paths).chain(pointers)
+    paths.chain(pointers).chain(jq)
 }
 
 impl Expression<'_> {
     /// The places in the object that it names, the last one first: to take one away moves none that is still to go.
-    fn places(&self, object: &Value) -> Result<Vec<Vec<Key>>, Fault> {
+    fn places(&self, object: &Value, steps: &mut Steps) -> Result<Vec<Vec<Key>>, Fault> {
         let mut places = match self {
+            Expression::Jq(text, jq) => jq
+                .places(object, steps)
+                .map_err(|why| Fault(format!("ignoreFields.jqPathExpressions {text:?}: {why}")))?,
             Expression::Pointer(pointer) => by_pointer(pointer, object).into_iter().collect(),
             Expression::Path(text, rest, name) => {
                 let parents = rest.places(object);
@@ -137,7 +153,7 @@ impl Expression<'_> {
 
     fn text(&self) -> &str {
         match self {
-            Expression::Pointer(text) | Expression::Path(text, ..) => text,
+            Expression::Pointer(text) | Expression::Path(text, ..) | Expression::Jq(text, _) => text,
         }
     }
 }

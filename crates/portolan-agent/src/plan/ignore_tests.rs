@@ -132,9 +132,35 @@ fn the_hash_is_of_the_manifest_without_what_is_ignored_for_good() {
 }
 
 #[test]
+fn fields_that_jq_names_are_ignored_as_all_others() {
+    let manifest =
+        manifest(json!({ "replicas": 2, "list": [{ "name": "a", "size": 1 }, { "name": "b", "size": 1 }] }));
+    let fields = ignored(json!({ "jqPathExpressions": [
+        ".spec.replicas", ".spec.list[] | select(.name == \"b\") | .size",
+    ] }));
+    let live = json!({ "replicas": 9, "list": [{ "name": "a", "size": 5 }, { "name": "b", "size": 7 }] });
+    assert_eq!(
+        applied(&manifest, live, &[], &fields),
+        json!({ "replicas": 9, "list": [{ "name": "a", "size": 1 }, { "name": "b", "size": 7 }] })
+    );
+    let many: Vec<&str> = std::iter::repeat_n(".spec.replicas", 17).collect();
+    let Fault(why) = with_ignored(
+        &manifest,
+        None,
+        "work-agent",
+        &ignored(json!({ "jqPathExpressions": many })),
+    )
+    .unwrap_err();
+    assert!(why.contains("16"), "{why}");
+    let whole = ignored(json!({ "jqPathExpressions": [".."] }));
+    assert!(with_ignored(&manifest, None, "work-agent", &whole).is_err());
+}
+
+#[test]
 fn what_is_not_known_is_refused_and_not_overlooked() {
     for (field, value) in [
-        ("jqPathExpressions", ".spec"),
+        ("jqPathExpressions", ".spec["),
+        ("jqPathExpressions", "def f: f; f"),
         ("jsonPointers", "spec"),
         ("jsonPaths", ".spec[0]"),
         ("jsonPaths", ".spec[a]"),

@@ -6,6 +6,7 @@ mod doubt;
 mod drift;
 mod fold;
 mod ignore;
+mod jq;
 mod managed;
 mod order;
 mod owners;

@@ -1,0 +1,204 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn object() -> Value {
+    json!({
+        "metadata": { "labels": { "app": "web", "tier": "1" } },
+        "spec": {
+            "replicas": 2, "paused": null,
+            "containers": [
+                { "name": "web", "image": "a:1", "ports": [{ "port": 80 }, { "port": 443 }] },
+                { "name": "proxy", "image": "b:1" },
+            ],
+        },
+    })
+}
+
+/// The places in words: `spec.containers.0.image`.
+fn named(text: &str) -> Result<Vec<String>, String> {
+    let mut places = Jq::parse(text)?.places(&object(), &mut Steps::default())?;
+    places.sort();
+    let words = |key: &Key| match key {
+        Key::Field(name) => name.clone(),
+        Key::Index(index) => index.to_string(),
+    };
+    let places = places.iter();
+    Ok(places
+        .map(|place| place.iter().map(words).collect::<Vec<_>>().join("."))
+        .collect())
+}
+
+#[test]
+fn expressions_name_the_places_that_jq_would_delete() {
+    let images = ["spec.containers.0.image", "spec.containers.1.image"];
+    for (text, places) in [
+        (".spec.replicas", &["spec.replicas"][..]),
+        (".spec.\"replicas\"", &["spec.replicas"]),
+        (".spec[\"replicas\"]", &["spec.replicas"]),
+        (".spec.paused", &["spec.paused"]),
+        (".spec.absent", &[]),
+        (".absent.deeper", &[]),
+        (".spec | .replicas", &["spec.replicas"]),
+        (".if.try, .[\"a \\\" if b\"]", &[]),
+        (".spec | (.replicas, .paused)", &["spec.paused", "spec.replicas"]),
+        (".spec.containers[0].image", &images[..1]),
+        (".spec.containers[-1].image", &images[1..]),
+        (".spec.containers[7].image?", &[]),
+        (".spec.containers[].image", &images),
+        (".spec.containers[1:]", &["spec.containers.1"]),
+        (".spec.containers[:1][]", &["spec.containers.0"]),
+        (
+            ".metadata.labels[]",
+            &["metadata.labels.app", "metadata.labels.tier"],
+        ),
+        (
+            ".spec.containers[] | select(.name == \"web\") | .image",
+            &images[..1],
+        ),
+        (
+            ".spec.containers[] | select(.name == \"web\" and has(\"ports\")).image",
+            &images[..1],
+        ),
+        (
+            ".spec.containers[] | select(.name != \"web\") | .image",
+            &images[1..],
+        ),
+        (
+            ".spec.containers[] | select(.ports | length > 1) | .image",
+            &images[..1],
+        ),
+        (
+            ".spec.containers[] | select(.image | startswith(\"a\")).image",
+            &images[..1],
+        ),
+        (
+            ".spec.containers[] | select(.image | endswith(\"1\")).image",
+            &images,
+        ),
+        (
+            ".spec.containers[] | select(.image | test(\"^b:\")).image",
+            &images[1..],
+        ),
+        (
+            ".spec.containers[] | select(has(\"ports\") | not).image",
+            &images[1..],
+        ),
+        (
+            ".spec.containers[] | select(.ports != null and (.ports | any(.port == 443))).image",
+            &images[..1],
+        ),
+        (
+            ".spec.containers[] | select(.ports != null and (.ports | all(.port > 80))).image",
+            &[],
+        ),
+        (
+            ".spec.containers[] | select(.name | contains(\"rox\")).image",
+            &images[1..],
+        ),
+        (
+            ".. | select(type == \"number\")",
+            &[
+                "spec.containers.0.ports.0.port",
+                "spec.containers.0.ports.1.port",
+                "spec.replicas",
+            ],
+        ),
+        ("..|.image?", &images),
+        ("first(.spec.containers[].image)", &images[..1]),
+        (".spec.replicas | select(. >= 2 or . < 0)", &["spec.replicas"]),
+    ] {
+        assert_eq!(named(text).unwrap(), places, "{text}");
+    }
+}
+
+#[test]
+fn what_is_outside_of_the_part_is_refused_by_name() {
+    for (text, word) in [
+        ("def f: 1 + f; f", "def"),
+        ("reduce .[] as $x (0; . + $x)", "reduce"),
+        ("foreach .[] as $x (0; . + $x)", "foreach"),
+        ("label $out | .a", "label"),
+        (". as $x | $x", "variable"),
+        (".a + 1", "arithmetic"),
+        (".[\"\\(.a)\"]", "interpolation"),
+        ("[.a]", "construction"),
+        (".a = 1", "assignment"),
+        ("recurse(.a)", "recurse"),
+        ("range(9)", "range"),
+        ("limit(1; .a)", "limit"),
+        ("env.HOME", "env"),
+        ("input", "input"),
+        (".a[", "no jq"),
+        ("try .a", "try"),
+        (".[.a]", "computed"),
+        ("select(test(.a))", "test"),
+        ("if .a then .b else .c end", "if"),
+        ("select(.a // .b)", "//"),
+        ("select(contains({\"a\": 1}))", "construction"),
+    ] {
+        let why = Jq::parse(text).map(|_| ()).unwrap_err();
+        assert!(why.contains(word) && why.contains("accepted"), "{text}: {why}");
+    }
+}
+
+#[test]
+fn errors_of_jq_are_errors_unless_they_are_tried() {
+    for text in [
+        ".spec.replicas.deeper",
+        ".spec.replicas[]",
+        ".metadata[0]",
+        "..|.image",
+    ] {
+        assert!(named(text).is_err(), "{text}");
+        assert_eq!(named(&format!("({text})?")), Ok(Vec::new()), "{text}");
+    }
+}
+
+#[test]
+fn chains_of_any_length_that_is_read_end_without_an_overflow() {
+    for link in [
+        "-", "try ", ".|", ".,", "not|", "reduce ", "def f: ", "if ", "..|", ".a?|", ".+", ".//", ".==",
+        ". and ", ". or ", ".=", ".|=", ".*", ". as $x|", "@text ", "$x", ".a", ".[]", "?", "f(", "\"",
+    ] {
+        let text = format!("{}.", link.repeat((LONGEST - 2) / link.len()));
+        if let Ok(jq) = Jq::parse(&text) {
+            let _ = jq.places(&object(), &mut Steps::default());
+        }
+        let _ = Jq::parse(&format!("select({text})"));
+    }
+}
+
+#[test]
+fn nothing_goes_beyond_its_bounds() {
+    let long = format!(".a{}", ".a".repeat(600));
+    let deep = format!("{}.{}", "(".repeat(10_000), ")".repeat(10_000));
+    let nested = format!("{}.{}", "(".repeat(40), ")".repeat(40));
+    for text in [long, deep, nested] {
+        assert!(Jq::parse(&text).map(|_| ()).unwrap_err().contains("accepted"));
+    }
+    let all = Jq::parse(&["..?"; 60].join("|")).unwrap();
+    let large: Value = (0..200).map(|number| json!({ "a": [number] })).collect();
+    assert!(
+        all.places(&large, &mut Steps::default())
+            .unwrap_err()
+            .contains("accepted")
+    );
+    let mut steps = Steps::default();
+    let cheap = Jq::parse(".. | select(type == \"number\")").unwrap();
+    let outcome = (0..10_000).find_map(|_| cheap.places(&large, &mut steps).err());
+    assert!(
+        outcome.is_some_and(|why| why.contains("steps")),
+        "all expressions share the steps"
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in "[.\\[\\]{}()|,?a0:\"\\\\$@=<>! -]{0,40}") {
+        if let Ok(jq) = Jq::parse(&text) {
+            let _ = jq.places(&object(), &mut Steps::default());
+        }
+    }
+}
