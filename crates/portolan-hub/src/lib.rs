@@ -23,7 +23,7 @@ mod supervision;
 mod table;
 
 pub use access::files::write_private;
-pub use admission::{Admission, AdmissionRequest, Operation, Refusal, User, Verdict};
+pub use admission::{Admission, AdmissionRequest, Operation, Refusal, Right, User, Verdict};
 pub use hub::{Builder, Hub, StartError};
 pub use server::{Body, ClientLimits, Service};
 pub use store::OpenError;

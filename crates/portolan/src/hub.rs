@@ -14,6 +14,7 @@ use crate::output;
 use crate::shell;
 use crate::stop::{self, Part, Stop};
 use crate::tracing_export::TraceArgs;
+use crate::work_admission::WorkAdmission;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -120,6 +121,7 @@ async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
     let mut stop = Stop::new()?;
     let start = async |address: SocketAddr| {
         let builder = Hub::builder()
+            .admission(WorkAdmission)
             .listen(address)
             .names(&args.hostnames.names)
             .stored_bytes(

@@ -44,6 +44,7 @@ mod tracing_export;
 mod up;
 mod version;
 mod watch;
+mod work_admission;
 mod world;
 
 pub use cli::main;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
@@ -342,5 +343,171 @@ async fn the_record_of_a_former_hub_goes_when_the_records_of_the_present_one_hav
     let map = world.config_maps().get("a").await.unwrap();
     assert_eq!((map.uid(), map.owner_references().len()), (uid, 1));
     world.until_values("", &[("a", "1"), ("b", "1")]).await;
+    agent.stop().await;
+}
+
+/// Leaves objects, a record and a work as another agent leaves them: three ConfigMaps, of which one is only looked at and
+/// one is to stay, and a Deployment that somebody has scaled. The work says that all of it was applied.
+async fn leave_as_another_agent(world: &World, deployment: &Value) {
+    let name = format!("{}-web", hub_hash(world));
+    let record: AppliedManifestWork = serde_json::from_value(json!({
+        "metadata": {
+            "name": name, "finalizers": ["cluster.open-cluster-management.io/applied-manifest-work-cleanup"],
+        },
+        "spec": { "hubHash": hub_hash(world), "agentID": "klusterlet", "manifestWorkName": "web" },
+    }))
+    .unwrap();
+    let record = records(world)
+        .create(&PostParams::default(), &record)
+        .await
+        .unwrap();
+    let owner = json!([{
+        "apiVersion": "work.open-cluster-management.io/v1", "kind": "AppliedManifestWork", "name": name, "uid": record.uid(),
+    }]);
+    let mut resources = Vec::new();
+    for (map, manager, owners) in [
+        ("owned", "work-agent", owner.clone()),
+        ("read", "somebody", json!([])),
+        ("kept", "work-agent", json!([])),
+    ] {
+        let mut object = world.config_map(map, "1");
+        object["metadata"]["ownerReferences"] = owners;
+        let how = PostParams {
+            field_manager: Some(manager.to_owned()),
+            ..PostParams::default()
+        };
+        let object = serde_json::from_value(object).unwrap();
+        let made = world.config_maps().create(&how, &object).await.unwrap();
+        resources.push(json!({
+            "group": "", "version": "v1", "resource": "configmaps", "namespace": world.namespace, "name": map,
+            "uid": made.uid(),
+        }));
+    }
+    let mut object = deployment.clone();
+    object["metadata"]["annotations"] =
+        json!({ "open-cluster-management.io/config-spec-hash": "of-another-time" });
+    let deployments = Api::<Deployment>::namespaced(world.spoke.client(), &world.namespace);
+    let how = PatchParams::apply("work-agent");
+    deployments
+        .patch("web", &how, &Patch::Apply(object))
+        .await
+        .unwrap();
+    let owned = Patch::Merge(json!({ "metadata": { "ownerReferences": owner } }));
+    deployments
+        .patch("web", &PatchParams::default(), &owned)
+        .await
+        .unwrap();
+    let scaled = Patch::Merge(json!({ "spec": { "replicas": 5 } }));
+    let scaled = deployments
+        .patch("web", &PatchParams::default(), &scaled)
+        .await
+        .unwrap();
+    resources.push(json!({
+        "group": "apps", "version": "v1", "resource": "deployments", "namespace": world.namespace, "name": "web",
+        "uid": scaled.uid(),
+    }));
+    let status = Patch::Merge(json!({ "status": { "appliedResources": resources } }));
+    records(world)
+        .patch_status(&name, &PatchParams::default(), &status)
+        .await
+        .unwrap();
+
+    let of = |name: &str| json!({ "group": "", "resource": "configmaps", "namespace": world.namespace, "name": name });
+    let manifests: Vec<Value> = ["owned", "read", "kept"]
+        .iter()
+        .map(|name| world.config_map(name, "1"))
+        .chain([deployment.clone()])
+        .collect();
+    let spec = json!({
+        "deleteOption": { "propagationPolicy": "SelectivelyOrphan", "selectivelyOrphans": { "orphaningRules": [of("kept")] } },
+        "manifestConfigs": [
+            { "resourceIdentifier": of("read"), "updateStrategy": { "type": "ReadOnly" } },
+            {
+                "resourceIdentifier": {
+                    "group": "apps", "resource": "deployments", "namespace": world.namespace, "name": "web",
+                },
+                "updateStrategy": { "type": "ServerSideApply", "serverSideApply": { "force": true, "ignoreFields": [
+                    { "condition": "OnSpokeChange", "jsonPaths": [".spec.replicas"] },
+                ] } },
+            },
+        ],
+    });
+    world.create_work_with("web", &manifests, spec).await;
+    let finalizer =
+        json!({ "metadata": { "finalizers": ["cluster.open-cluster-management.io/manifest-work-cleanup"] } });
+    world.patch_work("web", finalizer).await;
+    let applied = json!({
+        "type": "Applied", "status": "True", "reason": "AppliedManifestWorkComplete", "message": "Apply manifest work complete",
+        "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1,
+    });
+    let status = Patch::Merge(json!({ "status": { "conditions": [applied] } }));
+    let works = world.manifest_works();
+    works
+        .patch_status("web", &PatchParams::default(), &status)
+        .await
+        .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_agent_has_left_is_taken_over_unchanged_and_exactly_what_is_owned_goes() {
+    let world = World::new().await;
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web", "namespace": world.namespace },
+        "spec": {
+            "replicas": 1, "selector": { "matchLabels": { "app": "web" } },
+            "template": { "metadata": { "labels": { "app": "web" } },
+                "spec": { "containers": [{ "name": "web", "image": "nginx" }] } },
+        },
+    });
+    leave_as_another_agent(&world, &deployment).await;
+    let deployments = Api::<Deployment>::namespaced(world.spoke.client(), &world.namespace);
+    let seen = async || {
+        let mut seen = Vec::new();
+        for map in ["owned", "read", "kept"] {
+            let map = world.config_maps().get(map).await.unwrap();
+            seen.push((map.uid(), None, None, map.owner_references().len()));
+        }
+        let web = deployments.get("web").await.unwrap();
+        let replicas = web.spec.as_ref().and_then(|spec| spec.replicas);
+        seen.push((
+            web.uid(),
+            web.metadata.generation,
+            replicas,
+            web.owner_references().len(),
+        ));
+        let name = format!("{}-web", hub_hash(&world));
+        seen.push((records(&world).get(&name).await.unwrap().uid(), None, None, 0));
+        seen
+    };
+    let before = seen().await;
+    let faults = [crate::network::Faults::default()];
+    let agent = Agent::start(
+        world.hub.client(),
+        faults[0].client(&world.spoke),
+        world.settings(),
+    );
+    eventually("the record is taken over", async || {
+        let name = format!("{}-web", hub_hash(&world));
+        agent_id(&world, &name).await == hub_hash(&world)
+    })
+    .await;
+    world
+        .until_condition("web", "Available", "True", "ResourcesAvailable")
+        .await;
+    crate::owners::settle(&world, &faults).await;
+    assert_eq!(seen().await, before, "UIDs, generations, replicas and owners");
+    let work = world.until_applied("web").await;
+    let conditions = work.status.unwrap_or_default().conditions;
+    let applied = conditions.iter().find(|said| said.type_ == "Applied").unwrap();
+    assert_eq!(
+        applied.last_transition_time.0.to_string(),
+        "2026-01-01T00:00:00Z",
+        "it was True all the time"
+    );
+
+    world.delete_work("web").await;
+    world.until_gone("web").await;
+    world.until_values("", &[("kept", "1"), ("read", "1")]).await;
+    assert!(deployments.get_opt("web").await.unwrap().is_none());
     agent.stop().await;
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use refusal::Refusal;
-pub use request::{AdmissionRequest, Operation, User};
+pub use request::{AdmissionRequest, Operation, Right, User};
 
 /// What an [`Admission`] answers, in its own time.
 pub type Verdict<'a, T> = Pin<Box<dyn Future<Output = Result<T, Refusal>> + Send + 'a>>;
@@ -33,6 +33,12 @@ pub trait Admission: Send + Sync + 'static {
     ) -> Verdict<'a, ()> {
         let _ = (request, object, warnings);
         Box::pin(async { Ok(()) })
+    }
+
+    /// What whoever writes must be allowed beside the write. The hub asks its roles, after everybody has let the write pass.
+    fn rights(&self, request: &AdmissionRequest, object: &Value) -> Vec<Right> {
+        let _ = (request, object);
+        Vec::new()
     }
 
     /// Refuses a write, or lets it pass. `object` is what would be stored; a deletion has none.
@@ -70,6 +76,12 @@ impl Chain {
             admission.mutate(request, object, warnings).await?;
         }
         Ok(())
+    }
+
+    pub(crate) fn rights(&self, request: &AdmissionRequest, object: &Value) -> Vec<Right> {
+        let all = self.0.iter();
+        all.flat_map(|admission| admission.rights(request, object))
+            .collect()
     }
 
     pub(crate) async fn validate(

@@ -58,3 +58,18 @@ pub struct AdmissionRequest {
     /// `CreateOptions`, `UpdateOptions`, `PatchOptions` or `DeleteOptions` of `meta.k8s.io/v1`, as far as they were given.
     pub options: Value,
 }
+
+/// Something that a user may or may not do to an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Right {
+    /// The verb, such as `get`.
+    pub verb: String,
+    /// The API group; empty for the core group.
+    pub group: String,
+    /// The resource.
+    pub resource: String,
+    /// The namespace; empty for objects without one.
+    pub namespace: String,
+    /// The name of the object.
+    pub name: String,
+}

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::call::Call;
 use super::status::{Answer, Failure};
 use super::{Core, metadata};
+use crate::access::rbac::Target;
 use crate::admission::{AdmissionRequest, Operation, Refusal, User};
 use crate::schema;
 
@@ -54,7 +55,18 @@ impl Core {
         let name = metadata::text(object, "name");
         let request = request(call, operation, name, old, call.dry_run()?);
         let admitted = self.admission.validate(&request, Some(object), warnings).await;
-        admitted.map_err(|refusal| failure(call, name, refusal))
+        admitted.map_err(|refusal| failure(call, name, refusal))?;
+        for right in self.admission.rights(&request, object) {
+            let target = Target::Resource {
+                group: &right.group,
+                resource: &right.resource,
+                subresource: "",
+                namespace: &right.namespace,
+                name: &right.name,
+            };
+            self.authorize(&call.identity, &right.verb, target)?;
+        }
+        Ok(())
     }
 
     /// Asks everybody whether an object may be deleted.

@@ -27,6 +27,7 @@ use crate::output;
 use crate::stop::{self, Part, Stop};
 use crate::tracing_export::TraceArgs;
 use crate::watch::{self, Ends};
+use crate::work_admission::WorkAdmission;
 use greeting::Greeting;
 use load::Fleet;
 use spokes::{Former, Spokes};
@@ -235,7 +236,10 @@ impl Args {
             None => "starting the hub".to_owned(),
         });
         let start = async |address: SocketAddr| {
-            let builder = Hub::builder().listen(address).names(&self.hostnames.names);
+            let builder = Hub::builder()
+                .admission(WorkAdmission)
+                .listen(address)
+                .names(&self.hostnames.names);
             match data {
                 Some(folder) => builder.data(folder).start().await,
                 None => builder.start().await,

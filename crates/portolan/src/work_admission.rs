@@ -1,0 +1,228 @@
+//! What our hub asks of a ManifestWork before it is stored, as OCM's webhook does elsewhere.
+
+use std::collections::BTreeSet;
+
+use portolan_api::semantic;
+use portolan_hub::{Admission, AdmissionRequest, Operation, Refusal, Right, Verdict};
+use serde_json::Value;
+
+const GROUP: &str = "work.open-cluster-management.io";
+const RESOURCE: &str = "manifestworks";
+
+/// Refuses works that no agent could apply, and executors that whoever writes may not use: without that an executor would
+/// confine nobody.
+pub(crate) struct WorkAdmission;
+
+impl Admission for WorkAdmission {
+    fn validate<'a>(
+        &'a self,
+        request: &'a AdmissionRequest,
+        object: Option<&'a Value>,
+        _warnings: &'a mut Vec<String>,
+    ) -> Verdict<'a, ()> {
+        Box::pin(async move {
+            match object.filter(|object| is_asked(request, object)) {
+                Some(work) => validate(work),
+                None => Ok(()),
+            }
+        })
+    }
+
+    fn rights(&self, request: &AdmissionRequest, object: &Value) -> Vec<Right> {
+        let before = request.old.as_ref().and_then(|old| old.pointer("/spec/executor"));
+        let now = object
+            .pointer("/spec/executor")
+            .filter(|executor| !executor.is_null());
+        let account = |field: &str| {
+            let field = format!("/subject/serviceAccount/{field}");
+            let text = now.and_then(|now| now.pointer(&field)).and_then(Value::as_str);
+            text.unwrap_or_default()
+        };
+        if !is_asked(request, object) || now.is_none() || now == before {
+            return Vec::new();
+        }
+        vec![Right {
+            verb: "execute-as".to_owned(),
+            group: GROUP.to_owned(),
+            resource: RESOURCE.to_owned(),
+            namespace: request.namespace.clone(),
+            name: format!(
+                "system:serviceaccount:{}:{}",
+                account("namespace"),
+                account("name")
+            ),
+        }]
+    }
+}
+
+/// Whether somebody says what a work is to bring. Agents write finalizers and the status, which changes nothing about that.
+fn is_asked(request: &AdmissionRequest, object: &Value) -> bool {
+    let is_work = (request.group.as_str(), request.resource.as_str()) == (GROUP, RESOURCE);
+    let spec = request.old.as_ref().and_then(|old| old.get("spec"));
+    is_work
+        && request.subresource.is_empty()
+        && request.operation != Operation::Delete
+        && spec != object.get("spec")
+}
+
+fn validate(work: &Value) -> Result<(), Refusal> {
+    let mut problems: Vec<(String, String)> = semantic::errors(work)
+        .into_iter()
+        .map(|error| (error.path.clone(), error.to_string()))
+        .collect();
+    problems.extend(doubles(work));
+    let Some((_, first)) = problems.first() else {
+        return Ok(());
+    };
+    let refusal = Refusal::new(422, "Invalid", first.clone());
+    Ok(problems.iter().fold(refusal, |refusal, (field, problem)| {
+        refusal.cause("FieldValueInvalid", problem, field)
+    }))
+    .and_then(Err)
+}
+
+/// Manifests of one object: an agent could only apply one of them.
+fn doubles(work: &Value) -> Vec<(String, String)> {
+    let manifests = work.pointer("/spec/workload/manifests").and_then(Value::as_array);
+    let mut seen = BTreeSet::new();
+    let text = |manifest: &Value, pointer: &str| {
+        let text = manifest.pointer(pointer).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    let mut doubles = Vec::new();
+    for (position, manifest) in manifests.into_iter().flatten().enumerate() {
+        let api_version = text(manifest, "/apiVersion");
+        let group = api_version
+            .split_once('/')
+            .map_or("", |(group, _)| group)
+            .to_owned();
+        let [kind, namespace, name] =
+            ["/kind", "/metadata/namespace", "/metadata/name"].map(|pointer| text(manifest, pointer));
+        if !name.is_empty() && !seen.insert((group, kind.clone(), namespace, name.clone())) {
+            let field = format!("spec.workload.manifests[{position}]");
+            let problem = format!("{field}: the {kind} {name:?} is there twice; accepted: each object once");
+            doubles.push((field, problem));
+        }
+    }
+    doubles
+}
+
+#[cfg(test)]
+mod tests {
+    use portolan_hub::Hub;
+    use serde_json::json;
+
+    use kube::api::{Api, Patch, PatchParams, PostParams};
+    use kube::{Client, Error};
+    use portolan_api::work::ManifestWork;
+
+    use super::*;
+
+    async fn hub() -> Hub {
+        let hub = Hub::builder().admission(WorkAdmission).start().await.unwrap();
+        let admin = Client::new(hub.service(), "default");
+        for crd in portolan_api::crds() {
+            Api::all(admin.clone())
+                .create(&PostParams::default(), &crd)
+                .await
+                .unwrap();
+        }
+        hub
+    }
+
+    fn map(name: &str) -> Value {
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "namespace": "n" } })
+    }
+
+    fn work(name: &str, manifests: Value, executor: Option<&str>) -> ManifestWork {
+        let executor = executor.map(|name| {
+            json!({ "subject": { "type": "ServiceAccount", "serviceAccount": { "namespace": "n", "name": name } } })
+        });
+        let spec = json!({ "workload": { "manifests": manifests }, "executor": executor });
+        serde_json::from_value(json!({ "metadata": { "name": name }, "spec": spec })).unwrap()
+    }
+
+    /// The code and the words of a refusal.
+    fn refused<T: std::fmt::Debug>(answer: Result<T, Error>) -> (u16, String) {
+        match answer {
+            Err(Error::Api(status)) => (status.code, status.message.clone()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn works_that_no_agent_could_apply_are_refused() {
+        let hub = hub().await;
+        let works: Api<ManifestWork> = Api::namespaced(Client::new(hub.service(), "default"), "default");
+        let how = PostParams::default();
+        let large: Vec<Value> = (0..6)
+            .map(|number| {
+                let mut map = map(&format!("m{number}"));
+                map["data"] = json!({ "k": "x".repeat(90 * 1024) });
+                map
+            })
+            .collect();
+        for (manifests, word) in [
+            (json!([]), "manifests"),
+            (json!([{ "apiVersion": "v1", "kind": "ConfigMap" }]), "name"),
+            (json!([map("a"), map("b"), map("a")]), "twice"),
+            (json!(large), "bytes"),
+        ] {
+            let (code, message) = refused(works.create(&how, &work("w", manifests, None)).await);
+            assert!(code == 422 && message.contains(word), "{code} {message}");
+        }
+        works
+            .create(&how, &work("w", json!([map("a"), map("b")]), None))
+            .await
+            .unwrap();
+        hub.stop().await;
+    }
+
+    #[tokio::test]
+    async fn an_executor_takes_the_right_to_execute_as_it() {
+        let hub = hub().await;
+        let admin = Client::new(hub.service(), "default");
+        let group = "rbac.authorization.k8s.io";
+        let role: k8s_openapi::api::rbac::v1::Role = serde_json::from_value(json!({
+            "metadata": { "name": "writer" },
+            "rules": [
+                { "apiGroups": [GROUP], "resources": [RESOURCE], "verbs": ["get", "create", "patch"] },
+                { "apiGroups": [GROUP], "resources": [RESOURCE], "verbs": ["execute-as"],
+                  "resourceNames": ["system:serviceaccount:n:small"] },
+            ],
+        }))
+        .unwrap();
+        let binding: k8s_openapi::api::rbac::v1::RoleBinding = serde_json::from_value(json!({
+            "metadata": { "name": "writer" }, "roleRef": { "apiGroup": group, "kind": "Role", "name": "writer" },
+            "subjects": [{ "apiGroup": group, "kind": "User", "name": "ann" }],
+        }))
+        .unwrap();
+        let how = PostParams::default();
+        Api::namespaced(admin.clone(), "default")
+            .create(&how, &role)
+            .await
+            .unwrap();
+        Api::namespaced(admin, "default")
+            .create(&how, &binding)
+            .await
+            .unwrap();
+        let ann = Client::new(hub.service_for("ann", &[]), "default");
+        let works: Api<ManifestWork> = Api::namespaced(ann, "default");
+        let of = |name: &str, executor| work(name, json!([map("a")]), Some(executor));
+        works.create(&how, &of("w", "small")).await.unwrap();
+        let (code, message) = refused(works.create(&how, &of("v", "large")).await);
+        assert!(code == 403 && message.contains("execute-as"), "{code} {message}");
+        let larger =
+            json!({ "spec": { "executor": { "subject": { "serviceAccount": { "name": "large" } } } } });
+        let patch = works
+            .patch("w", &PatchParams::default(), &Patch::Merge(larger))
+            .await;
+        assert_eq!(refused(patch).0, 403);
+        let other = json!({ "spec": { "workload": { "manifests": [map("b")] } } });
+        works
+            .patch("w", &PatchParams::default(), &Patch::Merge(other))
+            .await
+            .unwrap();
+        hub.stop().await;
+    }
+}
