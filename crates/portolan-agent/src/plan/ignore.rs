@@ -52,11 +52,17 @@ pub(super) fn with_ignored(
             hashed = left_out;
         }
     }
-    let hash = spec_hash(&hashed);
+    let mut hash = spec_hash(&hashed);
     if let Some(there) = there {
         let noted = there.object.pointer("/metadata/annotations");
-        let noted = noted.and_then(|noted| noted.get(ocm::SPEC_HASH));
-        let unchanged = there.is_settled || noted.and_then(Value::as_str) == Some(&hash);
+        let noted = noted
+            .and_then(|noted| noted.get(ocm::SPEC_HASH))
+            .and_then(Value::as_str);
+        let unchanged = there.is_settled || noted == Some(&hash);
+        if let (true, Some(noted)) = (there.is_settled, noted) {
+            // Another annotation would be an edit of a Deployment, and nothing was edited.
+            noted.clone_into(&mut hash);
+        }
         for field in ignored.iter().filter(|field| unchanged || !on_change(field)) {
             for expression in expressions(field) {
                 let before = body.clone();

@@ -44,7 +44,10 @@ fn an_ignored_field_that_another_manager_holds_is_left_to_it() {
         "autoscaler",
         json!({ "f:replicas": {}, "f:template": { ".": {}, "f:a": {} } }),
     );
-    assert_eq!(applied(&manifest, live.clone(), &[ours.clone()], &fields), live);
+    assert_eq!(
+        applied(&manifest, live.clone(), std::slice::from_ref(&ours), &fields),
+        live
+    );
     assert_eq!(
         applied(&manifest, live, &[ours, theirs], &fields),
         json!({ "template": { "b": 5 } }),
@@ -67,7 +70,7 @@ fn elements_of_a_list_are_found_by_their_key_and_several_matches_are_all_ignored
         (".spec.list[?(@.name==\"b\")].image", ["1", "3"]),
     ] {
         let fields = ignored(json!({ "jsonPaths": [path] }));
-        let spec = applied(&manifest, live.clone(), &[ours.clone()], &fields);
+        let spec = applied(&manifest, live.clone(), std::slice::from_ref(&ours), &fields);
         let expected = json!({ "list": [element("a", images[0]), element("b", images[1])] });
         assert_eq!(spec, expected, "{path}");
     }
@@ -105,6 +108,8 @@ fn a_field_that_is_ignored_on_change_is_the_member_clusters_until_the_manifest_c
         9,
         "the work says that this was applied"
     );
+    there["metadata"]["annotations"] = json!({ ocm::SPEC_HASH: "of another agent" });
+    assert_eq!(with(&of(2), &there, true), there, "nothing was edited");
 }
 
 #[test]
