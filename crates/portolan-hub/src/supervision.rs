@@ -48,6 +48,11 @@ impl Turns {
     pub(crate) fn turn(&self) {
         self.0.turns.fetch_add(1, Ordering::Relaxed);
     }
+
+    #[cfg(test)]
+    pub(crate) fn count(&self) -> u64 {
+        self.0.turns.load(Ordering::Relaxed)
+    }
 }
 
 impl Supervision {

@@ -29,19 +29,18 @@ impl Index {
         let meta = object.meta();
         let mut concerned = vec![key.clone()];
         if let Some(previous) = previous {
-            for owner in &previous.meta().owner_references {
-                if !meta.owner_references.iter().any(|kept| kept.uid == owner.uid) {
-                    concerned.extend(self.detach(&owner.uid, key));
-                }
+            let kept = uids(object);
+            for owner in uids(previous).difference(&kept) {
+                concerned.extend(self.detach(owner, key));
             }
         }
         // A finalizer may have gone, and a namespace that is being deleted says which of them are left.
         if previous.is_some() && meta.deletion_timestamp.is_some() && !key.namespace().is_empty() {
             concerned.push(Key::new("", "namespaces", "", key.namespace()));
         }
-        for owner in &meta.owner_references {
+        for owner in uids(object) {
             self.dependents
-                .entry(owner.uid.clone())
+                .entry(owner.to_owned())
                 .or_default()
                 .insert(key.clone());
         }
@@ -53,8 +52,8 @@ impl Index {
         let (meta, key) = (object.meta(), object.key());
         self.objects.remove(&meta.uid);
         let mut concerned = Vec::new();
-        for owner in &meta.owner_references {
-            concerned.extend(self.detach(&owner.uid, key));
+        for owner in uids(object) {
+            concerned.extend(self.detach(owner, key));
         }
         concerned.extend(self.dependents_of(&meta.uid).cloned());
         if !key.namespace().is_empty() {
@@ -82,4 +81,10 @@ impl Index {
         }
         self.objects.get(owner).cloned()
     }
+}
+
+/// The uids of an object's owners, in order and each once.
+fn uids(object: &Stored) -> BTreeSet<&str> {
+    let owners = object.meta().owner_references.iter();
+    owners.map(|owner| owner.uid.as_str()).collect()
 }

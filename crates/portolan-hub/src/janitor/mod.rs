@@ -9,9 +9,9 @@ mod containers;
 mod events;
 mod index;
 mod owners;
+mod queue;
 mod remaining;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -21,10 +21,11 @@ use crate::access::rbac;
 use crate::kinds::{Resource, definition};
 use crate::server::{Core, DeleteOptions, Propagation, is_free};
 use crate::store::{Change, Expect, Key, Stored, Write, WriteError};
-use crate::supervision::LONGEST_WAIT;
+use crate::supervision::{LONGEST_WAIT, Turns};
 
 pub(crate) use events::expire;
 use index::Index;
+use queue::Queue;
 
 const BATCH: usize = 256;
 /// Names the task.
@@ -33,16 +34,14 @@ pub(crate) const NAME: &str = "janitor";
 /// Runs until the hub stops.
 pub(crate) async fn run(core: Arc<Core>, mut stopping: watch::Receiver<bool>) {
     let mut changes = core.store.subscribe();
-    let turns = core.supervision.turns(NAME);
-    let mut janitor = Janitor::new(core);
+    let mut janitor = Janitor::new(core).await;
     loop {
         changes.borrow_and_update();
-        turns.turn();
+        janitor.turns.turn();
         #[cfg(test)]
         tests::fault().await;
         janitor.core.snapshots.drop_outlived(&janitor.core.store);
         while janitor.step().await {
-            turns.turn();
             if *stopping.borrow() {
                 return;
             }
@@ -74,38 +73,49 @@ enum Unchanged {
 
 struct Janitor {
     core: Arc<Core>,
+    turns: Turns,
     index: Index,
     /// Everything up to here is in the index.
     revision: u64,
-    queue: VecDeque<Key>,
+    queue: Queue,
     /// A ClusterRole changed, and others may gather its rules.
     roles_changed: bool,
 }
 
 impl Janitor {
-    fn new(core: Arc<Core>) -> Self {
+    async fn new(core: Arc<Core>) -> Self {
         let mut janitor = Self {
+            turns: core.supervision.turns(NAME),
             core,
             index: Index::default(),
             revision: 0,
-            queue: VecDeque::new(),
+            queue: Queue::default(),
             roles_changed: true,
         };
-        janitor.reload();
+        janitor.reload().await;
         janitor
     }
 
     /// Starts over from the current state.
-    fn reload(&mut self) {
+    async fn reload(&mut self) {
         let range = self.core.store.range("");
         self.index = Index::default();
+        self.queue = Queue::default();
         self.revision = range.revision;
         self.roles_changed = true;
-        self.queue = range
-            .objects
-            .iter()
-            .flat_map(|object| self.index.put(object, None))
-            .collect();
+        for object in &range.objects {
+            let concerned = self.index.put(object, None);
+            self.enqueue(concerned).await;
+        }
+    }
+
+    /// Takes in whom a change concerns. Clients decide how many those are, so each change is a turn, and others get to run.
+    async fn enqueue(&mut self, concerned: Vec<Key>) {
+        for key in concerned {
+            self.queue.push(key);
+        }
+        self.turns.turn();
+        tokio::task::yield_now().await;
     }
 
     /// Takes a batch of changes and settles what they concern. False when there is nothing to do.
@@ -121,15 +131,11 @@ impl Janitor {
                     } else {
                         self.index.put(&event.object, event.previous.as_deref())
                     };
-                    for key in concerned {
-                        if !self.queue.contains(&key) {
-                            self.queue.push_back(key);
-                        }
-                    }
+                    self.enqueue(concerned).await;
                 }
                 self.revision = revision;
             }
-            Err(_) => self.reload(),
+            Err(_) => self.reload().await,
         }
         if std::mem::take(&mut self.roles_changed) {
             self.gather_rules().await;
@@ -138,9 +144,9 @@ impl Janitor {
             // A whole batch may concern nobody, and what comes after it still waits.
             return self.revision != before;
         }
-        for key in std::mem::take(&mut self.queue) {
+        for key in self.queue.take(usize::MAX) {
             if self.settle(&key).await == Settled::AheadOfIndex {
-                self.queue.push_back(key);
+                self.queue.push(key);
             }
         }
         true

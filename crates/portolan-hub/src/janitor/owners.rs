@@ -1,5 +1,7 @@
 //! Owner references: an object goes when all its owners are gone; an owner may wait for what it owns.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::Value;
 
 use super::{Janitor, Settled, Unchanged};
@@ -15,6 +17,9 @@ enum Owner {
     Gone,
 }
 
+/// Kinds of owners by apiVersion and kind: finding one takes a look at every kind that is served.
+type Kinds<'a> = HashMap<(&'a str, &'a str), Option<bool>>;
+
 impl Janitor {
     /// Deletes an object without owners left, or drops the references to those that are gone.
     pub(super) async fn check_owners(&self, object: &Stored) -> Settled {
@@ -22,12 +27,13 @@ impl Janitor {
             return Settled::AheadOfIndex;
         }
         let owners = &object.meta().owner_references;
+        let mut kinds = Kinds::new();
         let standing: Vec<Owner> = owners
             .iter()
-            .map(|owner| self.standing(object.key(), owner))
+            .map(|owner| self.standing(object.key(), owner, &mut kinds))
             .collect();
         if standing.contains(&Owner::Solid) {
-            let lost: Vec<&str> = owners
+            let lost: HashSet<&str> = owners
                 .iter()
                 .zip(&standing)
                 .filter(|(_, standing)| **standing != Owner::Solid)
@@ -49,17 +55,15 @@ impl Janitor {
         Settled::Done
     }
 
-    fn standing(&self, dependent: &Key, owner: &OwnerReference) -> Owner {
-        let (group, version) = owner
-            .api_version
-            .split_once('/')
-            .unwrap_or(("", &owner.api_version));
-        let registry = self.core.registry();
-        let Some(resource) = registry.by_kind(group, version, &owner.kind) else {
+    fn standing<'a>(&self, dependent: &Key, owner: &'a OwnerReference, kinds: &mut Kinds<'a>) -> Owner {
+        let namespaced = kinds
+            .entry((&owner.api_version, &owner.kind))
+            .or_insert_with(|| self.is_namespaced(owner));
+        let Some(namespaced) = *namespaced else {
             return Owner::Solid;
         };
         // A cluster-scoped object cannot be owned by one in a namespace; Kubernetes leaves such references alone.
-        if resource.namespaced && dependent.namespace().is_empty() {
+        if namespaced && dependent.namespace().is_empty() {
             return Owner::Solid;
         }
         let Some(key) = self.index.find(&owner.uid) else {
@@ -79,13 +83,25 @@ impl Janitor {
         }
     }
 
+    /// Whether the owner's kind has namespaces, if it is served.
+    fn is_namespaced(&self, owner: &OwnerReference) -> Option<bool> {
+        let (group, version) = owner
+            .api_version
+            .split_once('/')
+            .unwrap_or(("", &owner.api_version));
+        let registry = self.core.registry();
+        let resource = registry.by_kind(group, version, &owner.kind)?;
+        Some(resource.namespaced)
+    }
+
     /// Does for an owner that is being deleted what its finalizers ask, and takes them off when it is done.
     pub(super) async fn release_dependents(&self, owner: &Stored) -> Settled {
         let uid = owner.meta().uid.as_str();
         let dependents: Vec<Key> = self.index.dependents_of(uid).cloned().collect();
         if holds(owner, ORPHAN) {
             for key in &dependents {
-                self.edit(key, |object| drop_owners(object, &[uid])).await;
+                self.edit(key, |object| drop_owners(object, &HashSet::from([uid])))
+                    .await;
             }
             self.edit(owner.key(), |object| drop_finalizer(object, ORPHAN))
                 .await;
@@ -137,12 +153,15 @@ fn kept_policy(object: &Stored) -> Propagation {
     }
 }
 
-fn drop_owners(object: &mut Value, uids: &[&str]) {
+fn drop_owners(object: &mut Value, uids: &HashSet<&str>) {
     let Some(metadata) = object["metadata"].as_object_mut() else {
         return;
     };
     if let Some(owners) = metadata.get_mut("ownerReferences").and_then(Value::as_array_mut) {
-        owners.retain(|owner| !uids.iter().any(|uid| owner["uid"] == *uid));
+        owners.retain(|owner| {
+            let uid = owner["uid"].as_str();
+            uid.is_none_or(|uid| !uids.contains(uid))
+        });
         if owners.is_empty() {
             metadata.remove("ownerReferences");
         }

@@ -55,7 +55,7 @@ async fn an_object_adopted_after_the_history_that_was_read_is_kept() {
     let core = core_with_a_namespace().await;
     let owner = put(&core, config_map("owner", "a", None)).await;
     let slice = put(&core, config_map("slice", "x", Some(("owner", "a")))).await;
-    let mut janitor = Janitor::new(core.clone());
+    let mut janitor = Janitor::new(core.clone()).await;
     janitor.queue.clear();
     remove(&core, &owner).await;
     let (events, revision) = core.store.events("", janitor.revision, BATCH).unwrap();
@@ -77,7 +77,7 @@ async fn a_change_after_many_that_concern_nobody_is_settled() {
     let core = core_with_a_namespace().await;
     let owner = put(&core, config_map("owner", "a", None)).await;
     let slice = put(&core, config_map("slice", "x", Some(("owner", "a")))).await;
-    let mut janitor = Janitor::new(core.clone());
+    let mut janitor = Janitor::new(core.clone()).await;
     while janitor.step().await {}
     for count in 0..=BATCH {
         let mut noise = config_map("noise", "n", None);
@@ -94,10 +94,46 @@ async fn an_object_without_any_owner_left_is_deleted() {
     let core = core_with_a_namespace().await;
     let owner = put(&core, config_map("owner", "a", None)).await;
     let slice = put(&core, config_map("slice", "x", Some(("owner", "a")))).await;
-    let mut janitor = Janitor::new(core.clone());
+    let mut janitor = Janitor::new(core.clone()).await;
     remove(&core, &owner).await;
     while janitor.step().await {}
     assert!(core.store.get(&slice).is_none());
+}
+
+#[tokio::test]
+async fn each_change_is_a_turn_whatever_it_costs() {
+    let core = core_with_a_namespace().await;
+    let mut janitor = Janitor::new(core.clone()).await;
+    while janitor.step().await {}
+    let before = janitor.turns.count();
+    for count in 0..100 {
+        let mut object = config_map("busy", "n", None);
+        object["data"] = json!({"count": count.to_string()});
+        put(&core, object).await;
+    }
+    janitor.step().await;
+    assert!(janitor.turns.count() - before >= 100, "{:?}", janitor.turns);
+}
+
+/// An object as a hub without the limit would have stored it.
+#[tokio::test]
+async fn owners_that_are_exchanged_by_the_ten_thousand_are_found_again() {
+    let core = core_with_a_namespace().await;
+    let owned = |from: usize| {
+        let owner =
+            |uid| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": format!("{uid}")});
+        let mut object = config_map("owned", "x", None);
+        object["metadata"]["ownerReferences"] = (from..from + 20_000).map(owner).collect();
+        object
+    };
+    let key = put(&core, owned(0)).await;
+    let before = core.store.get(&key).unwrap();
+    put(&core, owned(10_000)).await;
+    let mut index = Index::default();
+    index.put(&before, None);
+    index.put(&core.store.get(&key).unwrap(), Some(&before));
+    let owners = |uid: usize| index.dependents_of(&uid.to_string()).count();
+    assert_eq!([9_999, 10_000, 29_999, 30_000].map(owners), [0, 1, 1, 0]);
 }
 
 thread_local! {

@@ -135,6 +135,15 @@ fn handled_as(resource: &Resource, why: &str) -> Failure {
 
 /// Whether an object may be kept; gives warnings about what may only because it was so before.
 pub(super) fn validate(resource: &Resource, object: &Value, live: Option<&Value>) -> Answer<Vec<String>> {
+    // The other checks would name each element of a list that is too long anyway.
+    let too_long = metadata::check_lengths(live, object);
+    if !too_long.is_empty() {
+        return Err(Failure::invalid(
+            resource,
+            metadata::text(object, "name"),
+            &too_long,
+        ));
+    }
     // Built-in kinds are typed in Kubernetes, and not forgiven what did not change.
     let old = live.filter(|_| resource.traits.custom);
     let errors = schema::validate(&resource.schema, object, old);

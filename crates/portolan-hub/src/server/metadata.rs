@@ -1,5 +1,7 @@
 //! `metadata`: what the server sets, what it keeps, what it checks.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -34,6 +36,9 @@ const KEPT: &[&str] = &[
     "deletionGracePeriodSeconds",
 ];
 const ANNOTATION_BYTES: usize = 256 << 10;
+/// How many owners or finalizers an object may have. Larger, and each change of one object would make garbage collection look
+/// for tens of thousands of others; smaller, and an object that a whole fleet shares could not name everything that needs it.
+const MAX_HOLDERS: usize = 1_000;
 /// The letters of generated names: no vowels, no look-alikes.
 const SUFFIX: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
@@ -181,6 +186,18 @@ pub(crate) fn generate_name(base: &str) -> String {
     base.chars().take(58).chain(letters).collect()
 }
 
+/// Which lists of what holds the object are too long. An object that is stored with more may change as long as it does not
+/// get even more.
+pub(crate) fn check_lengths(live: Option<&Value>, object: &Value) -> Vec<FieldError> {
+    let length = |object: &Value, field: &str| object["metadata"][field].as_array().map_or(0, Vec::len);
+    let errors = ["ownerReferences", "finalizers"].map(|field| {
+        let found = length(object, field);
+        let limit = live.map_or(0, |live| length(live, field)).max(MAX_HOLDERS);
+        (found > limit).then(|| FieldError::too_many(&format!("metadata.{field}"), found, MAX_HOLDERS))
+    });
+    errors.into_iter().flatten().collect()
+}
+
 /// Everything that is wrong with the metadata.
 pub(crate) fn check(resource: &Resource, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
@@ -265,7 +282,7 @@ pub(crate) fn check_finalizers(live: &Value, object: &Value) -> Option<FieldErro
     if text(live, "deletionTimestamp").is_empty() {
         return None;
     }
-    let old = finalizers(live);
+    let old: HashSet<String> = finalizers(live).into_iter().collect();
     let new: Vec<_> = finalizers(object)
         .into_iter()
         .filter(|finalizer| !old.contains(finalizer))
@@ -289,4 +306,29 @@ fn bad_key(key: &str) -> String {
      character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
      '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
         .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_object_with_more_owners_than_allowed_may_change_but_not_get_more() {
+        let object = |owners: usize| json!({"metadata": {"ownerReferences": vec![json!({}); owners]}});
+        let is_accepted = |live: Option<usize>, new: usize| {
+            check_lengths(live.map(object).as_ref(), &object(new)).is_empty()
+        };
+        assert!(is_accepted(None, MAX_HOLDERS));
+        assert!(!is_accepted(None, MAX_HOLDERS + 1));
+        assert!(!is_accepted(Some(1), MAX_HOLDERS + 1));
+        for (live, new, accepted) in [(9, 9, true), (9, 8, true), (9, 10, false)] {
+            assert_eq!(
+                is_accepted(Some(MAX_HOLDERS + live), MAX_HOLDERS + new),
+                accepted,
+                "{live} {new}"
+            );
+        }
+    }
 }

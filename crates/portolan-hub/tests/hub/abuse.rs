@@ -106,3 +106,36 @@ async fn a_body_whose_aliases_multiply_is_refused() {
         assert_eq!(response.status(), 400, "{method}");
     }
 }
+
+/// Garbage collection looks for each owner.
+#[tokio::test]
+async fn an_object_with_too_many_owners_or_finalizers_is_refused() {
+    let hub = Hub::builder().start().await.unwrap();
+    let client = Client::of(&hub);
+    let owners = |count: usize| -> serde_json::Value {
+        let owner = |i| json!({"apiVersion": "v1", "kind": "Node", "name": "n", "uid": format!("u{i}")});
+        (0..count).map(owner).collect()
+    };
+    let finalizers = |count: usize| -> serde_json::Value {
+        let finalizer = |i| format!("example.com/f{i}");
+        (0..count).map(finalizer).collect()
+    };
+    let most = json!({"metadata": {"name": "most", "ownerReferences": owners(1_000), "finalizers": finalizers(1_000)}});
+    client.create(CONFIG_MAPS, &most).await.ok();
+    let path = format!("{CONFIG_MAPS}/most");
+    for (field, list) in [
+        ("ownerReferences", owners(1_001)),
+        ("finalizers", finalizers(1_001)),
+    ] {
+        let refused = [
+            client
+                .create(CONFIG_MAPS, &json!({"metadata": {"name": "more", field: list}}))
+                .await,
+            client.merge(&path, &json!({"metadata": {field: list}})).await,
+        ];
+        for refused in refused {
+            let why = format!("FieldValueTooMany metadata.{field}: Too many: 1001: must have at most 1000 items");
+            assert_eq!(refused.refusal(), (422, "Invalid", vec![why]));
+        }
+    }
+}
