@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::pace::PORTION;
 use super::remaining::Remaining;
-use super::{Janitor, Unchanged};
+use super::{Janitor, Settled, Unchanged};
 use crate::kinds::{definition, naming};
 use crate::store::{Key, Stored};
 
@@ -21,12 +22,15 @@ impl Janitor {
     }
 
     /// Deletes what is in a namespace, and says in the namespace what is left; when nothing is, lets the namespace go.
-    pub(super) async fn empty_namespace(&self, key: &Key) {
+    pub(super) async fn empty_namespace(&self, key: &Key) -> Settled {
         let mut remaining = Remaining::default();
         let registry = self.core.registry();
         for resource in registry.stored().filter(|resource| resource.namespaced) {
             let prefix = Key::prefix(&resource.storage_group, &resource.plural, Some(key.name()));
-            for object in self.empty(&prefix).await {
+            let Some(held) = self.empty(&prefix).await else {
+                return Settled::InPart;
+            };
+            for object in held {
                 remaining.add(&object);
             }
         }
@@ -38,10 +42,11 @@ impl Janitor {
             }
         })
         .await;
+        Settled::Done
     }
 
     /// The same for the objects of a definition.
-    pub(super) async fn empty_definition(&self, stored: &Stored) {
+    pub(super) async fn empty_definition(&self, stored: &Stored) -> Settled {
         // Discovery says that the kind is going before the first object goes: an agent tells by that whether somebody
         // deleted its work.
         self.core.establish(stored.key()).await;
@@ -53,8 +58,10 @@ impl Janitor {
                 .unwrap_or_default()
         };
         let prefix = Key::prefix(text("/spec/group"), text("/spec/names/plural"), None);
-        if !self.empty(&prefix).await.is_empty() {
-            return;
+        match self.empty(&prefix).await {
+            None => return Settled::InPart,
+            Some(held) if !held.is_empty() => return Settled::Done,
+            Some(_) => {}
         }
         let now = self.core.clock.stamp();
         self.edit(stored.key(), |object| {
@@ -67,15 +74,19 @@ impl Janitor {
             }
         })
         .await;
+        Settled::Done
     }
 
-    /// Deletes everything under a prefix. Returns what is held and stays for now.
-    async fn empty(&self, prefix: &str) -> Vec<Arc<Stored>> {
-        for object in self.core.store.range(prefix).objects {
-            if object.meta().deletion_timestamp.is_none() {
-                self.delete(&object, None, Unchanged::Uid).await;
-            }
-        }
-        self.core.store.range(prefix).objects
+    /// Deletes what is under a prefix. Returns what is held and stays for now, or nothing if there was more than a portion.
+    async fn empty(&self, prefix: &str) -> Option<Vec<Arc<Stored>>> {
+        let mut objects = self.core.store.range(prefix).objects;
+        // What is not served cannot be deleted, and would be here for ever.
+        objects.retain(|object| {
+            object.meta().deletion_timestamp.is_none() && self.resource(object.key()).is_some()
+        });
+        let portion = objects.iter().take(PORTION);
+        self.each(portion, |object| self.delete(object, None, Unchanged::Uid))
+            .await;
+        (objects.len() <= PORTION).then(|| self.core.store.range(prefix).objects)
     }
 }

@@ -9,6 +9,7 @@ mod containers;
 mod events;
 mod index;
 mod owners;
+mod pace;
 mod queue;
 mod remaining;
 
@@ -25,9 +26,11 @@ use crate::supervision::{LONGEST_WAIT, Turns};
 
 pub(crate) use events::expire;
 use index::Index;
+use pace::PORTION;
 use queue::Queue;
 
-const BATCH: usize = 256;
+/// How many changes are read at a time: as many as a portion makes, and the same again of clients.
+const BATCH: usize = 2 * PORTION;
 /// Names the task.
 pub(crate) const NAME: &str = "janitor";
 
@@ -60,6 +63,8 @@ enum Settled {
     Done,
     /// The object changed after the history that was read.
     AheadOfIndex,
+    /// A portion of what it contains or owns was dealt with.
+    InPart,
 }
 
 /// What must still be the same of an object for its deletion.
@@ -118,7 +123,7 @@ impl Janitor {
         tokio::task::yield_now().await;
     }
 
-    /// Takes a batch of changes and settles what they concern. False when there is nothing to do.
+    /// Takes a batch of changes and settles a portion of what they concern. False when there is nothing to do.
     async fn step(&mut self) -> bool {
         let before = self.revision;
         match self.core.store.events("", self.revision, BATCH) {
@@ -144,8 +149,10 @@ impl Janitor {
             // A whole batch may concern nobody, and what comes after it still waits.
             return self.revision != before;
         }
-        for key in self.queue.take(usize::MAX) {
-            if self.settle(&key).await == Settled::AheadOfIndex {
+        let keys = self.queue.take(PORTION);
+        let settled = self.each(&keys, |key| self.settle(key)).await;
+        for (key, settled) in keys.into_iter().zip(settled) {
+            if settled != Settled::Done {
                 self.queue.push(key);
             }
         }
@@ -154,10 +161,11 @@ impl Janitor {
 
     /// Writes what ClusterRoles gather of others into them, for people to read; decisions do not wait for it.
     async fn gather_rules(&self) {
-        for (name, rules) in self.core.aggregated_roles() {
+        self.each(self.core.aggregated_roles(), |(name, rules)| async move {
             let key = Key::new(rbac::GROUP, "clusterroles", "", &name);
             self.edit(&key, |role| role["rules"] = rules.clone()).await;
-        }
+        })
+        .await;
     }
 
     async fn settle(&self, key: &Key) -> Settled {
@@ -176,12 +184,15 @@ impl Janitor {
             }
             return Settled::Done;
         }
-        match (key.group(), key.plural()) {
+        let emptied = match (key.group(), key.plural()) {
             ("", "namespaces") => self.empty_namespace(key).await,
             (definition::GROUP, definition::PLURAL) => self.empty_definition(&object).await,
-            _ => {}
+            _ => Settled::Done,
+        };
+        match self.release_dependents(&object).await {
+            Settled::Done => emptied,
+            unsettled => unsettled,
         }
-        self.release_dependents(&object).await
     }
 
     /// Written while its namespace went away.

@@ -1,9 +1,11 @@
 //! Owner references: an object goes when all its owners are gone; an owner may wait for what it owns.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::pace::PORTION;
 use super::{Janitor, Settled, Unchanged};
 use crate::server::{FOREGROUND, ORPHAN, Propagation};
 use crate::store::{Key, OwnerReference, Stored};
@@ -97,45 +99,68 @@ impl Janitor {
     /// Does for an owner that is being deleted what its finalizers ask, and takes them off when it is done.
     pub(super) async fn release_dependents(&self, owner: &Stored) -> Settled {
         let uid = owner.meta().uid.as_str();
-        let dependents: Vec<Key> = self.index.dependents_of(uid).cloned().collect();
+        let keys = self.index.dependents_of(uid);
+        let dependents = keys.filter_map(|key| self.dependent(key, uid));
         if holds(owner, ORPHAN) {
-            for key in &dependents {
-                self.edit(key, |object| drop_owners(object, &HashSet::from([uid])))
-                    .await;
+            let dependents: Vec<_> = dependents.filter(|dependent| self.is_served(dependent)).collect();
+            let uids = &HashSet::from([uid]);
+            let portion = dependents.iter().take(PORTION);
+            self.each(portion, |dependent| async move {
+                let drop = |object: &mut Value| drop_owners(object, uids);
+                self.edit(dependent.key(), drop).await;
+            })
+            .await;
+            if dependents.len() > PORTION {
+                return Settled::InPart;
             }
             self.edit(owner.key(), |object| drop_finalizer(object, ORPHAN))
                 .await;
         } else if holds(owner, FOREGROUND) {
-            let mut blocked = false;
-            for key in &dependents {
-                let Some(dependent) = self.core.store.get(key) else {
-                    continue;
-                };
-                let mut references = dependent.meta().owner_references.iter();
-                let Some(reference) = references.find(|reference| reference.uid == uid) else {
-                    continue;
-                };
-                if dependent.meta().deletion_timestamp.is_none()
-                    && self.check_owners(&dependent).await == Settled::AheadOfIndex
-                {
-                    return Settled::AheadOfIndex;
-                }
-                let still = self
-                    .core
-                    .store
-                    .get(key)
-                    .filter(|left| left.meta().uid == dependent.meta().uid);
-                let still =
-                    still.filter(|left| left.meta().owner_references.iter().any(|left| left.uid == uid));
-                blocked |= still.is_some() && reference.block_owner_deletion;
+            let dependents: Vec<_> = dependents
+                .filter(|dependent| dependent.meta().deletion_timestamp.is_none())
+                .filter(|dependent| self.is_served(dependent))
+                .collect();
+            let portion = dependents.iter().take(PORTION);
+            let checked = self.each(portion, |dependent| self.check_owners(dependent)).await;
+            if checked.contains(&Settled::AheadOfIndex) {
+                return Settled::AheadOfIndex;
             }
-            if !blocked {
+            if dependents.len() > PORTION {
+                return Settled::InPart;
+            }
+            let mut left = self
+                .index
+                .dependents_of(uid)
+                .filter_map(|key| self.dependent(key, uid));
+            if !left.any(|dependent| blocks(&dependent, uid)) {
                 self.edit(owner.key(), |object| drop_finalizer(object, FOREGROUND))
                     .await;
             }
         }
         Settled::Done
     }
+
+    /// The object under a key, if it still names the owner.
+    fn dependent(&self, key: &Key, uid: &str) -> Option<Arc<Stored>> {
+        let names_owner = |object: &Arc<Stored>| {
+            let mut owners = object.meta().owner_references.iter();
+            owners.any(|owner| owner.uid == uid)
+        };
+        self.core.store.get(key).filter(names_owner)
+    }
+
+    /// Whether anything can be done about an object: a kind that is not served is left alone.
+    fn is_served(&self, object: &Stored) -> bool {
+        self.resource(object.key()).is_some()
+    }
+}
+
+/// Whether an owner waits for this object to go.
+fn blocks(dependent: &Stored, uid: &str) -> bool {
+    let mut owners = dependent.meta().owner_references.iter();
+    owners
+        .find(|owner| owner.uid == uid)
+        .is_some_and(|owner| owner.block_owner_deletion)
 }
 
 fn holds(object: &Stored, finalizer: &str) -> bool {

@@ -136,6 +136,99 @@ async fn owners_that_are_exchanged_by_the_ten_thousand_are_found_again() {
     assert_eq!([9_999, 10_000, 29_999, 30_000].map(owners), [0, 1, 1, 0]);
 }
 
+/// How many steps it takes until nothing is left to do, when no step may change more than two portions, or change something
+/// without a turn.
+async fn steps(core: &Core, janitor: &mut Janitor) -> usize {
+    for steps in 1.. {
+        let (revision, turns) = (core.store.revision(), janitor.turns.count());
+        if !janitor.step().await {
+            return steps;
+        }
+        let changes = core.store.revision() - revision;
+        let turns = janitor.turns.count() - turns;
+        assert!(changes <= 2 * PORTION as u64, "{changes} changes in a step");
+        assert!(turns >= changes, "{changes} changes in {turns} turns");
+    }
+    unreachable!("there is an end to it")
+}
+
+const MANY: usize = 3 * PORTION;
+
+#[tokio::test]
+async fn very_many_dependents_go_in_portions() {
+    let core = core_with_a_namespace().await;
+    let owner = put(&core, config_map("owner", "a", None)).await;
+    for i in 0..MANY {
+        put(
+            &core,
+            config_map(&format!("d{i}"), &format!("u{i}"), Some(("owner", "a"))),
+        )
+        .await;
+    }
+    let mut janitor = Janitor::new(core.clone()).await;
+    while janitor.step().await {}
+    remove(&core, &owner).await;
+    assert!(steps(&core, &mut janitor).await >= 3);
+    assert!(core.store.range("/configmaps/").objects.is_empty());
+}
+
+#[tokio::test]
+async fn an_owner_with_very_many_dependents_lets_them_go_in_portions() {
+    for propagation in [Propagation::Foreground, Propagation::Orphan] {
+        let core = core_with_a_namespace().await;
+        let owner = put(&core, config_map("owner", "a", None)).await;
+        for i in 0..MANY {
+            let mut object = config_map(&format!("d{i}"), &format!("u{i}"), Some(("owner", "a")));
+            object["metadata"]["ownerReferences"][0]["blockOwnerDeletion"] = true.into();
+            put(&core, object).await;
+        }
+        let mut janitor = Janitor::new(core.clone()).await;
+        while janitor.step().await {}
+        let object = core.store.get(&owner).unwrap();
+        janitor.delete(&object, Some(propagation), Unchanged::Uid).await;
+        assert!(core.store.get(&owner).is_some());
+        assert!(steps(&core, &mut janitor).await >= 3);
+        assert!(core.store.get(&owner).is_none());
+        let left = core.store.range("/configmaps/").objects;
+        let kept = if propagation == Propagation::Orphan {
+            MANY
+        } else {
+            0
+        };
+        assert_eq!(left.len(), kept);
+        assert!(
+            left.iter()
+                .all(|object| object.meta().owner_references.is_empty())
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_namespace_with_very_many_objects_is_emptied_in_portions() {
+    let core = core_with_a_namespace().await;
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "large"}});
+    core.ensure(vec![namespace]).await.unwrap();
+    for i in 0..MANY {
+        let key = Key::new("", "configmaps", "large", &format!("c{i}"));
+        let metadata = json!({"name": key.name(), "namespace": "large", "uid": format!("u{i}")});
+        let write = Write {
+            key,
+            expect: Expect::Absent,
+            change: Change::Put(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})),
+        };
+        core.store.write(write).await.unwrap();
+    }
+    let mut janitor = Janitor::new(core.clone()).await;
+    while janitor.step().await {}
+    let key = Key::new("", "namespaces", "", "large");
+    let object = core.store.get(&key).unwrap();
+    janitor.delete(&object, None, Unchanged::Uid).await;
+    assert!(core.store.get(&key).is_some(), "something is in it");
+    assert!(steps(&core, &mut janitor).await >= 3);
+    assert!(core.store.get(&key).is_none());
+    assert!(core.store.range("/configmaps/").objects.is_empty());
+}
+
 thread_local! {
     static PANICS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }

@@ -134,7 +134,8 @@ async fn an_object_with_too_many_owners_or_finalizers_is_refused() {
             client.merge(&path, &json!({"metadata": {field: list}})).await,
         ];
         for refused in refused {
-            let why = format!("FieldValueTooMany metadata.{field}: Too many: 1001: must have at most 1000 items");
+            let why =
+                format!("FieldValueTooMany metadata.{field}: Too many: 1001: must have at most 1000 items");
             assert_eq!(refused.refusal(), (422, "Invalid", vec![why]));
         }
     }
