@@ -89,11 +89,13 @@ impl Gate {
         let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
         let identity = authenticate(header, certificate, &tokens, Some(&self.accounts), now)
             .map_err(|refused| Failure::from_status(&refused.status()))?;
-        // A token outlives its account only on paper.
+        // A token outlives its account only on paper. An account that is being deleted is no account any more, or whoever can
+        // put a finalizer on it could keep its tokens.
         if let Some((namespace, name)) = account_of(&identity) {
             let key = Key::new("", "serviceaccounts", namespace, name);
             let lives = store
                 .get(&key)
+                .filter(|account| account.meta().deletion_timestamp.is_none())
                 .is_some_and(|account| account.meta().uid == identity.uid);
             if !lives && !identity.uid.is_empty() {
                 return Err(Failure::new(
@@ -238,6 +240,10 @@ impl Core {
     pub(crate) fn account_token(&self, call: &Call) -> Answer<Value> {
         let stored = self.store.get(&call.key(call.name()));
         let stored = stored.ok_or_else(|| Failure::not_found(&call.resource, call.name()))?;
+        if stored.meta().deletion_timestamp.is_some() {
+            let why = "the service account is being deleted, and no token of it would be accepted";
+            return Err(Failure::conflict(&call.resource, call.name(), why));
+        }
         let account = Account {
             namespace: call.namespace().to_owned(),
             name: call.name().to_owned(),

@@ -257,3 +257,45 @@ async fn a_write_that_was_done_is_not_answered_as_refused() {
     let status: Value = serde_json::from_slice(&status).unwrap();
     assert_eq!(status["status"], "Success");
 }
+
+#[tokio::test]
+async fn an_account_that_is_being_deleted_has_no_tokens() {
+    let core = Core::in_memory();
+    let metadata = json!({"name": "robot", "namespace": "default", "finalizers": ["example.com/held"]});
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata});
+    core.ensure(vec![account]).await.unwrap();
+    let path = "/api/v1/namespaces/default/serviceaccounts/robot";
+    let request = |method: &str, path: &str, token: &str| {
+        Request::builder()
+            .method(method)
+            .uri(path)
+            .header("authorization", format!("Bearer {token}"))
+            .header("content-type", "application/json")
+            .body(http_body_util::Full::new(Bytes::from_static(b"{}")))
+            .unwrap()
+    };
+    let admin = || Service::new(core.clone(), Peer::admin());
+    let token_request = format!("{path}/token");
+    let answer = admin()
+        .oneshot(request("POST", &token_request, ""))
+        .await
+        .unwrap();
+    assert_eq!(answer.status(), StatusCode::CREATED);
+    let body = answer.into_body().collect().await.unwrap().to_bytes();
+    let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    let token = body["status"]["token"].as_str().unwrap();
+    let code = async |service: Service, method: &str, path: &str| {
+        let answer = service.oneshot(request(method, path, token)).await.unwrap();
+        answer.status()
+    };
+    let robot = || Service::new(core.clone(), Peer::Remote(None));
+    assert_eq!(code(robot(), "GET", "/version").await, StatusCode::OK);
+    assert_eq!(code(admin(), "DELETE", path).await, StatusCode::OK);
+    assert_eq!(
+        code(admin(), "GET", path).await,
+        StatusCode::OK,
+        "the finalizer holds it"
+    );
+    assert_eq!(code(robot(), "GET", "/version").await, StatusCode::UNAUTHORIZED);
+    assert_eq!(code(admin(), "POST", &token_request).await, StatusCode::CONFLICT);
+}
