@@ -289,13 +289,14 @@ async fn an_account_that_is_being_deleted_has_no_tokens() {
         answer.status()
     };
     let robot = || Service::new(core.clone(), Peer::Remote(None));
-    assert_eq!(code(robot(), "GET", "/version").await, StatusCode::OK);
+    let known = code(robot(), "GET", path).await;
+    assert_eq!(known, StatusCode::FORBIDDEN, "an account that has no roles");
     assert_eq!(code(admin(), "DELETE", path).await, StatusCode::OK);
     assert_eq!(
         code(admin(), "GET", path).await,
         StatusCode::OK,
         "the finalizer holds it"
     );
-    assert_eq!(code(robot(), "GET", "/version").await, StatusCode::UNAUTHORIZED);
+    assert_eq!(code(robot(), "GET", path).await, StatusCode::UNAUTHORIZED);
     assert_eq!(code(admin(), "POST", &token_request).await, StatusCode::CONFLICT);
 }
