@@ -15,7 +15,7 @@ use crate::admission::{Admission, Chain};
 use crate::clock::Clock;
 use crate::door::Door;
 use crate::janitor;
-use crate::server::{ClientLimits, Core, Gate, Listener, Peer, Service};
+use crate::server::{ClientLimits, Core, Gate, Listener, Peer, Service, raise_open_files};
 use crate::store::{History, LIMITS, Limits, OpenError, Store};
 
 /// What a watch or a list can go back to: some minutes of a busy hub, and a bound on memory.
@@ -301,7 +301,7 @@ impl Builder {
         let mut connections = None;
         if let (Some(listener), Some(door)) = (listener, &door) {
             let service = Service::new(core.clone(), Peer::admin());
-            let serving = listener.serve(service, door.config(), self.client_limits, stopping.clone());
+            let serving = listener.serve(service, door.config(), self.connection_limits(), stopping.clone());
             connections = Some(supervision.spawn("listener", serving));
             let renewal = door.renewal(core.clock.clone(), stopping);
             tasks.extend(renewal.map(|renewal| supervision.spawn("certificates", renewal)));
@@ -313,6 +313,23 @@ impl Builder {
             tasks,
             connections,
         })
+    }
+
+    /// As many connections as were asked for and as files can be opened.
+    fn connection_limits(&self) -> ClientLimits {
+        let (asked, open_files) = (self.client_limits, raise_open_files());
+        let limits = asked.within(open_files);
+        if limits != asked {
+            tracing::warn!(
+                "the process may open {open_files} files: the hub accepts {} connections, {} from one address, instead of {} \
+                 and {}; raise the hard limit of open files (ulimit -Hn, LimitNOFILE=) for more",
+                limits.connections,
+                limits.connections_per_address,
+                asked.connections,
+                asked.connections_per_address,
+            );
+        }
+        limits
     }
 
     fn door(&self, address: SocketAddr, now: Timestamp) -> Result<Door, StartError> {

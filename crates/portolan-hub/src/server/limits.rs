@@ -3,9 +3,9 @@
 /// How much clients may have of the hub at a time. [`Default`] is what `portolan hub` starts with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientLimits {
-    /// Open connections in all. One more is closed at once.
+    /// Open connections in all. One more is closed at once. A hub whose process may open fewer files accepts fewer.
     pub connections: u64,
-    /// Open connections from one address.
+    /// Open connections from one address; at most a quarter of those that the process's open files allow.
     pub connections_per_address: u64,
     /// Requests of one user that are served at a time. One more is answered with 429. Watches, probes, requests of this
     /// process and those of `system:masters` do not count.
