@@ -12,9 +12,15 @@ pub(crate) const MAX_DEPTH: usize = 100;
 /// The levels of arrays and objects in a value; 0 for a value that is neither. Without recursion, so that the depth can be
 /// measured before anything else touches the value.
 pub(crate) fn of(value: &Value) -> usize {
-    let mut deepest = 0;
+    measure(value).0
+}
+
+/// The same, and how many values were walked for it.
+pub(crate) fn measure(value: &Value) -> (usize, usize) {
+    let (mut deepest, mut walked) = (0, 0);
     let mut open = vec![(value, 0)];
     while let Some((value, above)) = open.pop() {
+        walked += 1;
         let level = above + 1;
         match value {
             Value::Array(items) => {
@@ -28,7 +34,7 @@ pub(crate) fn of(value: &Value) -> usize {
             _ => {}
         }
     }
-    deepest
+    (deepest, walked)
 }
 
 /// The beginning of a text that a client chose, for an error message.
@@ -50,6 +56,6 @@ mod tests {
     fn the_depth_counts_arrays_and_objects() {
         assert_eq!(of(&json!(1)), 0);
         assert_eq!(of(&json!({})), 1);
-        assert_eq!(of(&json!({"a": [1, {"b": {}}]})), 4);
+        assert_eq!(measure(&json!({"a": [1, {"b": {}}]})), (4, 5));
     }
 }

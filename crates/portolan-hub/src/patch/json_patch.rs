@@ -11,9 +11,15 @@ pub(crate) const MAX_OPERATIONS: usize = 10_000;
 /// How much all `copy` operations of one patch may add. Each may double the document, so a count alone bounds nothing.
 const MAX_COPIED_BYTES: usize = 3 * 1024 * 1024;
 
+/// How many steps the operations of one patch may take together: the values in what is copied or moved, which are walked to
+/// measure their depth, and the items of lists that have to make room or close up. Both can be as many as the object has, for
+/// each of 10,000 operations. Larger, and one patch could keep a core busy for more than a second; smaller, and some thousand
+/// operations on a list of some thousand items would be refused.
+const MAX_STEPS: usize = 20_000_000;
+
 /// Applies a JSON patch; `live` is untouched and all operations take effect or none.
 ///
-/// A document that is no patch is a 400, more than [`MAX_OPERATIONS`] a 413, an operation that does not fit the
+/// A document that is no patch is a 400, more than [`MAX_OPERATIONS`] or [`MAX_STEPS`] a 413, an operation that does not fit the
 /// object (failed `test`, missing path) a 422.
 pub(crate) fn json_patch(live: &Value, patch: &Value) -> Result<Value, PatchError> {
     let operations = match patch {
@@ -28,9 +34,16 @@ pub(crate) fn json_patch(live: &Value, patch: &Value) -> Result<Value, PatchErro
         )));
     }
     let mut result = live.clone();
-    let mut copied = 0;
-    for operation in operations {
-        check_depth(&result, operation)?;
+    let (mut copied, mut steps) = (0, 0);
+    for (number, operation) in operations.iter().enumerate() {
+        steps += shifted_items(&result, operation) + check_depth(&result, operation)?;
+        if steps > MAX_STEPS {
+            return Err(PatchError::TooLarge(format!(
+                "the first {} operations of the JSON patch take {steps} steps on this object (values copied or moved, and list \
+                 items shifted); at most {MAX_STEPS} are allowed; send fewer operations at a time",
+                number + 1
+            )));
+        }
         copied += copied_bytes(&result, operation);
         if copied > MAX_COPIED_BYTES {
             return Err(PatchError::Unprocessable(format!(
@@ -50,8 +63,8 @@ pub(crate) fn json_patch(live: &Value, patch: &Value) -> Result<Value, PatchErro
 }
 
 /// Each operation can put a whole value at the bottom of the document, so a few `copy` operations nest it without limit.
-/// Cloning, writing and dropping a value take one stack frame for each level.
-fn check_depth(document: &Value, operation: &Value) -> Result<(), PatchError> {
+/// Cloning, writing and dropping a value take one stack frame for each level. Returns how many values were walked.
+fn check_depth(document: &Value, operation: &Value) -> Result<usize, PatchError> {
     let text = |field: &str| operation.get(field).and_then(Value::as_str);
     let value = match text("op") {
         Some("add" | "replace") => operation.get("value"),
@@ -59,14 +72,31 @@ fn check_depth(document: &Value, operation: &Value) -> Result<(), PatchError> {
         _ => None,
     };
     let path = text("path").unwrap_or_default();
-    let levels = path.matches('/').count() + value.map_or(0, depth::of);
+    let (depth, walked) = value.map_or((0, 0), depth::measure);
+    let levels = path.matches('/').count() + depth;
     if levels > MAX_DEPTH {
         return Err(PatchError::Unprocessable(format!(
             "the operation at path {} would nest the object {levels} levels deep; at most {MAX_DEPTH} levels are accepted",
             depth::preview(path)
         )));
     }
-    Ok(())
+    Ok(walked)
+}
+
+/// The items of lists that an operation moves one place on or back.
+fn shifted_items(document: &Value, operation: &Value) -> usize {
+    let text = |field: &str| operation.get(field).and_then(Value::as_str);
+    let behind = |pointer: Option<&str>| {
+        let (list, index) = pointer?.rsplit_once('/')?;
+        let index: usize = index.parse().ok()?;
+        Some(document.pointer(list)?.as_array()?.len().saturating_sub(index))
+    };
+    let (from, path) = match text("op") {
+        Some("add" | "copy" | "remove") => (None, text("path")),
+        Some("move") => (text("from"), text("path")),
+        _ => (None, None),
+    };
+    behind(from).unwrap_or(0) + behind(path).unwrap_or(0)
 }
 
 fn copied_bytes(document: &Value, operation: &Value) -> usize {

@@ -1,5 +1,7 @@
 //! Lists in a strategic merge patch: elements, `$patch` inside lists, and order.
 
+use std::collections::{BTreeSet, HashMap, HashSet};
+
 use serde_json::{Map, Value};
 
 use super::super::builtin::{Field, Strategy};
@@ -16,12 +18,9 @@ pub(super) fn merge(
         Strategy::Default => Ok(replaced(patch)),
         Strategy::Merge => {
             refuse_nested_lists(&live, patch)?;
-            let mut merged = Vec::with_capacity(live.len() + patch.len());
-            for value in live.iter().chain(patch) {
-                if !merged.contains(value) {
-                    merged.push(value.clone());
-                }
-            }
+            let mut seen = HashSet::with_capacity(live.len() + patch.len());
+            let both = live.iter().chain(patch);
+            let merged = both.filter(|value| seen.insert(*value)).cloned().collect();
             Ok(in_order(merged, patch, &live, None))
         }
         Strategy::MergeBy(key) => {
@@ -77,6 +76,7 @@ type Rest<'p> = (Vec<Value>, Vec<&'p Map<String, Value>>);
 
 fn take_directives<'p>(mut live: Vec<Value>, patch: &'p [Value], key: &str) -> Result<Rest<'p>, PatchError> {
     let mut plain = Vec::with_capacity(patch.len());
+    let mut doomed = HashSet::new();
     let mut replace = false;
     for item in patch {
         let Value::Object(fields) = item else {
@@ -88,8 +88,7 @@ fn take_directives<'p>(mut live: Vec<Value>, patch: &'p [Value], key: &str) -> R
         match fields.get(PATCH).map(|directive| (directive, directive.as_str())) {
             None => plain.push(fields),
             Some((_, Some("delete"))) => {
-                let value = fields.get(key).ok_or_else(|| no_merge_key(fields, key))?;
-                live.retain(|element| element.get(key) != Some(value));
+                doomed.insert(fields.get(key).ok_or_else(|| no_merge_key(fields, key))?);
             }
             Some((_, Some("replace"))) => replace = true,
             Some((_, Some("merge"))) => {
@@ -103,6 +102,9 @@ fn take_directives<'p>(mut live: Vec<Value>, patch: &'p [Value], key: &str) -> R
     if replace {
         live.clear();
     }
+    if !doomed.is_empty() {
+        live.retain(|element| element.get(key).is_none_or(|value| !doomed.contains(value)));
+    }
     Ok((live, plain))
 }
 
@@ -112,15 +114,34 @@ fn merge_elements(
     key: &str,
     rules: &'static Field,
 ) -> Result<Vec<Value>, PatchError> {
+    // Where the elements of each key are; one that is there more than once is merged where it comes first.
+    let mut places: HashMap<Value, BTreeSet<usize>> = HashMap::with_capacity(live.len());
+    for (at, element) in live.iter().enumerate() {
+        if let Some(value) = element.get(key) {
+            places.entry(value.clone()).or_default().insert(at);
+        }
+    }
     for fields in patch {
         let value = fields.get(key).ok_or_else(|| no_merge_key(fields, key))?;
-        let found = live.iter_mut().find(|element| element.get(key) == Some(value));
-        match found {
+        let found = places.get(value).and_then(BTreeSet::first).copied();
+        let at = found.unwrap_or(live.len());
+        match live.get_mut(at) {
             Some(Value::Object(element)) => {
                 let merged = merge_objects(std::mem::take(element), fields, rules)?;
                 *element = merged;
             }
             _ => live.push(without_directives(&Value::Object((*fields).clone()))),
+        }
+        // Directives in the element can change even the field that it is told apart by.
+        let merged = live.get(at).and_then(|element| element.get(key));
+        if found.is_some() && merged == Some(value) {
+            continue;
+        }
+        if let (Some(_), Some(others)) = (found, places.get_mut(value)) {
+            others.remove(&at);
+        }
+        if let Some(merged) = merged {
+            places.entry(merged.clone()).or_default().insert(at);
         }
     }
     Ok(live)
@@ -129,17 +150,17 @@ fn merge_elements(
 /// The order of the result: named elements as named, the others as they were, interleaved as they were where that
 /// does not contradict the first.
 fn in_order(merged: Vec<Value>, order: &[Value], before: &[Value], key: Option<&str>) -> Vec<Value> {
-    let position = |list: &[Value], item: &Value| list.iter().position(|other| same(other, item, key));
+    let (order, before) = (Positions::of(order, key), Positions::of(before, key));
     let (mut named, others): (Vec<Value>, Vec<Value>) = merged
         .into_iter()
-        .partition(|item| position(order, item).is_some());
-    named.sort_by_key(|item| position(order, item));
+        .partition(|item| order.position(item).is_some());
+    named.sort_by_cached_key(|item| order.position(item));
     let mut result = Vec::with_capacity(named.len() + others.len());
     let mut named = named.into_iter().peekable();
     for other in others {
-        let own = position(before, &other);
+        let own = before.position(&other);
         while let Some(next) = named.peek() {
-            let precedes = matches!((own, position(before, next)), (Some(own), Some(its)) if own < its);
+            let precedes = matches!((own, before.position(next)), (Some(own), Some(its)) if own < its);
             if precedes {
                 break;
             }
@@ -151,11 +172,40 @@ fn in_order(merged: Vec<Value>, order: &[Value], before: &[Value], key: Option<&
     result
 }
 
-fn same(left: &Value, right: &Value, key: Option<&str>) -> bool {
-    match key {
-        Some(key) => left.get(key).is_some() && left.get(key) == right.get(key),
-        None => left == right,
+/// Where each element of a list comes first. A search through the list for each element would take the product of two
+/// lengths, both of which a client chooses.
+struct Positions<'v> {
+    key: Option<&'v str>,
+    first: HashMap<&'v Value, usize>,
+}
+
+impl<'v> Positions<'v> {
+    fn of(list: &'v [Value], key: Option<&'v str>) -> Self {
+        let mut first = HashMap::with_capacity(list.len());
+        for (at, item) in list.iter().enumerate() {
+            if let Some(identity) = identity(item, key) {
+                first.entry(identity).or_insert(at);
+            }
+        }
+        Self { key, first }
     }
+
+    fn position(&self, item: &Value) -> Option<usize> {
+        self.first.get(identity(item, self.key)?).copied()
+    }
+}
+
+/// What tells an element apart from others: the value of its key, or all of it where the list has none.
+fn identity<'v>(item: &'v Value, key: Option<&str>) -> Option<&'v Value> {
+    match key {
+        Some(key) => item.get(key),
+        None => Some(item),
+    }
+}
+
+fn same(left: &Value, right: &Value, key: Option<&str>) -> bool {
+    let left = identity(left, key);
+    left.is_some() && left == identity(right, key)
 }
 
 /// A patch whose list contradicts its own `$setElementOrder` was computed wrongly; guessing would hide that.

@@ -4,6 +4,8 @@
 
 mod list;
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::builtin::Field;
@@ -53,7 +55,7 @@ fn merge_objects(
         }
         if let Some(target) = directive_target(key, DELETE_FROM_LIST) {
             delete_from_list(&mut live, target?, value)?;
-        } else if !ordered.contains(&key.as_str()) {
+        } else if !ordered.contains(key.as_str()) {
             merge_field(&mut live, key, value, rules.member(key))?;
         }
     }
@@ -117,16 +119,16 @@ fn retain_keys(live: &mut Map<String, Value>, patch: &Map<String, Value>) -> Res
             "invalid patch format of retainKeys".into(),
         ));
     };
-    let kept: Vec<&str> = kept.iter().filter_map(Value::as_str).collect();
+    let kept: HashSet<&str> = kept.iter().filter_map(Value::as_str).collect();
     let foreign = |(key, value): (&String, &Value)| {
-        !value.is_null() && !is_directive(key) && !kept.contains(&key.as_str())
+        !value.is_null() && !is_directive(key) && !kept.contains(key.as_str())
     };
     if patch.iter().any(foreign) {
         return Err(PatchError::BadRequest(
             "invalid patch format of retainKeys".into(),
         ));
     }
-    live.retain(|key, _| kept.contains(&key.as_str()));
+    live.retain(|key, _| kept.contains(key.as_str()));
     Ok(())
 }
 
@@ -135,8 +137,8 @@ fn merge_ordered_lists<'p>(
     live: &mut Map<String, Value>,
     patch: &'p Map<String, Value>,
     rules: &'static Field,
-) -> Result<Vec<&'p str>, PatchError> {
-    let mut done = Vec::new();
+) -> Result<HashSet<&'p str>, PatchError> {
+    let mut done = HashSet::new();
     for (key, order) in patch {
         let Some(target) = directive_target(key, SET_ELEMENT_ORDER) else {
             continue;
@@ -155,7 +157,7 @@ fn merge_ordered_lists<'p>(
             None | Some(Value::Null) => None,
             Some(value) => Some(as_list(value)?.clone()),
         };
-        done.push(target);
+        done.insert(target);
         if existing.is_none() && additions.is_none() {
             continue;
         }
@@ -171,6 +173,7 @@ fn delete_from_list(live: &mut Map<String, Value>, target: &str, value: &Value) 
         return Ok(());
     }
     if let (Some(Value::Array(items)), Value::Array(doomed)) = (live.get_mut(target), value) {
+        let doomed: HashSet<&Value> = doomed.iter().collect();
         items.retain(|item| !doomed.contains(item));
     }
     Ok(())

@@ -107,6 +107,67 @@ fn a_json_patch_cannot_grow_a_document_without_bound() {
 }
 
 #[test]
+fn a_json_patch_cannot_walk_or_shift_a_large_object_for_each_operation() {
+    let values: Vec<u32> = (0..10_000).collect();
+    let live = json!({"a": values, "list": values});
+    let swap = [
+        json!({"op": "move", "from": "/a", "path": "/b"}),
+        json!({"op": "move", "from": "/b", "path": "/a"}),
+    ];
+    let first = json!({"op": "remove", "path": "/list/0"});
+    let last = json!({"op": "add", "path": "/list/-", "value": 1});
+    let patch = |operations: &[Value], count: usize| operations.iter().cloned().cycle().take(count).collect();
+    for operations in [&swap[..], &[first]] {
+        let few: Value = patch(operations, 1000);
+        assert!(json_patch(&live, &few).is_ok());
+        let many: Value = patch(operations, MAX_OPERATIONS);
+        let refused = json_patch(&live, &many).unwrap_err();
+        assert_eq!(code(&refused), 413);
+        assert!(refused.to_string().contains("send fewer operations"), "{refused}");
+    }
+    let many: Value = patch(&[last], MAX_OPERATIONS);
+    assert!(
+        json_patch(&live, &many).is_ok(),
+        "an item at the end shifts nothing"
+    );
+}
+
+/// A search through one list for each element of the other takes minutes here; an index takes a moment.
+#[test]
+fn long_lists_are_merged_without_a_search_for_each_element() {
+    const LENGTH: usize = 20_000;
+    let owner = |number: usize, name: &str| json!({"uid": format!("{number:06}"), "name": name});
+    let owners = |name: &'static str| (0..LENGTH).map(move |number| owner(number, name));
+    let object = |owners: Vec<Value>| json!({"metadata": {"ownerReferences": owners}});
+    let rules = builtin_object();
+    let live = object(owners("old").collect());
+
+    let backwards: Vec<Value> = owners("new").rev().collect();
+    let merged = strategic(&live, &object(backwards.clone()), rules).unwrap();
+    assert_eq!(merged, object(backwards));
+
+    let others: Vec<Value> = (LENGTH..2 * LENGTH).map(|number| owner(number, "new")).collect();
+    let merged = strategic(&live, &object(others.clone()), rules).unwrap();
+    assert_eq!(
+        merged["metadata"]["ownerReferences"].as_array().unwrap().len(),
+        2 * LENGTH
+    );
+
+    let delete = |number: usize| json!({"$patch": "delete", "uid": format!("{number:06}")});
+    let merged = strategic(&live, &object((0..LENGTH).map(delete).collect()), rules).unwrap();
+    assert_eq!(merged, object(Vec::new()));
+
+    let finalizers: Vec<String> = (0..LENGTH).map(|number| number.to_string()).collect();
+    let reversed: Vec<&String> = finalizers.iter().rev().collect();
+    let live = json!({"metadata": {"finalizers": finalizers}});
+    let merged = strategic(&live, &json!({"metadata": {"finalizers": reversed}}), rules).unwrap();
+    assert_eq!(merged, json!({"metadata": {"finalizers": reversed}}));
+    let patch = json!({"metadata": {"$deleteFromPrimitiveList/finalizers": finalizers}});
+    let merged = strategic(&live, &patch, rules).unwrap();
+    assert_eq!(merged, json!({"metadata": {"finalizers": []}}));
+}
+
+#[test]
 fn the_patched_object_must_be_the_one_the_url_names() {
     let object = json!({"metadata": {"name": "a", "namespace": "n"}});
     assert_eq!(check_identity(&object, "a", Some("n")), Ok(()));
