@@ -24,6 +24,7 @@ pub(crate) fn check(resource: &Resource, object: &Value, old: Option<&Value>) ->
         ("", "Secret") => [keyed_data(object, "data"), immutable(object, old)].concat(),
         ("" | "events.k8s.io", "Event") => event(object),
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => role_ref(object, old),
+        ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => role_size(object, old),
         ("batch", "CronJob") => schedule(object),
         _ => Vec::new(),
     }
@@ -146,6 +147,38 @@ fn immutable(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         .collect()
 }
 
+/// What a role can have. Larger, and authorizing the requests of its subjects would take noticeable time; smaller, and
+/// roles that tools generate, with a rule for each of some hundred kinds, would be refused.
+const ROLE_RULES: usize = 1_000;
+/// The verbs, groups, resources, names and paths of all its rules.
+const ROLE_ENTRIES: usize = 10_000;
+
+/// Each request of a subject is compared with the rules of its roles. Those that were gathered of other roles are as many
+/// as those have.
+fn role_size(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let same = old.is_some_and(|old| old["rules"] == object["rules"]);
+    let rules = object["rules"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if same || object["aggregationRule"].is_object() {
+        return Vec::new();
+    }
+    if rules.len() > ROLE_RULES {
+        return vec![FieldError::too_many("rules", rules.len(), ROLE_RULES)];
+    }
+    let lists = rules
+        .iter()
+        .filter_map(Value::as_object)
+        .flat_map(|rule| rule.values());
+    let entries: usize = lists.filter_map(Value::as_array).map(Vec::len).sum();
+    if entries > ROLE_ENTRIES {
+        let detail = format!(
+            "the rules have {entries} verbs, groups, resources, names and paths; at most {ROLE_ENTRIES} are accepted; use \"*\" or \
+             several roles"
+        );
+        return vec![FieldError::forbidden("rules", &detail)];
+    }
+    Vec::new()
+}
+
 fn role_ref(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     match old {
         Some(old) if old["roleRef"] != object["roleRef"] => {
@@ -156,5 +189,31 @@ fn role_ref(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
             )]
         }
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_may_not_have_more_rules_or_entries_than_can_be_compared() {
+        let rule = json!({"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]});
+        let long = json!({"verbs": ["get"], "apiGroups": [""], "resources": vec!["pods"; ROLE_ENTRIES]});
+        let role = |rules: Vec<Value>| json!({"rules": rules});
+        assert_eq!(role_size(&role(vec![rule.clone(); ROLE_RULES]), None), []);
+        let large = role(vec![rule; ROLE_RULES + 1]);
+        let errors = role_size(&large, None);
+        assert_eq!(
+            errors[0].to_string(),
+            "rules: Too many: 1001: must have at most 1000 items"
+        );
+        assert_eq!(
+            role_size(&large, Some(&large)),
+            [],
+            "what is stored can be labelled and finalized"
+        );
+        let errors = role_size(&role(vec![long]), None);
+        assert!(errors[0].to_string().contains("have 10002 verbs"), "{errors:?}");
     }
 }

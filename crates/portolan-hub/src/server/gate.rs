@@ -3,7 +3,7 @@
 //! The index of roles follows the store's history and is brought up to date before each decision, so a role that was
 //! taken away counts for nothing from the moment its removal was answered.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, StatusCode};
@@ -46,7 +46,7 @@ pub(crate) struct Gate {
 #[derive(Debug, Default)]
 struct Roles {
     revision: u64,
-    index: Rbac,
+    index: Arc<Rbac>,
 }
 
 impl Gate {
@@ -108,8 +108,8 @@ impl Gate {
         Ok(identity)
     }
 
-    /// The roles as they are in the store now.
-    fn roles(&self, store: &Store) -> MutexGuard<'_, Roles> {
+    /// The roles as they are in the store now. What is decided from them keeps no other request waiting.
+    fn roles(&self, store: &Store) -> Arc<Rbac> {
         let mut roles = self.roles.lock().unwrap_or_else(PoisonError::into_inner);
         let prefix = format!("{}/", rbac::GROUP);
         match store.events(&prefix, roles.revision, usize::MAX) {
@@ -120,9 +120,9 @@ impl Gate {
                     match kind {
                         Some(kind) if event.deleted => {
                             let key = event.object.key();
-                            roles.index.remove(kind, key.namespace(), key.name());
+                            Arc::make_mut(&mut roles.index).remove(kind, key.namespace(), key.name());
                         }
-                        _ => roles.index.apply(&object),
+                        _ => Arc::make_mut(&mut roles.index).apply(&object),
                     }
                 }
                 roles.revision = revision;
@@ -132,11 +132,11 @@ impl Gate {
                 let objects: Vec<Value> = range.objects.iter().map(|object| object.value()).collect();
                 *roles = Roles {
                     revision: range.revision,
-                    index: Rbac::of(&objects),
+                    index: Arc::new(Rbac::of(&objects)),
                 };
             }
         }
-        roles
+        Arc::clone(&roles.index)
     }
 }
 
@@ -172,7 +172,7 @@ impl Core {
             target,
         };
         let roles = self.gate.roles(&self.store);
-        match roles.index.decide(&request) {
+        match roles.decide(&request) {
             Decision::Allowed(_) => Ok(()),
             Decision::Denied(denial) => Err(Failure::from_status(&denial.status(&request))),
         }
@@ -181,7 +181,7 @@ impl Core {
     /// The ClusterRoles that gather rules of others, and what they gather now.
     pub(crate) fn aggregated_roles(&self) -> Vec<(String, Value)> {
         let roles = self.gate.roles(&self.store);
-        let aggregated = roles.index.aggregated();
+        let aggregated = roles.aggregated();
         aggregated
             .map(|(name, rules)| (name.to_owned(), rules.into()))
             .collect()
@@ -195,9 +195,9 @@ impl Core {
         };
         let roles = self.gate.roles(&self.store);
         let checked = match kind {
-            Kind::Role | Kind::ClusterRole => roles.index.check_role(&call.identity, kind, old, object),
+            Kind::Role | Kind::ClusterRole => roles.check_role(&call.identity, kind, old, object),
             Kind::RoleBinding | Kind::ClusterRoleBinding => {
-                roles.index.check_binding(&call.identity, kind, old, object)
+                roles.check_binding(&call.identity, kind, old, object)
             }
         };
         let name = object
@@ -217,13 +217,12 @@ impl Core {
             };
             return Ok(reviews::token_review(review, bearer));
         }
-        let roles = self.gate.roles(&self.store);
+        let index = &*self.gate.roles(&self.store);
         let everybody = Identity::authenticated("", [MASTERS]);
         let identity = match sabotage::broken(sabotage::Rule::ReviewsSayTheSame) {
             true => &everybody,
             false => &call.identity,
         };
-        let index = &roles.index;
         let answer = match kind {
             "SelfSubjectAccessReview" => reviews::self_subject_access_review(index, identity, review),
             "SelfSubjectRulesReview" => reviews::self_subject_rules_review(index, identity, review),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::GROUP;
 use super::binding::text;
-use super::covers::{MAX_PERMISSIONS, missing, permissions};
+use super::covers::{MAX_PERMISSIONS, MAX_STEPS, TooManySteps, missing, permissions};
 use super::index::{Kind, Rbac};
 use super::request::{Request, Target, forbidden};
 use super::rule::{PolicyRule, quoted};
@@ -39,6 +39,19 @@ pub(crate) enum Escalation {
         user: String,
         /// How many permissions the rules grant.
         granted: usize,
+    },
+    /// The comparison takes too long.
+    #[error(
+        "the {granted} single permissions of the rules cannot be compared with the {held} rules of user {user:?} in \
+         {MAX_STEPS} steps; grant fewer permissions in one role, or give the user fewer rules"
+    )]
+    TooManySteps {
+        /// The user name.
+        user: String,
+        /// How many permissions the rules grant.
+        granted: usize,
+        /// How many rules the user has.
+        held: usize,
     },
     /// An aggregation rule can gather anything, so only those who may do everything can write one.
     #[error("must have cluster-admin privileges to use the aggregationRule")]
@@ -172,7 +185,12 @@ impl Rbac {
             let user = identity.user.clone();
             return Err(Escalation::TooMany { user, granted });
         }
-        let missing = missing(&self.rules_for(identity, namespace), rules);
+        let held = self.rules_for(identity, namespace);
+        let missing = missing(&held, rules).map_err(|TooManySteps| Escalation::TooManySteps {
+            user: identity.user.clone(),
+            granted,
+            held: held.len(),
+        })?;
         if missing.is_empty() {
             return Ok(());
         }

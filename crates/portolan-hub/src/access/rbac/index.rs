@@ -1,6 +1,6 @@
 //! The index: roles by name, bindings by subject.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -111,7 +111,7 @@ impl Rbac {
         Decision::Denied(self.denial(request))
     }
 
-    /// All rules a user has in a namespace, cluster-wide ones first; in no namespace only those.
+    /// All rules a user has in a namespace, each once, cluster-wide ones first; in no namespace only those.
     pub(crate) fn rules_for(&self, identity: &Identity, namespace: &str) -> Vec<&PolicyRule> {
         let scopes = if namespace.is_empty() {
             &[""][..]
@@ -119,9 +119,13 @@ impl Rbac {
             &["", namespace]
         };
         let bindings = scopes.iter().flat_map(|scope| self.bindings_of(identity, scope));
+        // Many bindings can give the same role; its rules are then the same in memory.
+        let (mut roles, mut seen) = (HashSet::new(), HashSet::new());
         bindings
             .filter_map(|binding| self.rules_of(binding))
+            .filter(|rules| roles.insert(rules.as_ptr()))
             .flatten()
+            .filter(|rule| seen.insert(*rule))
             .collect()
     }
 

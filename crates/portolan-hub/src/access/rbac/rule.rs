@@ -8,7 +8,7 @@ use super::request::Target;
 use crate::sabotage;
 
 /// What a rule grants: verbs on resources, or verbs on paths that are no resources.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(crate) struct PolicyRule {
     /// Verbs; `*` is all of them.
     pub(crate) verbs: Vec<String>,

@@ -248,3 +248,49 @@ fn a_role_with_too_many_permissions_is_refused_before_they_are_compared() {
     );
     assert_eq!(error.status("roles", "huge")["code"], 403);
 }
+
+#[test]
+fn a_comparison_with_too_many_rules_is_refused_after_a_bounded_number_of_steps() {
+    let mut rbac = rbac();
+    let rules: Vec<Value> = (0..20_000).map(|i| rule("get", "", &format!("r{i}"))).collect();
+    rbac.apply(&role("ns", "many", json!(rules)));
+    for i in 0..20 {
+        rbac.apply(&binding("ns", &format!("many-{i}"), "Role/many", &["User:ann"]));
+    }
+    let words = |letter: &str| (0..200).map(|i| format!("{letter}{i}")).collect::<Vec<_>>();
+    let wide =
+        json!({"apiGroups": [""], "resources": words("x"), "verbs": ["get"], "resourceNames": words("n")});
+    let error = rbac
+        .check_role(&user("ann"), Kind::Role, None, &role("ns", "wide", json!([wide])))
+        .unwrap_err();
+    assert!(error.to_string().contains("in 10000000 steps"), "{error}");
+    assert_eq!(error.status("roles", "wide")["code"], 403);
+
+    let own = json!([rule("get", "", "r19999 r1")]);
+    let few = rbac.check_role(&user("ann"), Kind::Role, None, &role("ns", "few", own));
+    assert_eq!(
+        few,
+        Ok(()),
+        "a role of a few permissions is compared with all rules"
+    );
+    let all = role("", "all", json!([rule("get", "", &words("x").join(" "))]));
+    assert_eq!(
+        rbac.check_role(&user("all"), Kind::ClusterRole, None, &all),
+        Ok(())
+    );
+}
+
+#[test]
+fn rules_that_several_bindings_give_are_held_once() {
+    let mut rbac = rbac();
+    let before = rbac.rules_for(&user("ann"), "ns").len();
+    rbac.apply(&role(
+        "ns",
+        "same",
+        json!([rule("delete", "", "pods"), rule("get", "", "nodes")]),
+    ));
+    for i in 0..20 {
+        rbac.apply(&binding("ns", &format!("same-{i}"), "Role/same", &["User:ann"]));
+    }
+    assert_eq!(rbac.rules_for(&user("ann"), "ns").len(), before + 1);
+}
