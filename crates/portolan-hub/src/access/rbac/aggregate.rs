@@ -1,6 +1,6 @@
 //! ClusterRoles that gather the rules of others by label (`aggregationRule`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -54,19 +54,14 @@ pub(super) fn effective(name: &str, roles: &BTreeMap<String, ClusterRole>) -> Ar
             }
         }
     }
-    let mut rules: Vec<PolicyRule> = Vec::new();
-    for role in reached
-        .iter()
-        .filter_map(|name| roles.get(*name))
-        .filter(|role| !role.is_aggregated())
-    {
-        for rule in role.own.iter() {
-            if !rules.contains(rule) {
-                rules.push(rule.clone());
-            }
-        }
-    }
-    rules.into()
+    let gathered = reached.iter().filter_map(|name| roles.get(*name));
+    let gathered = gathered.filter(|role| !role.is_aggregated());
+    let mut seen = HashSet::new();
+    gathered
+        .flat_map(|role| role.own.iter())
+        .filter(|rule| seen.insert(*rule))
+        .cloned()
+        .collect()
 }
 
 /// A label selector. One that cannot be read selects nothing, so that a mistake never grants.

@@ -22,6 +22,7 @@ mod tests;
 pub(crate) use bootstrap::bootstrap;
 pub(crate) use index::{Kind, Rbac};
 pub(crate) use request::{Decision, Request, Target};
+pub(crate) use rule::PolicyRule;
 
 /// The API group of roles and bindings.
 pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";

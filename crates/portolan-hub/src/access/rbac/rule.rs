@@ -51,6 +51,19 @@ impl PolicyRule {
         Value::Object(rule)
     }
 
+    /// About what the rule takes as JSON.
+    pub(crate) fn text_bytes(&self) -> usize {
+        let lists = [
+            &self.verbs,
+            &self.api_groups,
+            &self.resources,
+            &self.resource_names,
+            &self.non_resource_urls,
+        ];
+        let quoted = |entry: &String| entry.len() + r#""","#.len();
+        lists.into_iter().flatten().map(quoted).sum()
+    }
+
     /// Whether the rule grants `verb` on `target`. Namespaces are not its business: a binding has them.
     pub(crate) fn allows(&self, verb: &str, target: &Target<'_>) -> bool {
         if !has(&self.verbs, verb) {

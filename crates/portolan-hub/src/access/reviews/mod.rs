@@ -5,9 +5,14 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::access::identity::Identity;
-use crate::access::rbac::{Decision, Rbac, Request, Target};
+use crate::access::rbac::{Decision, PolicyRule, Rbac, Request, Target};
 
 const AUTHORIZATION: &str = "authorization.k8s.io/v1";
+/// How many rules one review lists. Larger, and a small request could ask for an answer of many megabytes; smaller, and the
+/// list would be incomplete for users that have some hundred roles.
+const MAX_RULES: usize = 5_000;
+/// The same for their verbs, groups, resources, names and paths, in bytes.
+const MAX_RULE_BYTES: usize = 2 << 20;
 
 /// A review that asks nothing that could be answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -134,8 +139,15 @@ pub(crate) fn self_subject_rules_review(
         return Err(ReviewError::BadRequest("no namespace on request"));
     }
     let (mut resource_rules, mut non_resource_rules) = (Vec::new(), Vec::new());
-    for rule in rbac.rules_for(identity, namespace) {
-        let mut rule = rule.clone();
+    let rules = rbac.rules_for(identity, namespace);
+    let mut bytes = 0;
+    let fits = |rule: &&&PolicyRule| {
+        bytes += rule.text_bytes();
+        bytes <= MAX_RULE_BYTES
+    };
+    let listed: Vec<_> = rules.iter().take(MAX_RULES).take_while(fits).collect();
+    for rule in &listed {
+        let mut rule = PolicyRule::clone(rule);
         if !rule.non_resource_urls.is_empty() {
             non_resource_rules.push(json!({"verbs": rule.verbs, "nonResourceURLs": rule.non_resource_urls}));
         }
@@ -144,12 +156,23 @@ pub(crate) fn self_subject_rules_review(
             resource_rules.push(rule.to_json());
         }
     }
+    let incomplete = listed.len() < rules.len();
+    let mut status = json!({"incomplete": incomplete});
+    status["resourceRules"] = resource_rules.into();
+    status["nonResourceRules"] = non_resource_rules.into();
+    if incomplete {
+        status["evaluationError"] = json!(format!(
+            "{} of {} rules are listed; a review lists at most {MAX_RULES} rules of {MAX_RULE_BYTES} bytes",
+            listed.len(),
+            rules.len()
+        ));
+    }
     Ok(json!({
         "apiVersion": AUTHORIZATION,
         "kind": "SelfSubjectRulesReview",
         "metadata": {},
         "spec": {},
-        "status": {"resourceRules": resource_rules, "nonResourceRules": non_resource_rules, "incomplete": false},
+        "status": status,
     }))
 }
 

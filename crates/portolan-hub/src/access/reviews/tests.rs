@@ -201,3 +201,36 @@ fn a_self_subject_review_says_who_the_user_is() {
     let expected = json!({"username": "ann", "uid": "7", "extra": {"team": ["a"]}});
     assert_eq!(self_subject_review(&known)["status"]["userInfo"], expected);
 }
+
+#[test]
+fn a_rules_review_lists_each_rule_once_and_not_more_than_fit() {
+    let rule = |number: usize, verb: &str| json!({"verbs": [verb], "apiGroups": [""], "resources": [format!("r{number}")]});
+    let role = |rules: Vec<Value>| json!({"kind": "Role", "metadata": {"name": "many", "namespace": "ns"}, "rules": rules});
+    let binding = |number: usize| {
+        json!({
+            "kind": "RoleBinding",
+            "metadata": {"name": format!("b{number}"), "namespace": "ns"},
+            "roleRef": {"kind": "Role", "name": "many"},
+            "subjects": [{"kind": "User", "name": "ann"}],
+        })
+    };
+    let listed = |rules: Vec<Value>| {
+        let objects: Vec<Value> = (0..20).map(binding).chain([role(rules)]).collect();
+        let review = json!({"spec": {"namespace": "ns"}});
+        let answer = self_subject_rules_review(&Rbac::of(&objects), &ann(), &review).unwrap();
+        let status = answer["status"].clone();
+        (status["resourceRules"].as_array().unwrap().len(), status)
+    };
+    let (count, status) = listed((0..10).map(|number| rule(number, "get")).collect());
+    assert_eq!((count, &status["incomplete"]), (10, &json!(false)));
+    assert!(status.get("evaluationError").is_none());
+
+    let (count, status) = listed((0..6000).map(|number| rule(number, "get")).collect());
+    assert_eq!((count, &status["incomplete"]), (5000, &json!(true)));
+    let why = status["evaluationError"].as_str().unwrap();
+    assert!(why.starts_with("5000 of 6000 rules are listed"), "{why}");
+
+    let long = "v".repeat(1 << 20);
+    let (count, status) = listed((0..3).map(|number| rule(number, &long)).collect());
+    assert_eq!((count, &status["incomplete"]), (1, &json!(true)));
+}

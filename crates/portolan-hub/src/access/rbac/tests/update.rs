@@ -181,3 +181,16 @@ proptest! {
         }
     }
 }
+
+/// A search for each rule among those before it takes minutes here.
+#[test]
+fn many_rules_are_gathered_without_a_search_for_each() {
+    let rules: Vec<Value> = (0..20_000).map(|i| rule("get", "", &format!("r{i}"))).collect();
+    let objects = [
+        gathering("sum", "none", json!({"matchLabels": {"gather": "true"}})),
+        labelled("first", "gather", json!(rules)),
+        labelled("second", "gather", json!(rules)),
+    ];
+    let gathered = aggregated_rules(&Rbac::of(&objects), "sum").unwrap();
+    assert_eq!(gathered, rules, "each once, in their order");
+}
