@@ -4,8 +4,35 @@ use serde_json::Value;
 
 use super::Schema;
 
+/// The defaults of an object are larger than an object may be: so many bytes, as far as they were counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooLarge(pub(crate) usize);
+
 /// Applies the defaults of `schema` to `value`, top down, so that a default may itself be completed by defaults below.
-pub(crate) fn default(schema: &Schema, value: &mut Value) {
+///
+/// Defaults in lists of defaults multiply, so this stops as soon as they have more than `limit` bytes as JSON.
+pub(crate) fn default(schema: &Schema, value: &mut Value, limit: usize) -> Result<(), TooLarge> {
+    complete(schema, value, &mut Room { added: 0, limit })
+}
+
+/// What was added, and what may be.
+struct Room {
+    added: usize,
+    limit: usize,
+}
+
+impl Room {
+    /// Counts before anything is copied. `beside` is what the value adds beside itself.
+    fn take(&mut self, value: &Value, beside: usize) -> Result<Value, TooLarge> {
+        self.added += beside + json_bytes(value);
+        if self.added > self.limit {
+            return Err(TooLarge(self.added));
+        }
+        Ok(value.clone())
+    }
+}
+
+fn complete(schema: &Schema, value: &mut Value, room: &mut Room) -> Result<(), TooLarge> {
     match value {
         Value::Object(map) => {
             map.retain(|key, value| {
@@ -21,11 +48,12 @@ pub(crate) fn default(schema: &Schema, value: &mut Value) {
                     Some(_) => continue,
                     None => {}
                 }
-                map.insert(name.clone(), default.clone());
+                let default = room.take(default, name.len() + r#""":"#.len())?;
+                map.insert(name.clone(), default);
             }
             for (key, value) in map {
                 if let Some(field) = schema.field(key) {
-                    self::default(field, value);
+                    complete(field, value, room)?;
                 }
             }
         }
@@ -33,13 +61,33 @@ pub(crate) fn default(schema: &Schema, value: &mut Value) {
             if let Some(schema) = &schema.items {
                 for item in items {
                     if let (Value::Null, Some(default), false) = (&*item, &schema.default, schema.nullable) {
-                        *item = default.clone();
+                        *item = room.take(default, 0)?;
                     }
-                    self::default(schema, item);
+                    complete(schema, item, room)?;
                 }
             }
         }
         _ => {}
+    }
+    Ok(())
+}
+
+/// The length of a value as JSON.
+fn json_bytes(value: &Value) -> usize {
+    struct Counter(usize);
+    impl std::io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    match serde_json::to_writer(&mut counter, value) {
+        Ok(()) => counter.0,
+        Err(_) => usize::MAX / 2,
     }
 }
 

@@ -22,7 +22,7 @@ use serde_json::Value;
 
 pub(crate) use check_defaults::check_defaults;
 pub(crate) use compile::compile;
-pub(crate) use default::default;
+pub(crate) use default::{TooLarge, default};
 pub(crate) use error::{Cause, FieldError};
 pub(crate) use prune::prune;
 pub(crate) use rules::evaluate;

@@ -90,11 +90,34 @@ fn violations_are_worded_as_kubernetes_words_them() {
 #[test]
 fn defaults_complete_each_other_and_nulls_are_dropped() {
     let mut value = json!({"spec": {"size": null, "colour": null, "maybe": null, "parts": [{"name": "a"}]}});
-    default(&widget(), &mut value);
+    default(&widget(), &mut value, 1000).unwrap();
     assert_eq!(
         value,
         json!({"spec": {"colour": "red", "maybe": null, "nested": {"deep": true}, "parts": [{"name": "a", "count": 1}]}})
     );
+}
+
+#[test]
+fn defaults_that_multiply_stop_at_the_size_of_an_object() {
+    let list = |items: Value| json!({"type": "array", "items": items, "default": vec![json!({}); 90]});
+    let object = |list: Value| json!({"type": "object", "properties": {"list": list}});
+    let nested = object(list(object(list(object(list(json!({"type": "object"})))))));
+    let schema = compile(&nested, "").unwrap();
+    let mut value = json!({});
+    let TooLarge(added) = default(&schema, &mut value, 100_000).unwrap_err();
+    // One default is counted beyond the limit, and no more are built.
+    assert!((100_001..101_000).contains(&added), "{added}");
+    assert!(value.to_string().len() <= 100_000);
+
+    let long =
+        object(json!({"type": "array", "items": {"type": "object"}, "default": vec![json!({}); 1000]}));
+    let schema = compile(&long, "").unwrap();
+    let mut value = json!({});
+    assert!(default(&schema, &mut value, 1000).is_err());
+    assert_eq!(value, json!({}), "nothing was copied");
+    let whole = json!({"list": vec![json!({}); 1000]});
+    default(&schema, &mut value, whole.to_string().len()).unwrap();
+    assert_eq!(value, whole, "an object of the largest size is completed");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::admission::Operation;
 use crate::kinds::{Resource, definition, prepare};
 use crate::patch::{PatchError, check_identity, keep_times_if_unchanged, track_update};
 use crate::schema::{self, FieldError};
-use crate::store::{Change, Expect, Key, Stored, Write, WriteError};
+use crate::store::{Change, Expect, Key, LARGEST_OBJECT, Stored, Write, WriteError};
 
 /// How often a generated name is tried again.
 const NAME_ATTEMPTS: usize = 8;
@@ -135,7 +135,7 @@ impl Core {
         if resource.status {
             remove(&mut object, "status");
         }
-        schema::default(&resource.schema, &mut object);
+        add_defaults(resource, &mut object)?;
         prepare::complete(resource, &mut object, None);
         warnings.extend(validate(resource, &object, None)?);
         self.check_escalation(call, &object, None)?;
@@ -301,7 +301,7 @@ impl Core {
                 None => remove(&mut own, "status"),
             }
         }
-        schema::default(&resource.schema, &mut own);
+        add_defaults(resource, &mut own)?;
         if call.subresource().is_empty() {
             prepare::complete(resource, &mut own, Some(live));
         }
@@ -331,6 +331,20 @@ impl Core {
         }
         stored
     }
+}
+
+/// Completes an object, and refuses one that becomes too large before it is built.
+fn add_defaults(resource: &Resource, object: &mut Value) -> Answer<()> {
+    let limit = usize::try_from(LARGEST_OBJECT).unwrap_or(usize::MAX);
+    schema::default(&resource.schema, object, limit).map_err(|schema::TooLarge(size)| {
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        let limit = LARGEST_OBJECT;
+        Failure::write(
+            resource,
+            metadata::text(object, "name"),
+            &WriteError::TooLarge { size, limit },
+        )
+    })
 }
 
 /// The live object with the status (and the managed fields) of `object`.

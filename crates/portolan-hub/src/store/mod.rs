@@ -27,7 +27,7 @@ pub use error::OpenError;
 pub(crate) use error::{Compacted, WriteError};
 pub(crate) use follow::Follower;
 pub(crate) use key::Key;
-pub(crate) use limits::{LIMITS, Limits};
+pub(crate) use limits::{LARGEST_OBJECT, LIMITS, Limits};
 pub(crate) use object::{OwnerReference, Stored};
 pub(crate) use state::{Change, Event, Expect, History, Write};
 
