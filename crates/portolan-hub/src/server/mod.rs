@@ -33,6 +33,7 @@ mod service;
 mod snapshots;
 mod status;
 mod unread;
+mod warnings;
 mod watch;
 mod watches;
 mod write;

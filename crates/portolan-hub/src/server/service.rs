@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{HeaderName, HeaderValue};
+use http::header::HeaderName;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use serde_json::json;
 
@@ -19,7 +19,7 @@ use super::quota::Share;
 use super::request::{Asked, Place, Prefix, Query, Target, Verb, target};
 use super::status::{Answer, Failure};
 use super::write::{Done, Object, Tracking};
-use super::{Body, Core, Peer, accept, body};
+use super::{Body, Core, Peer, accept, body, warnings};
 use crate::access::{Identity, rbac};
 use crate::discovery;
 use crate::kinds::Resource;
@@ -313,13 +313,8 @@ impl Core {
                 .into(),
         };
         let mut response = body::json(done.code, text);
-        for warning in done.warnings {
-            let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
-            // Messages come from anywhere; a header has one line, and any letters.
-            let quoted = quoted.replace(char::is_control, " ");
-            if let Ok(value) = HeaderValue::from_bytes(format!("299 - \"{quoted}\"").as_bytes()) {
-                response.headers_mut().append(WARNING, value);
-            }
+        for warning in warnings::headers(&done.warnings) {
+            response.headers_mut().append(WARNING, warning);
         }
         Ok(response)
     }
