@@ -18,6 +18,12 @@ impl Budget {
     pub const PER_EXPRESSION: u64 = 1_000_000;
     /// What all expressions of one predicate may spend on one cluster; the limit OCM sets.
     pub const PER_CLUSTER: u64 = 10_000_000;
+    /// What the expressions of all predicates of one placement may spend on all clusters together.
+    ///
+    /// OCM sets no such limit, so that predicates times clusters multiply what one placement takes from all others. A
+    /// hundred million units are a few seconds: ten times what one cluster may take, and 10,000 units for each cluster of
+    /// a fleet of 10,000, where a usual expression takes less than a hundred.
+    pub const PER_PLACEMENT: u64 = 100_000_000;
 
     /// A fresh budget for one predicate and one cluster.
     pub fn per_cluster() -> Budget {

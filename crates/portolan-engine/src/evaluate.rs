@@ -4,8 +4,9 @@ use jiff::Timestamp;
 
 use crate::filter::taint_toleration::earliest;
 use crate::filter::{predicate, taint_toleration};
-use crate::fleet::{ClusterId, Clusters, Fleet};
+use crate::fleet::{ClusterId, Clusters, Fleet, Spending};
 use crate::group;
+use crate::mistakes;
 use crate::outcome::{Outcome, PrioritizerScores};
 use crate::placement::{Broken, Compiled};
 use crate::prior::Prior;
@@ -30,8 +31,8 @@ pub(crate) struct Question<'a> {
     pub(crate) now: Timestamp,
 }
 
-/// Brings what `evaluate` reads up to date. Idempotent.
-pub(crate) fn prepare(fleet: &mut Fleet, question: &Question<'_>) {
+/// Brings what `evaluate` reads up to date, and tells what the expressions cost. Idempotent.
+pub(crate) fn prepare(fleet: &mut Fleet, question: &Question<'_>) -> Spending {
     fleet.settle();
     let predicates = match question.compiled {
         Ok(compiled) => &compiled.predicates,
@@ -39,20 +40,23 @@ pub(crate) fn prepare(fleet: &mut Fleet, question: &Question<'_>) {
             predicates: Some(predicates),
             ..
         }) => predicates,
-        Err(_) => return,
+        Err(_) => return Spending::default(),
     };
-    if predicates.iter().any(|predicate| !predicate.programs.is_empty()) {
-        let (_, candidates) = fleet.candidates(question.namespace, question.cluster_sets);
-        predicate::prepare(fleet, predicates, &candidates);
+    if predicates.iter().all(|predicate| predicate.programs.is_empty()) {
+        return fleet.spending();
     }
+    let (_, candidates) = fleet.candidates(question.namespace, question.cluster_sets);
+    predicate::prepare(fleet, predicates, &candidates)
 }
 
-pub(crate) fn evaluate(fleet: &Fleet, question: &Question<'_>) -> Outcome {
+/// Decides. `spending` is what `prepare` told.
+pub(crate) fn evaluate(fleet: &Fleet, question: &Question<'_>, spending: Spending) -> Outcome {
     let (eligibility, candidates) = fleet.candidates(question.namespace, question.cluster_sets);
     let mut outcome = Outcome {
         warnings: warnings::of_sets(fleet, question.namespace, question.cluster_sets, &eligibility),
         eligibility,
         candidates,
+        spending,
         ..Outcome::default()
     };
     let compiled = match question.compiled {
@@ -67,6 +71,10 @@ pub(crate) fn evaluate(fleet: &Fleet, question: &Question<'_>) -> Outcome {
     {
         outcome.status = Status::error("", problem);
         return outcome;
+    }
+    if spending.is_beyond() {
+        outcome.status = mistakes::expressions_beyond_budget(spending.limit());
+        return kept(outcome);
     }
     (outcome.matched, outcome.coverage) = predicate::filter(fleet, &compiled.predicates, &outcome.candidates);
     let in_decision = question.prior.clusters();
@@ -121,6 +129,9 @@ pub(crate) fn evaluate(fleet: &Fleet, question: &Question<'_>) -> Outcome {
 /// The last decision is kept: the outcome selects nothing and has no groups to write.
 fn misconfigured(fleet: &Fleet, mut outcome: Outcome, mistake: &Broken, question: &Question<'_>) -> Outcome {
     outcome.status = mistake.mistake.status();
+    if outcome.spending.is_beyond() {
+        return kept(outcome);
+    }
     if let Some(predicates) = &mistake.predicates {
         outcome.matched = predicate::filter(fleet, predicates, &outcome.candidates).0;
     }
@@ -129,6 +140,11 @@ fn misconfigured(fleet: &Fleet, mut outcome: Outcome, mistake: &Broken, question
         outcome.survivors =
             taint_toleration::filter(fleet, tolerations, &outcome.matched, &in_decision, question.now).0;
     }
+    kept(outcome)
+}
+
+/// An outcome that keeps the last decision, unless a test has the rule broken.
+fn kept(mut outcome: Outcome) -> Outcome {
     if broken(Rule::NeverDestroyOnDoubt) {
         outcome.status = Status::default();
         outcome.groups = vec![group::ClusterGroup {

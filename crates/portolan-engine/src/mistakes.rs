@@ -68,6 +68,17 @@ pub(crate) fn expression(path: &str, source: &str, error: &CompileError) -> Mist
     }
 }
 
+/// Expressions that cost more over all clusters than one placement may take. The placement is not wrong by itself: with
+/// fewer clusters it can be evaluated. No count is named, since it changes with the fleet.
+pub(crate) fn expressions_beyond_budget(limit: u64) -> Status {
+    let message = format!(
+        "spec.predicates: the CEL expressions of all predicates together cost more than {limit} units over the clusters that \
+         they are evaluated for; use fewer or cheaper expressions, or label selectors, claim selectors or spec.clusterSets \
+         that leave fewer clusters to evaluate"
+    );
+    Status::error(PREDICATE, message)
+}
+
 /// A toleration without a key that asks for a value.
 pub(crate) fn toleration_without_key(index: usize, operator: &str) -> Mistake {
     let path = format!("spec.tolerations[{index}].operator");

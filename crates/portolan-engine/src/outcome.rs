@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::filter::predicate::Coverage;
-use crate::fleet::{ClusterId, Clusters, Eligibility, Fleet};
+use crate::fleet::{ClusterId, Clusters, Eligibility, Fleet, Spending};
 use crate::group::ClusterGroup;
 use crate::model::{Chosen, Group};
 use crate::prioritize::Prioritizer;
@@ -44,6 +44,8 @@ pub struct Outcome {
     pub warnings: Vec<Warning>,
     /// How the expressions of each predicate that has some went.
     pub(crate) coverage: Vec<Coverage>,
+    /// What the expressions cost over all clusters that they were evaluated for.
+    pub(crate) spending: Spending,
 }
 
 /// The scores of one prioritizer, in the order of `Outcome::scored`.

@@ -7,7 +7,7 @@
 pub(crate) enum Rule {
     /// Rule 1: the plan shrinks before it grows.
     NoGap,
-    /// Rule 2: a misconfigured placement gives up its last decision.
+    /// Rule 2: a placement that is misconfigured or costs too much gives up its last decision.
     NeverDestroyOnDoubt,
     /// Rule 3: an equal answer is written again.
     UnchangedUntouched,

@@ -6,6 +6,7 @@
 use portolan_api::FieldError;
 use portolan_api::cluster::{Placement, ScoreCoordinate};
 use portolan_api::labels::reasons;
+use portolan_cel::Budget;
 
 use crate::engine::{Engine, PlacementState};
 use crate::fleet::{Eligibility, Fleet, Inventory, cel};
@@ -210,7 +211,13 @@ impl Describer<'_> {
         self.fleet.narrow_claims(&predicate.claims, &mut asked);
         let first = asked.iter().min_by_key(|cluster| self.fleet.name(*cluster))?;
         let document = cel::parse(&self.fleet.cluster(first)?.document);
-        let rejection = cel::run(&predicate.programs, &document, &self.fleet.scores_of(first)).err()?;
+        let rejection = cel::run(
+            &predicate.programs,
+            &document,
+            &self.fleet.scores_of(first),
+            &mut Budget::per_cluster(),
+        )
+        .err()?;
         let error = rejection.error?;
         let position = rejection.expression;
         Some(FieldError::of_text(

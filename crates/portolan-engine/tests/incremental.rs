@@ -10,6 +10,7 @@ use portolan_api::cluster::{
     PlacementDecision, PlacementSpec, SortBy, Taint, TaintEffect, Toleration,
 };
 use portolan_api::labels::ocm;
+use portolan_cel::Budget;
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet::Inventory;
 use portolan_engine::placement::PlacementKey;
@@ -51,9 +52,16 @@ struct Checked {
 
 impl Checked {
     fn new() -> Checked {
+        Checked::with_expression_budget(Budget::PER_PLACEMENT)
+    }
+
+    fn with_expression_budget(units: u64) -> Checked {
         Checked {
-            world: World::new(),
-            engine: Engine::new(Inventory::ManagedClusters),
+            world: World {
+                expression_budget: units,
+                ..World::new()
+            },
+            engine: Engine::new(Inventory::ManagedClusters).with_expression_budget(units),
             seen: BTreeMap::new(),
         }
     }
@@ -125,8 +133,7 @@ impl Checked {
     }
 }
 
-fn run(initial: &[Edit], steps: &[Step]) {
-    let mut checked = Checked::new();
+fn run(mut checked: Checked, initial: &[Edit], steps: &[Step]) {
     initial.iter().for_each(|edit| checked.apply(edit));
     checked.evaluate(true);
     for (salt, step) in steps.iter().enumerate() {
@@ -214,7 +221,17 @@ proptest! {
         initial in edits::initial(),
         steps in prop::collection::vec(edits::step(), 1..12),
     ) {
-        run(&initial, &steps);
+        run(Checked::new(), &initial, &steps);
+    }
+
+    /// With a budget that is beyond for some placements and not for others, and changes with every edit.
+    #[test]
+    fn incremental_equals_from_scratch_where_expressions_may_cost_too_much(
+        units in 0u64..4_000,
+        initial in edits::initial(),
+        steps in prop::collection::vec(edits::step(), 1..12),
+    ) {
+        run(Checked::with_expression_budget(units), &initial, &steps);
     }
 
     #[test]

@@ -6,8 +6,14 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::{Engine, PlacementId};
-use crate::fleet::{Change, ClusterDelta, ClusterId};
+use crate::fleet::cel::CelVerdict;
+use crate::fleet::{Change, ClusterDelta, ClusterId, Spending};
 use crate::placement::{Dependencies, PlacementKey};
+
+/// Units that one change of a cluster may cost while it is found out which placements it concerns, over all of them: as
+/// much as one predicate may spend on one cluster. Placements that are left are due without a look, because the time of a
+/// placement is taken where it is evaluated, one after the other.
+const PER_CHANGE: u64 = portolan_cel::Budget::PER_CLUSTER;
 
 /// Inverted index from what placements look at to the placements.
 #[derive(Debug, Default)]
@@ -156,53 +162,92 @@ impl Engine {
             true => (0..self.placements.len()).collect(),
             false => self.watchers.of(delta).into_iter().collect(),
         };
+        let mut purse = self.purse();
         for id in ids {
-            if self.concerns(id, cluster, delta) {
+            if self.concerns(id, cluster, delta, &mut purse) {
                 self.make_due(id);
             }
         }
     }
 
     /// A placement is concerned when the cluster starts or stops matching, or matches and something that is looked
-    /// at in matching clusters changed.
-    fn concerns(&mut self, id: PlacementId, cluster: ClusterId, delta: &ClusterDelta) -> bool {
-        let Some(state) = self.placements[id].as_ref() else {
+    /// at in matching clusters changed. One that is due already is not looked at: it will be evaluated anyway.
+    ///
+    /// When `purse` is used up, or the expressions of the placement cost more than they may, no expression is evaluated
+    /// here any more: the placement is due, and its own evaluation finds out.
+    fn concerns(
+        &mut self,
+        id: PlacementId,
+        cluster: ClusterId,
+        delta: &ClusterDelta,
+        purse: &mut Spending,
+    ) -> bool {
+        let Some(state) = self.placements[id].as_mut() else {
             return false;
         };
         let before = state.matched.contains(cluster);
         let membership = delta.presence || delta.membership;
         let mut after = before;
         if membership || state.dependencies.concern_match(delta, state.predicates()) {
-            let namespace = state.placement.metadata.namespace.as_deref().unwrap_or_default();
+            if self.due.contains(&state.key) {
+                return false;
+            }
+            let namespace = &state.key.namespace;
             let sets = &state.placement.spec.cluster_sets;
             let is_candidate = self.fleet.is_candidate(namespace, sets, cluster);
-            after = is_candidate && self.fleet.matches(state.predicates(), cluster);
+            if state.spending.is_beyond() {
+                return before || is_candidate;
+            }
+            let mut spending = state.spending;
+            let mut coverage = state.coverage.iter().peekable();
             let predicates = state.predicates();
-            let reconsidered = state.coverage.iter().any(|coverage| {
-                let predicate = predicates.get(coverage.predicate).filter(|_| is_candidate);
-                let verdict =
-                    predicate.and_then(|predicate| self.fleet.expressions_verdict(predicate, cluster));
-                coverage.is_changed_by(cluster, verdict)
-            });
-            if reconsidered {
+            after = is_candidate && predicates.is_empty();
+            for (index, predicate) in predicates.iter().enumerate() {
+                let is_asked = is_candidate && self.fleet.is_asked(predicate, cluster);
+                if predicate.programs.is_empty() {
+                    after |= is_asked;
+                    continue;
+                }
+                if is_asked && purse.is_beyond() {
+                    return true;
+                }
+                let judged = is_asked.then(|| self.fleet.verdict(&predicate.expressions, cluster));
+                if let Some(judged) = judged {
+                    spending.add(judged.cost);
+                    purse.add(if judged.is_new { judged.cost } else { 0 });
+                }
+                let verdict = judged.map(|judged| judged.verdict);
+                after |= verdict == Some(CelVerdict::Matches);
+                let known = coverage.next_if(|coverage| coverage.predicate == index);
+                if known.is_some_and(|coverage| coverage.is_changed_by(cluster, verdict)) {
+                    return true;
+                }
+            }
+            // What the cluster cost before is not known any more and still counted: the sum may be too large, not too
+            // small.
+            if spending.is_beyond() {
                 return true;
             }
+            state.spending = spending;
         }
         if before != after || (after && state.dependencies.concern_placed(delta)) {
             return true;
         }
         membership && {
-            let namespace = state.placement.metadata.namespace.as_deref().unwrap_or_default();
             let has_candidates = self
                 .fleet
-                .has_candidates(namespace, &state.placement.spec.cluster_sets);
+                .has_candidates(&state.key.namespace, &state.placement.spec.cluster_sets);
             has_candidates != state.had_candidates
         }
     }
 
+    fn purse(&self) -> Spending {
+        Spending::with_limit(PER_CHANGE.min(self.fleet.spending().limit()))
+    }
+
     fn make_due(&mut self, id: PlacementId) {
         if let Some(state) = &self.placements[id] {
-            self.due.insert(PlacementKey::of(&state.placement));
+            self.due.insert(state.key.clone());
         }
     }
 
@@ -259,8 +304,9 @@ impl Engine {
             any: true,
             ..ClusterDelta::default()
         };
+        let mut purse = self.purse();
         for id in self.watchers.cel_scores.clone() {
-            if self.concerns(id, cluster, &delta) {
+            if self.concerns(id, cluster, &delta, &mut purse) {
                 self.make_due(id);
             }
         }

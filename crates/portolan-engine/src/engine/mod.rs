@@ -50,6 +50,13 @@ impl Engine {
         }
     }
 
+    /// The same with another limit for what the CEL expressions of one placement cost over all clusters, in units. It is
+    /// `portolan_cel::Budget::PER_PLACEMENT` otherwise.
+    pub fn with_expression_budget(mut self, units: u64) -> Engine {
+        self.fleet.set_expression_budget(units);
+        self
+    }
+
     /// The fleet as it stands.
     pub fn fleet(&self) -> &Fleet {
         &self.fleet
@@ -286,8 +293,8 @@ impl Engine {
             resumed,
             ..state.question(now)
         };
-        evaluate::prepare(&mut self.fleet, &question);
-        Some(evaluate::evaluate(&self.fleet, &question))
+        let spending = evaluate::prepare(&mut self.fleet, &question);
+        Some(evaluate::evaluate(&self.fleet, &question, spending))
     }
 
     /// Evaluates every placement that is due at `now`, in order, folding each outcome into the counts before the

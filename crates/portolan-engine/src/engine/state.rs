@@ -5,14 +5,15 @@ use portolan_api::cluster::Placement;
 
 use crate::evaluate::Question;
 use crate::filter::predicate::Coverage;
-use crate::fleet::Fleet;
 use crate::fleet::bits::Packed;
+use crate::fleet::{Fleet, Spending};
 use crate::outcome::Outcome;
-use crate::placement::{self, Broken, Compiled, Dependencies, Predicate};
+use crate::placement::{self, Broken, Compiled, Dependencies, PlacementKey, Predicate};
 use crate::prior::Prior;
 
 #[derive(Debug)]
 pub(crate) struct PlacementState {
+    pub(crate) key: PlacementKey,
     pub(crate) placement: Placement,
     pub(crate) compiled: Result<Compiled, Broken>,
     pub(crate) dependencies: Dependencies,
@@ -24,6 +25,8 @@ pub(crate) struct PlacementState {
     pub(crate) matched: Packed,
     /// How the expressions went at the last evaluation: a warning tells.
     pub(crate) coverage: Vec<Coverage>,
+    /// What the expressions cost at the last evaluation, and for each cluster that changed since.
+    pub(crate) spending: Spending,
     /// Whether there was any candidate at the last evaluation: the conditions tell.
     pub(crate) had_candidates: bool,
     pub(crate) requeue_at: Option<Timestamp>,
@@ -46,6 +49,7 @@ impl PlacementState {
     pub(crate) fn new(placement: &Placement, prior: Prior) -> PlacementState {
         let compiled = placement::compile(placement);
         PlacementState {
+            key: PlacementKey::of(placement),
             placement: placement.clone(),
             dependencies: dependencies(&compiled),
             compiled,
@@ -53,6 +57,7 @@ impl PlacementState {
             in_flight: None,
             matched: Packed::default(),
             coverage: Vec::new(),
+            spending: Spending::default(),
             had_candidates: false,
             requeue_at: None,
         }
@@ -118,10 +123,11 @@ impl PlacementState {
     /// Keeps of an outcome what later changes are compared with.
     pub(crate) fn notice(&mut self, outcome: &Outcome) {
         self.matched = Packed::from(&outcome.matched);
-        if self.compiled.is_err() {
+        if self.compiled.is_err() || outcome.spending.is_beyond() {
             self.matched = Packed::from(&outcome.candidates);
         }
         self.coverage.clone_from(&outcome.coverage);
+        self.spending = outcome.spending;
         self.had_candidates = !outcome.candidates.is_empty();
         self.requeue_at = outcome.requeue_at;
     }

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use portolan_api::cluster::TopologyKeyType;
 use portolan_api::labels;
+use portolan_cel::{Budget, Value};
 
 use super::FailedCheck;
 use crate::filter::taint_toleration::{self, Toleration};
@@ -117,10 +118,11 @@ pub(crate) fn no_predicate(fleet: &Fleet, predicates: &[Predicate], id: ClusterI
     let Some(cluster) = fleet.cluster(id) else {
         return Vec::new();
     };
+    let mut document = None;
     predicates
         .iter()
         .enumerate()
-        .filter_map(|(index, p)| first_failure(fleet, cluster, id, index, p))
+        .filter_map(|(index, p)| first_failure(fleet, cluster, id, index, p, &mut document))
         .collect()
 }
 
@@ -130,6 +132,7 @@ fn first_failure(
     id: ClusterId,
     index: usize,
     predicate: &Predicate,
+    document: &mut Option<Value>,
 ) -> Option<Check> {
     let path = format!("spec.predicates[{index}].requiredClusterSelector");
     let check = |selector: &str, kind: &str, requirement: &Requirement, observed: Option<&str>| {
@@ -154,10 +157,14 @@ fn first_failure(
             return Some(check("claimSelector", "claim", requirement, observed));
         }
     }
+    if predicate.programs.is_empty() {
+        return None;
+    }
     let rejection = cel::run(
         &predicate.programs,
-        &cel::parse(&cluster.document),
+        document.get_or_insert_with(|| cel::parse(&cluster.document)),
         &fleet.scores_of(id),
+        &mut Budget::per_cluster(),
     )
     .err()?;
     let field = format!("{path}.celSelector.celExpressions[{}]", rejection.expression);

@@ -1,7 +1,7 @@
 //! Predicate: a cluster passes when any entry of `spec.predicates` matches it.
 
-use crate::fleet::cel::CelVerdict;
-use crate::fleet::{ClusterId, Clusters, Fleet};
+use crate::fleet::cel::{CelVerdict, LEAST_COST};
+use crate::fleet::{ClusterId, Clusters, Fleet, Spending};
 use crate::placement::Predicate;
 
 /// How the expressions of one predicate went with the clusters that they were evaluated for: those that pass its labels
@@ -33,17 +33,43 @@ impl Coverage {
     }
 }
 
-/// Fills in the CEL verdicts that `filter` will read. Only clusters that pass labels and claims are evaluated.
-pub(crate) fn prepare(fleet: &mut Fleet, predicates: &[Predicate], candidates: &Clusters) {
+/// Fills in the CEL verdicts that `filter` will read, and tells what they cost. Only clusters that pass labels and claims
+/// are evaluated.
+///
+/// Each verdict counts with its cost, whether it was known or not, so that the sum depends on the predicates and the
+/// clusters alone. Once it is beyond the limit, nothing more is evaluated, and there is nothing for `filter` to read.
+pub(crate) fn prepare(fleet: &mut Fleet, predicates: &[Predicate], candidates: &Clusters) -> Spending {
+    let mut spending = fleet.spending();
+    let mut pending: Vec<(&Predicate, Clusters)> = Vec::new();
+    let mut unknown = Clusters::default();
     for predicate in predicates
         .iter()
         .filter(|predicate| !predicate.programs.is_empty())
     {
-        let mut set = candidates.clone();
-        fleet.narrow_labels(&predicate.labels, &mut set);
-        fleet.narrow_claims(&predicate.claims, &mut set);
-        fleet.ensure_cel(&predicate.expressions, &set);
+        let mut asked = candidates.clone();
+        fleet.narrow_labels(&predicate.labels, &mut asked);
+        fleet.narrow_claims(&predicate.claims, &mut asked);
+        let (cost, missing) = fleet.cel_cost(&predicate.expressions, &asked);
+        spending.add(cost);
+        if spending.is_beyond() {
+            return spending;
+        }
+        if !missing.is_empty() {
+            unknown.union_with(&missing);
+            pending.push((predicate, missing));
+        }
     }
+    // Cluster by cluster, because the document of a cluster is read once for all predicates in a row.
+    for cluster in unknown.iter() {
+        for (predicate, _) in pending.iter().filter(|(_, missing)| missing.contains(cluster)) {
+            let judged = fleet.verdict(&predicate.expressions, cluster);
+            spending.add(judged.cost - LEAST_COST);
+            if spending.is_beyond() {
+                return spending;
+            }
+        }
+    }
+    spending
 }
 
 /// The clusters that match, and how the expressions went.

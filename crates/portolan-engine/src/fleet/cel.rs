@@ -31,6 +31,22 @@ struct Unit {
     matched: Clusters,
     /// Of those that do not match, the clusters for which an expression gave no answer.
     failed: Clusters,
+    /// What known verdicts cost that cost more than [`LEAST_COST`].
+    costs: HashMap<ClusterId, u64>,
+}
+
+/// What a verdict costs at least. To evaluate the smallest expression takes about as long as this many units, and only
+/// verdicts that cost more need to be remembered.
+pub(crate) const LEAST_COST: u64 = 100;
+
+/// A verdict on one cluster.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Judged {
+    pub(crate) verdict: CelVerdict,
+    /// Units, at least [`LEAST_COST`].
+    pub(crate) cost: u64,
+    /// Whether the expressions were evaluated for it just now.
+    pub(crate) is_new: bool,
 }
 
 /// How a list of expressions went with one cluster.
@@ -62,6 +78,7 @@ impl CelVerdicts {
             known: Clusters::default(),
             matched: Clusters::default(),
             failed: Clusters::default(),
+            costs: HashMap::new(),
         });
         unit.users += 1;
     }
@@ -78,9 +95,7 @@ impl CelVerdicts {
     /// Forgets what is known of a cluster that changed.
     pub(crate) fn forget_cluster(&mut self, cluster: ClusterId) {
         self.parsed.take_if(|(known, _)| *known == cluster);
-        self.units
-            .values_mut()
-            .for_each(|unit| unit.known.remove(cluster));
+        self.units.values_mut().for_each(|unit| unit.forget(cluster));
     }
 
     /// Forgets verdicts that looked at the scores of a cluster.
@@ -88,43 +103,53 @@ impl CelVerdicts {
         self.units
             .values_mut()
             .filter(|unit| unit.uses_scores)
-            .for_each(|unit| unit.known.remove(cluster));
+            .for_each(|unit| unit.forget(cluster));
     }
 
-    /// Evaluates the clusters of `wanted` that have no verdict yet.
-    pub(crate) fn ensure(
-        &mut self,
-        expressions: &Expressions,
-        wanted: &Clusters,
-        evaluate: impl Fn(&[Program], ClusterId, &mut Parsed) -> CelVerdict,
-    ) {
-        let Some(unit) = self.units.get_mut(expressions) else {
-            return;
+    /// What the verdicts on `wanted` cost at least, and the clusters whose verdict is not known: for those the least cost
+    /// is counted.
+    pub(crate) fn cost(&self, expressions: &Expressions, wanted: &Clusters) -> (u64, Clusters) {
+        let Some(unit) = self.units.get(expressions) else {
+            return (0, Clusters::default());
         };
         let mut missing = wanted.clone();
         missing.subtract(&unit.known);
-        for cluster in missing.iter() {
-            unit.learn(cluster, evaluate(&unit.programs, cluster, &mut self.parsed));
-        }
+        let costly = unit
+            .costs
+            .iter()
+            .filter(|(cluster, _)| wanted.contains(**cluster));
+        let surplus: u64 = costly.map(|(_, cost)| cost - LEAST_COST).sum();
+        (wanted.len() as u64 * LEAST_COST + surplus, missing)
     }
 
-    /// The verdict on one cluster, evaluated if there is none yet.
+    /// The verdict on one cluster, evaluated if there is none yet. `evaluate` tells the units that were spent, too.
     pub(crate) fn verdict(
         &mut self,
         expressions: &Expressions,
         cluster: ClusterId,
-        evaluate: impl Fn(&[Program], ClusterId, &mut Parsed) -> CelVerdict,
-    ) -> CelVerdict {
+        evaluate: impl Fn(&[Program], ClusterId, &mut Parsed) -> (CelVerdict, u64),
+    ) -> Judged {
         let Some(unit) = self.units.get_mut(expressions) else {
-            return CelVerdict::Differs;
+            return Judged {
+                verdict: CelVerdict::Differs,
+                cost: LEAST_COST,
+                is_new: false,
+            };
         };
-        if !unit.known.contains(cluster) {
-            unit.learn(cluster, evaluate(&unit.programs, cluster, &mut self.parsed));
+        let is_new = !unit.known.contains(cluster);
+        if is_new {
+            let (verdict, units) = evaluate(&unit.programs, cluster, &mut self.parsed);
+            unit.learn(cluster, verdict, units);
         }
-        match (unit.matched.contains(cluster), unit.failed.contains(cluster)) {
+        let verdict = match (unit.matched.contains(cluster), unit.failed.contains(cluster)) {
             (true, _) => CelVerdict::Matches,
             (_, true) => CelVerdict::Failed,
             _ => CelVerdict::Differs,
+        };
+        Judged {
+            verdict,
+            cost: unit.costs.get(&cluster).copied().unwrap_or(LEAST_COST),
+            is_new,
         }
     }
 
@@ -154,10 +179,18 @@ impl CelVerdicts {
 }
 
 impl Unit {
-    fn learn(&mut self, cluster: ClusterId, verdict: CelVerdict) {
+    fn learn(&mut self, cluster: ClusterId, verdict: CelVerdict, units: u64) {
         self.matched.set(cluster, verdict == CelVerdict::Matches);
         self.failed.set(cluster, verdict == CelVerdict::Failed);
         self.known.insert(cluster);
+        if units > LEAST_COST {
+            self.costs.insert(cluster, units);
+        }
+    }
+
+    fn forget(&mut self, cluster: ClusterId) {
+        self.known.remove(cluster);
+        self.costs.remove(&cluster);
     }
 }
 
@@ -167,15 +200,16 @@ pub(crate) fn parse(document: &Document) -> Value {
     Value::from_json(&json)
 }
 
-/// Runs the expressions in order against one cluster; the first that does not hold decides.
+/// Runs the expressions in order against one cluster; the first that does not hold decides. They share `budget`, which is
+/// a fresh one.
 pub(crate) fn run(
     programs: &[Program],
     cluster: &Value,
     scores: &dyn portolan_cel::Scores,
+    budget: &mut Budget,
 ) -> Result<(), CelRejection> {
-    let mut budget = Budget::per_cluster();
     for (expression, program) in programs.iter().enumerate() {
-        match program.evaluate(cluster, scores, &mut budget) {
+        match program.evaluate(cluster, scores, budget) {
             Ok(true) => {}
             Ok(false) => {
                 return Err(CelRejection {

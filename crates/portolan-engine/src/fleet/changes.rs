@@ -5,10 +5,10 @@ use std::sync::Arc;
 use portolan_api::cluster::{AddOnPlacementScore, ManagedCluster, ManagedClusterSet, TaintEffect};
 use portolan_api::labels;
 use portolan_api::multicluster::ClusterProfile;
-use portolan_cel::Program;
+use portolan_cel::{Budget, Program};
 
 use super::bits::{ClusterId, Clusters};
-use super::cel::{self, CelVerdict, CelVerdicts, Expressions, Parsed};
+use super::cel::{self, CelVerdict, CelVerdicts, Expressions, Judged, Parsed};
 use super::cluster::{self, Cluster};
 use super::delta::{ClusterDelta, changes};
 use super::scores::ScoreObject;
@@ -344,36 +344,30 @@ impl Fleet {
         self.order.settle(|cluster| &slots.key(cluster).1);
     }
 
-    /// Makes sure that every cluster of `wanted` has a verdict of `expressions`.
-    pub(crate) fn ensure_cel(&mut self, expressions: &Expressions, wanted: &Clusters) {
-        let mut verdicts = std::mem::take(&mut self.cel);
-        verdicts.ensure(expressions, wanted, |programs, id, parsed| {
-            self.judge(programs, id, parsed)
-        });
-        self.cel = verdicts;
-    }
-
     /// How `expressions` go with one cluster.
-    pub(crate) fn verdict(&mut self, expressions: &Expressions, cluster: ClusterId) -> CelVerdict {
+    pub(crate) fn verdict(&mut self, expressions: &Expressions, cluster: ClusterId) -> Judged {
         let mut verdicts = std::mem::take(&mut self.cel);
-        let verdict = verdicts.verdict(expressions, cluster, |programs, id, parsed| {
+        let judged = verdicts.verdict(expressions, cluster, |programs, id, parsed| {
             self.judge(programs, id, parsed)
         });
         self.cel = verdicts;
-        verdict
+        judged
     }
 
-    fn judge(&self, programs: &[Program], id: ClusterId, parsed: &mut Parsed) -> CelVerdict {
+    /// The verdict, and the units that it took.
+    fn judge(&self, programs: &[Program], id: ClusterId, parsed: &mut Parsed) -> (CelVerdict, u64) {
         let Some(cluster) = self.cluster(id) else {
-            return CelVerdict::Differs;
+            return (CelVerdict::Differs, 0);
         };
         let known = parsed.take_if(|(known, _)| *known == id);
         let (_, value) = parsed.insert(known.unwrap_or_else(|| (id, cel::parse(&cluster.document))));
-        match cel::run(programs, value, &self.scores_of(id)) {
+        let mut budget = Budget::per_cluster();
+        let verdict = match cel::run(programs, value, &self.scores_of(id), &mut budget) {
             Ok(()) => CelVerdict::Matches,
             Err(rejection) if rejection.error.is_some() => CelVerdict::Failed,
             Err(_) => CelVerdict::Differs,
-        }
+        };
+        (verdict, budget.spent())
     }
 }
 

@@ -18,6 +18,7 @@ mod query;
 pub(crate) mod scores;
 pub(crate) mod sets;
 mod slots;
+mod spending;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use portolan_api::labels;
 pub use bits::{ClusterId, Clusters};
 pub(crate) use delta::{Change, ClusterDelta};
 pub use sets::{Eligibility, set_mistake};
+pub(crate) use spending::Spending;
 
 use crate::selector::Selector;
 use cel::CelVerdicts;
@@ -38,6 +40,7 @@ use pool::Pool;
 use scores::Scores;
 use sets::{Membership, Sets};
 use slots::Slots;
+use spending::Allowance;
 
 /// Where clusters come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,6 +85,7 @@ pub struct Fleet {
     sets: Sets,
     scores: Scores,
     cel: CelVerdicts,
+    allowance: Allowance,
     pub(crate) counts: Counts,
 }
 
@@ -96,6 +100,16 @@ impl Fleet {
         fleet.labels.retain_key(&labels::ocm::CLUSTER_SET.into());
         fleet.labels.retain_key(&labels::multicluster::CLUSTER_SET.into());
         fleet
+    }
+
+    /// An account of what the expressions of one placement cost.
+    pub(crate) fn spending(&self) -> Spending {
+        Spending::with_limit(self.allowance.0)
+    }
+
+    /// Lets the expressions of one placement cost so much; see `portolan_cel::Budget::PER_PLACEMENT`.
+    pub(crate) fn set_expression_budget(&mut self, units: u64) {
+        self.allowance = Allowance(units);
     }
 
     /// Which inventory the fleet is read from.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use portolan_api::labels;
 
 use super::bits::{ClusterId, Clusters};
-use super::cel::{CelVerdict, Expressions};
+use super::cel::Expressions;
 use super::scores::ScoreObject;
 use super::{Eligibility, Fleet, Inventory, Twins};
 use crate::placement::Predicate;
@@ -81,27 +81,18 @@ impl Fleet {
         }
     }
 
-    /// Whether one cluster matches any of the predicates; no predicate at all matches every cluster.
-    pub(crate) fn matches(&mut self, predicates: &[Predicate], id: ClusterId) -> bool {
-        if predicates.is_empty() {
-            return self.cluster(id).is_some();
-        }
-        predicates.iter().any(|predicate| {
-            let selected = self.cluster(id).is_some_and(|cluster| {
-                predicate.labels.matches(|key| cluster.label(key))
-                    && predicate.claims.matches(|key| cluster.claim(key))
-            });
-            let verdict = |fleet: &mut Fleet| fleet.verdict(&predicate.expressions, id);
-            selected && (predicate.programs.is_empty() || verdict(self) == CelVerdict::Matches)
+    /// Whether one cluster passes the labels and claims of a predicate: its expressions are evaluated for those only.
+    pub(crate) fn is_asked(&self, predicate: &Predicate, id: ClusterId) -> bool {
+        self.cluster(id).is_some_and(|cluster| {
+            predicate.labels.matches(|key| cluster.label(key))
+                && predicate.claims.matches(|key| cluster.claim(key))
         })
     }
 
-    /// How the expressions of a predicate go with a candidate; none where labels or claims rule it out.
-    pub(crate) fn expressions_verdict(&mut self, predicate: &Predicate, id: ClusterId) -> Option<CelVerdict> {
-        let cluster = self.cluster(id)?;
-        let asked = predicate.labels.matches(|key| cluster.label(key))
-            && predicate.claims.matches(|key| cluster.claim(key));
-        asked.then(|| self.verdict(&predicate.expressions, id))
+    /// What the expressions of a predicate cost for `wanted` at least, and the clusters that they are still to be
+    /// evaluated for.
+    pub(crate) fn cel_cost(&self, expressions: &Expressions, wanted: &Clusters) -> (u64, Clusters) {
+        self.cel.cost(expressions, wanted)
     }
 
     /// One namespace is one inventory; no binding is needed, and set names are values of the clusterset label.

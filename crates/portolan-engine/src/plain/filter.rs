@@ -46,53 +46,85 @@ pub(super) fn predicates(spec: &PlacementSpec) -> Result<Vec<Predicate>, Status>
     Ok(predicates)
 }
 
-/// The clusters that match any of the predicates, or all when there is none.
-pub(super) fn matching<'a>(
+/// How a predicate goes with a cluster that passes its labels and claims.
+pub(super) struct Answer {
+    /// Whether every expression is true of it; an error or an overrun is not true.
+    verdict: Result<bool, EvalError>,
+    /// Units that the expressions took; none when there is no expression.
+    units: Option<u64>,
+}
+
+/// The answers of all predicates for each cluster: none where labels or claims do not match.
+pub(super) fn answers(
     hub: &Hub<'_>,
     predicates: &[Predicate],
+    clusters: &[&ManagedCluster],
+) -> Vec<Vec<Option<Answer>>> {
+    let of_cluster = |cluster: &&ManagedCluster| {
+        let answer = |predicate: &Predicate| {
+            let asked = predicate.labels.matches(|key| label(cluster, key))
+                && predicate.claims.matches(|key| claim(cluster, key));
+            asked.then(|| match predicate.programs.as_slice() {
+                [] => Answer {
+                    verdict: Ok(true),
+                    units: None,
+                },
+                programs => {
+                    let mut budget = Budget::per_cluster();
+                    let verdict = verdict(hub, programs, cluster, &mut budget);
+                    let units = Some(budget.spent());
+                    Answer { verdict, units }
+                }
+            })
+        };
+        predicates.iter().map(answer).collect()
+    };
+    clusters.iter().map(of_cluster).collect()
+}
+
+/// What all evaluations cost together, each of them 100 units at least.
+pub(super) fn cost(answers: &[Vec<Option<Answer>>]) -> u128 {
+    let mut total = 0;
+    for answer in answers.iter().flatten().flatten() {
+        match answer.units {
+            Some(units) if units < 100 => total += 100,
+            Some(units) => total += u128::from(units),
+            None => {}
+        }
+    }
+    total
+}
+
+/// The clusters that match any of the predicates, or all when there is none.
+pub(super) fn matching<'a>(
+    predicates: &[Predicate],
+    answers: &[Vec<Option<Answer>>],
     clusters: &[&'a ManagedCluster],
 ) -> Vec<&'a ManagedCluster> {
-    let matches = |cluster: &ManagedCluster| {
-        predicates.iter().any(|predicate| {
-            predicate.labels.matches(|key| label(cluster, key))
-                && predicate.claims.matches(|key| claim(cluster, key))
-                && (predicate.programs.is_empty() || holds(hub, &predicate.programs, cluster))
-        })
-    };
+    let holds = |answer: &Answer| matches!(answer.verdict, Ok(true));
     clusters
         .iter()
-        .copied()
-        .filter(|cluster| predicates.is_empty() || matches(cluster))
+        .zip(answers)
+        .filter(|(_, answers)| predicates.is_empty() || answers.iter().flatten().any(holds))
+        .map(|(cluster, _)| *cluster)
         .collect()
 }
 
 /// Predicates whose expressions fail for every cluster that they are evaluated for.
-pub(super) fn failing(hub: &Hub<'_>, predicates: &[Predicate], clusters: &[&ManagedCluster]) -> Vec<usize> {
-    let fails = |predicate: &Predicate| {
-        let mut asked = clusters
-            .iter()
-            .filter(|cluster| {
-                predicate.labels.matches(|key| label(cluster, key))
-                    && predicate.claims.matches(|key| claim(cluster, key))
-            })
-            .peekable();
-        !predicate.programs.is_empty()
-            && asked.peek().is_some()
-            && asked.all(|cluster| verdict(hub, &predicate.programs, cluster).is_err())
+pub(super) fn failing(predicates: &[Predicate], answers: &[Vec<Option<Answer>>]) -> Vec<usize> {
+    let fails = |index: &usize| {
+        let mut given = answers.iter().filter_map(|row| row[*index].as_ref()).peekable();
+        given.peek().is_some() && given.all(|answer| answer.verdict.is_err())
     };
-    let numbered = predicates.iter().enumerate();
-    numbered
-        .filter(|(_, predicate)| fails(predicate))
-        .map(|(index, _)| index)
-        .collect()
+    (0..predicates.len()).filter(fails).collect()
 }
 
-fn holds(hub: &Hub<'_>, programs: &[Program], cluster: &ManagedCluster) -> bool {
-    verdict(hub, programs, cluster).is_ok_and(|verdict| verdict)
-}
-
-/// Whether every expression is true of the cluster; an error or an overrun is not true.
-fn verdict(hub: &Hub<'_>, programs: &[Program], cluster: &ManagedCluster) -> Result<bool, EvalError> {
+fn verdict(
+    hub: &Hub<'_>,
+    programs: &[Program],
+    cluster: &ManagedCluster,
+    budget: &mut Budget,
+) -> Result<bool, EvalError> {
     let Ok(json) = serde_json::to_value(cluster) else {
         return Ok(false);
     };
@@ -101,9 +133,8 @@ fn verdict(hub: &Hub<'_>, programs: &[Program], cluster: &ManagedCluster) -> Res
         hub,
         cluster: name(cluster),
     };
-    let mut budget = Budget::per_cluster();
     for program in programs {
-        if !program.evaluate(&value, &scores, &mut budget)? {
+        if !program.evaluate(&value, &scores, budget)? {
             return Ok(false);
         }
     }

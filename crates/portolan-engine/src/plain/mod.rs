@@ -30,13 +30,15 @@ use crate::status::Status;
 use crate::warnings::Warning;
 
 /// The objects of a hub as a lister hands them out: by name, and not arranged in any other way.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Hub<'a> {
     clusters: Vec<&'a ManagedCluster>,
     sets: BTreeMap<&'a str, &'a ManagedClusterSet>,
     bindings: Vec<&'a ManagedClusterSetBinding>,
     /// By namespace, which is the name of a cluster, and name.
     scores: HashMap<(&'a str, &'a str), &'a AddOnPlacementScore>,
+    /// Units that the expressions of one placement may cost over all clusters.
+    expression_budget: u64,
 }
 
 impl<'a> Hub<'a> {
@@ -59,7 +61,14 @@ impl<'a> Hub<'a> {
                 .collect(),
             bindings: bindings.into_iter().collect(),
             scores: scores.into_iter().map(|score| (key(score), score)).collect(),
+            expression_budget: portolan_cel::Budget::PER_PLACEMENT,
         }
+    }
+
+    /// The same hub with another limit for what the expressions of one placement cost.
+    pub fn with_expression_budget(mut self, units: u64) -> Hub<'a> {
+        self.expression_budget = units;
+        self
     }
 }
 
@@ -133,9 +142,15 @@ pub fn evaluate(
     let in_decision: BTreeSet<&str> = own.iter().flat_map(entries).collect();
     outcome.warnings = warnings::of_sets(hub, namespace, &spec.cluster_sets, &outcome);
     let mut fails = Vec::new();
+    let mut too_costly = false;
     let checked = filter::predicates(spec).and_then(|predicates| {
-        fails = filter::failing(hub, &predicates, &candidates);
-        let matched = filter::matching(hub, &predicates, &candidates);
+        let answers = filter::answers(hub, &predicates, &candidates);
+        too_costly = filter::cost(&answers) > u128::from(hub.expression_budget);
+        fails = filter::failing(&predicates, &answers);
+        let mut matched = filter::matching(&predicates, &answers, &candidates);
+        if too_costly {
+            matched.clear();
+        }
         outcome.matched = names(&matched);
         filter::check_tolerations(&spec.tolerations)?;
         let (survivors, expiry) = filter::tolerated(&matched, &spec.tolerations, &in_decision, now);
@@ -158,6 +173,10 @@ pub fn evaluate(
             survivors: Vec::new(),
             ..outcome
         };
+    }
+    if too_costly {
+        let status = mistakes::expressions_beyond_budget(hub.expression_budget);
+        return PlainOutcome { status, ..outcome };
     }
 
     outcome.warnings.extend(warnings::of_groups(spec));

@@ -1,5 +1,6 @@
 //! Tests of the pipeline as a whole. Those of one plugin stand beside it.
 
+mod budget;
 mod conditions;
 mod explain;
 mod fixture;

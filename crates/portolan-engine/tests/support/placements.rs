@@ -49,6 +49,9 @@ fn claim_selector() -> impl Strategy<Value = ClusterClaimSelector> {
 }
 
 /// Expressions over labels, claims, names and scores; some fail at run time, some do not compile.
+/// Costs some hundred units for clusters with one label, and next to nothing for others.
+const COSTLY_FOR_SOME: &str = r#"!(managedCluster.metadata.labels["env"] == "a" && [1, 2, 3, 4, 5, 6, 7, 8].exists(i, [1, 2, 3, 4, 5, 6, 7, 8].exists(j, i + j > 99)))"#;
+
 fn expression() -> impl Strategy<Value = String> {
     prop_oneof![
         12 => word(&[
@@ -57,6 +60,7 @@ fn expression() -> impl Strategy<Value = String> {
             r#"managedCluster.status.clusterClaims.exists(c, c.name == "platform" && c.value == "a")"#,
             r#"managedCluster.scores("capacity").exists(s, s.name == "s1" && s.value > 0)"#,
             r#"has(managedCluster.spec.taints)"#,
+            COSTLY_FOR_SOME,
         ]),
         1 => word(&["managedCluster.", "managedCluster.metadata.name"]),
     ]

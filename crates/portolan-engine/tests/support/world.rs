@@ -30,6 +30,8 @@ pub(crate) struct World {
     pub(crate) prior: Decisions,
     /// The same with what is being written: what Balance counts.
     pub(crate) counted: Decisions,
+    /// Units that the expressions of one placement may cost.
+    pub(crate) expression_budget: u64,
 }
 
 impl World {
@@ -43,6 +45,7 @@ impl World {
             placements: BTreeMap::new(),
             prior: Decisions::new(),
             counted: Decisions::new(),
+            expression_budget: portolan_cel::Budget::PER_PLACEMENT,
         }
     }
 
@@ -165,7 +168,8 @@ impl World {
             self.sets.values(),
             self.bindings.values(),
             self.scores.values(),
-        );
+        )
+        .with_expression_budget(self.expression_budget);
         plain::evaluate(&hub, &self.placements[key], own, usage, self.now)
     }
 
@@ -175,7 +179,8 @@ impl World {
 
     /// An engine that is given all objects in the order of `salt`, and has never seen any others.
     pub(crate) fn fresh_engine(&self, salt: usize) -> Engine {
-        let mut engine = Engine::new(Inventory::ManagedClusters);
+        let mut engine =
+            Engine::new(Inventory::ManagedClusters).with_expression_budget(self.expression_budget);
         let observed = self.counted.iter().filter(|(_, decisions)| !decisions.is_empty());
         let mut edits: Vec<Edit> = self.clusters.values().cloned().map(Edit::Cluster).collect();
         edits.extend(self.sets.values().cloned().map(Edit::Set));

@@ -1,0 +1,39 @@
+//! What expressions cost, and how much they may.
+
+use portolan_cel::Budget;
+
+/// Units that the expressions of one placement may cost over all clusters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowance(pub(crate) u64);
+
+impl Default for Allowance {
+    fn default() -> Allowance {
+        Allowance(Budget::PER_PLACEMENT)
+    }
+}
+
+/// An account with a limit. Costs are added in any order and never taken back, so a part of them that is beyond the limit
+/// tells that all of them together are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Spending {
+    units: u64,
+    limit: u64,
+}
+
+impl Spending {
+    pub(crate) fn with_limit(limit: u64) -> Spending {
+        Spending { units: 0, limit }
+    }
+
+    pub(crate) fn add(&mut self, units: u64) {
+        self.units = self.units.saturating_add(units);
+    }
+
+    pub(crate) fn is_beyond(&self) -> bool {
+        self.units > self.limit
+    }
+
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+}
