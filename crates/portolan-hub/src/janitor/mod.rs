@@ -110,17 +110,20 @@ impl Janitor {
         self.roles_changed = true;
         for object in &range.objects {
             let concerned = self.index.put(object, None);
-            self.enqueue(concerned).await;
+            self.enqueue(concerned, object.concerns_others()).await;
         }
     }
 
-    /// Takes in whom a change concerns. Clients decide how many those are, so each change is a turn, and others get to run.
-    async fn enqueue(&mut self, concerned: Vec<Key>) {
+    /// Takes in whom a change concerns. Clients decide what that costs, so each change is a turn, and after one with owners
+    /// others get to run; nearly all changes have none and cost nothing.
+    async fn enqueue(&mut self, concerned: Vec<Key>, had_owners: bool) {
         for key in concerned {
             self.queue.push(key);
         }
         self.turns.turn();
-        tokio::task::yield_now().await;
+        if had_owners {
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Takes a batch of changes and settles a portion of what they concern. False when there is nothing to do.
@@ -136,7 +139,10 @@ impl Janitor {
                     } else {
                         self.index.put(&event.object, event.previous.as_deref())
                     };
-                    self.enqueue(concerned).await;
+                    let previous = event.previous.as_deref();
+                    let had_owners =
+                        event.object.concerns_others() || previous.is_some_and(Stored::concerns_others);
+                    self.enqueue(concerned, had_owners).await;
                 }
                 self.revision = revision;
             }

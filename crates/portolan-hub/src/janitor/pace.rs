@@ -26,10 +26,11 @@ impl Janitor {
                 .take(AT_A_TIME)
                 .map(|item| self.as_a_turn(work(item)))
                 .collect();
-            if some.is_empty() {
+            let is_last = some.len() < AT_A_TIME;
+            results.extend(join_all(some).await);
+            if is_last {
                 return results;
             }
-            results.extend(join_all(some).await);
             // In memory nothing of this has waited for anything.
             tokio::task::yield_now().await;
         }
