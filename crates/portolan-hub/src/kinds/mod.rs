@@ -5,6 +5,7 @@
 
 mod builtin;
 pub(crate) mod definition;
+pub(crate) mod encoding;
 pub(crate) mod names;
 pub(crate) mod naming;
 pub(crate) mod prepare;

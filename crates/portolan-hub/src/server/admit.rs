@@ -8,6 +8,7 @@ use super::status::{Answer, Failure};
 use super::{Core, metadata};
 use crate::access::rbac::Target;
 use crate::admission::{AdmissionRequest, Operation, Refusal, User};
+use crate::kinds::encoding;
 use crate::schema;
 
 impl Core {
@@ -29,7 +30,8 @@ impl Core {
         let admitted = self.admission.mutate(&request, object, warnings).await;
         admitted.map_err(|refusal| failure(call, &name, refusal))?;
         let resource = &call.resource;
-        metadata::check_types(object).map_err(|why| {
+        let checked = metadata::check_types(object).and_then(|()| encoding::check(resource, object));
+        checked.map_err(|why| {
             let message = format!("admission gave {} that cannot be read: {why}", resource.kind);
             Failure::internal(message)
         })?;

@@ -7,7 +7,7 @@ use super::call::{Call, FieldValidation};
 use super::status::{Answer, Failure};
 use super::{metadata, scale};
 use crate::depth::{self, MAX_DEPTH};
-use crate::kinds::{Resource, prepare};
+use crate::kinds::{Resource, encoding, prepare};
 use crate::schema::{self, Cause, FieldError};
 
 const STRICT: &str = "strict decoding error: ";
@@ -45,7 +45,9 @@ pub(super) fn decode(call: &Call, object: &mut Value) -> Answer<Vec<String>> {
         )));
     }
     write_integers(object);
-    metadata::check_types(object).map_err(|why| handled_as(resource, &why))?;
+    metadata::check_types(object)
+        .and_then(|()| encoding::check(resource, object))
+        .map_err(|why| handled_as(resource, &why))?;
     object["apiVersion"] = version.into();
     object["kind"] = kind.into();
     let mut unknown = schema::prune(&resource.schema, object);
@@ -118,11 +120,10 @@ fn write_integers(value: &mut Value) {
     }
 }
 
-/// Whether an object could not be read because a field has another type, or one that it must not have.
+/// Whether an object could not be read because a field has another type, broken bytes, or one that it must not have.
 pub(super) fn is_undecodable(failure: &Failure) -> bool {
-    let why = failure.message();
-    let told = why.contains(": json: cannot unmarshal") || why.contains(STRICT);
-    failure.code() == StatusCode::BAD_REQUEST && told
+    let words = [": json: cannot unmarshal", ": illegal base64 data", STRICT];
+    failure.code() == StatusCode::BAD_REQUEST && words.iter().any(|words| failure.message().contains(words))
 }
 
 fn handled_as(resource: &Resource, why: &str) -> Failure {

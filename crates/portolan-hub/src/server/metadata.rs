@@ -27,6 +27,24 @@ const FIELDS: &[&str] = &[
     "finalizers",
     "managedFields",
 ];
+/// The fields of the items of lists in ObjectMeta; others are dropped.
+const OWNER_REFERENCE: &[&str] = &[
+    "apiVersion",
+    "kind",
+    "name",
+    "uid",
+    "controller",
+    "blockOwnerDeletion",
+];
+const MANAGED_FIELDS: &[&str] = &[
+    "manager",
+    "operation",
+    "apiVersion",
+    "time",
+    "fieldsType",
+    "fieldsV1",
+    "subresource",
+];
 /// What only the server writes.
 const KEPT: &[&str] = &[
     "uid",
@@ -95,7 +113,25 @@ pub(crate) fn tidy(object: &mut Value) -> Vec<String> {
         };
         known && !empty
     });
+    tidy_items(object, "ownerReferences", OWNER_REFERENCE, &mut unknown);
+    tidy_items(object, "managedFields", MANAGED_FIELDS, &mut unknown);
     unknown
+}
+
+fn tidy_items(object: &mut Value, list: &str, fields: &[&str], unknown: &mut Vec<String>) {
+    let items = of(object).get_mut(list).and_then(Value::as_array_mut);
+    for (at, item) in items.into_iter().flatten().enumerate() {
+        let Some(item) = item.as_object_mut() else {
+            continue;
+        };
+        item.retain(|field, value| {
+            let known = fields.contains(&field.as_str());
+            if !known {
+                unknown.push(format!("metadata.{list}[{at}].{field}"));
+            }
+            known && !value.is_null()
+        });
+    }
 }
 
 /// Whether every field has the type it must have; the offender is named.
@@ -121,6 +157,8 @@ pub(crate) fn check_types(object: &Value) -> Result<(), String> {
             .as_array()
             .is_some_and(|list| list.iter().all(Value::is_object))
     };
+    check_items(metadata, "ownerReferences", "OwnerReference", OWNER_REFERENCE)?;
+    check_items(metadata, "managedFields", "ManagedFieldsEntry", MANAGED_FIELDS)?;
     for (field, value) in metadata.iter().filter(|(_, value)| !value.is_null()) {
         let (fits, accepted) = match field.as_str() {
             "labels" | "annotations" => (strings(value), "map[string]string"),
@@ -133,6 +171,25 @@ pub(crate) fn check_types(object: &Value) -> Result<(), String> {
         if !fits {
             return Err(format!(
                 "json: cannot unmarshal into Go struct field ObjectMeta.metadata.{field} of type {accepted}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn check_items(metadata: &Map<String, Value>, list: &str, kind: &str, fields: &[&str]) -> Result<(), String> {
+    let items = metadata.get(list).and_then(Value::as_array);
+    let items = items.into_iter().flatten().filter_map(Value::as_object).flatten();
+    for (field, value) in items.filter(|(_, value)| !value.is_null()) {
+        let (fits, accepted) = match field.as_str() {
+            "controller" | "blockOwnerDeletion" => (value.is_boolean(), "bool"),
+            "fieldsV1" => (value.is_object(), "object"),
+            known if fields.contains(&known) => (value.is_string(), "string"),
+            _ => continue,
+        };
+        if !fits {
+            return Err(format!(
+                "json: cannot unmarshal into Go struct field {kind}.metadata.{list}.{field} of type {accepted}"
             ));
         }
     }
@@ -330,5 +387,34 @@ mod tests {
                 "{live} {new}"
             );
         }
+    }
+
+    #[test]
+    fn owner_references_have_the_types_that_clients_read() {
+        let object = |field: &str, value: Value| {
+            let mut owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "b"});
+            owner[field] = value;
+            json!({"metadata": {"ownerReferences": [owner]}})
+        };
+        for (field, value) in [
+            ("controller", json!(true)),
+            ("blockOwnerDeletion", Value::Null),
+            ("other", json!(5)),
+        ] {
+            assert_eq!(check_types(&object(field, value)), Ok(()), "{field}");
+        }
+        for (field, value, accepted) in [
+            ("controller", json!("yes"), "bool"),
+            ("blockOwnerDeletion", json!(5), "bool"),
+            ("uid", json!(5), "string"),
+        ] {
+            let expected = format!(
+                "json: cannot unmarshal into Go struct field OwnerReference.metadata.ownerReferences.{field} of type {accepted}"
+            );
+            assert_eq!(check_types(&object(field, value)), Err(expected));
+        }
+        let mut unknown = object("other", json!(5));
+        assert_eq!(tidy(&mut unknown), ["metadata.ownerReferences[0].other"]);
+        assert!(unknown["metadata"]["ownerReferences"][0].get("other").is_none());
     }
 }
