@@ -60,6 +60,8 @@ pub(crate) enum Fault {
     StandsStill,
     /// One of the loop's writes panics.
     WritePanics,
+    /// Each evaluation of the loop takes 40 seconds.
+    EvaluationsAreSlow,
 }
 
 #[cfg(test)]
@@ -80,6 +82,14 @@ pub(crate) async fn at_turn(_name: &str) {
         Some((name, Fault::Panics)) if name == _name => panic!("as the test asked"),
         Some((name, Fault::StandsStill)) if name == _name => std::future::pending().await,
         _ => {}
+    }
+}
+
+/// Where an evaluation of a loop ends. Does nothing outside of tests.
+pub(crate) async fn after_evaluation(_name: &str) {
+    #[cfg(test)]
+    if FAULT.with(std::cell::Cell::get) == Some((_name, Fault::EvaluationsAreSlow)) {
+        tokio::time::sleep(std::time::Duration::from_secs(40)).await;
     }
 }
 

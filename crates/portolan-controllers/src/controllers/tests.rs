@@ -91,3 +91,35 @@ async fn a_write_of_a_decision_that_panics_does_not_end_scheduling_in_silence() 
     controllers.kill();
     hub.stop().await;
 }
+
+/// Placements that are evaluated one after the other take minutes together, and the loop still turns.
+#[tokio::test(start_paused = true)]
+async fn many_slow_evaluations_are_no_loop_that_stands_still() {
+    let (hub, client) = fake::live::hub().await;
+    let placements: kube::Api<Placement> = kube::Api::default_namespaced(client.clone());
+    for name in ["a", "b", "c", "d"] {
+        let placement: Placement =
+            fake::object(serde_json::json!({ "metadata": { "name": name }, "spec": {} }));
+        placements
+            .create(&kube::api::PostParams::default(), &placement)
+            .await
+            .unwrap();
+    }
+    set_fault("placements", Fault::EvaluationsAreSlow);
+    let controllers = Controllers::start(client, Settings::new(fake::live::clock()));
+    let decided = async {
+        loop {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let listed = placements.list(&kube::api::ListParams::default()).await.unwrap();
+            if listed.iter().all(|placement| placement.status.is_some()) {
+                break;
+            }
+        }
+    };
+    tokio::select! {
+        failure = controllers.failed() => panic!("{failure}"),
+        () = decided => {}
+    }
+    controllers.kill();
+    hub.stop().await;
+}

@@ -50,7 +50,7 @@ use crate::logging::{self, ChangeLog};
 use crate::metrics::Metrics;
 use crate::moment::Moment;
 use crate::settings::{Output, Settings};
-use crate::tasks::LONGEST_WAIT;
+use crate::tasks::{LONGEST_WAIT, Turns};
 use crate::{sabotage, trace};
 use desk::Desk;
 use gate::{Knowledge, Watched};
@@ -70,6 +70,8 @@ pub(crate) struct Placements {
     events: Events,
     metrics: Metrics,
     outputs: Outputs,
+    /// Each message and each placement counts: one may take a while, and together they may take minutes.
+    turns: Turns,
     /// When the oldest message came that was taken in since the last look at what is due.
     oldest: Option<Instant>,
     /// When the message came that made each placement due.
@@ -124,6 +126,7 @@ impl Placements {
             publisher,
             events,
             metrics: outputs.metrics.clone(),
+            turns: outputs.health.tasks().turns(NAME),
             outputs,
             oldest: None,
             due_since: HashMap::new(),
@@ -139,10 +142,9 @@ impl Placements {
 
     /// Runs until told to stop; then finishes what is being written.
     pub(crate) async fn run(mut self, mut inputs: mpsc::Receiver<Received>, mut stop: oneshot::Receiver<()>) {
-        let turns = self.outputs.health.tasks().turns(NAME);
         let mut batch = Vec::with_capacity(BATCH);
         loop {
-            turns.turn();
+            self.turns.turn();
             sabotage::at_turn(NAME).await;
             let sleep = self.sleep();
             tokio::select! {
@@ -161,7 +163,7 @@ impl Placements {
             while let Ok(received) = inputs.try_recv() {
                 self.take_in(received);
             }
-            self.start_due();
+            self.start_due().await;
             self.report_health();
             self.report_burst();
         }
@@ -171,6 +173,7 @@ impl Placements {
     }
 
     fn take_in(&mut self, received: Received) {
+        self.turns.turn();
         self.oldest.get_or_insert(received.at);
         self.desk.handle(received.input);
     }
@@ -193,7 +196,7 @@ impl Placements {
         wait.clamp(Duration::from_millis(1), LONGEST_WAIT)
     }
 
-    fn start_due(&mut self) {
+    async fn start_due(&mut self) {
         let now = self.now();
         // What became due did so by one of the messages of this round, or by a timer.
         let at = self.oldest.take().unwrap_or_else(Instant::now);
@@ -231,6 +234,10 @@ impl Placements {
                 }
                 Step::Teardown(teardown) => self.tear_down(*teardown, at),
             }
+            self.turns.turn();
+            sabotage::after_evaluation(NAME).await;
+            // Other tasks have their turn between two placements, also where they share one thread.
+            tokio::task::yield_now().await;
         }
         self.metrics.queue(self.desk.depth());
         // They are counted over all placements, which most of what comes in does not change.
