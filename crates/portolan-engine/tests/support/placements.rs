@@ -50,7 +50,7 @@ fn claim_selector() -> impl Strategy<Value = ClusterClaimSelector> {
 
 /// Expressions over labels, claims, names and scores; some fail at run time, some do not compile.
 /// Costs some hundred units for clusters with one label, and next to nothing for others.
-const COSTLY_FOR_SOME: &str = r#"!(managedCluster.metadata.labels["env"] == "a" && [1, 2, 3, 4, 5, 6, 7, 8].exists(i, [1, 2, 3, 4, 5, 6, 7, 8].exists(j, i + j > 99)))"#;
+pub(crate) const COSTLY_FOR_SOME: &str = r#"!(managedCluster.metadata.labels["env"] == "a" && [1, 2, 3, 4, 5, 6, 7, 8].exists(i, [1, 2, 3, 4, 5, 6, 7, 8].exists(j, i + j > 99)))"#;
 
 fn expression() -> impl Strategy<Value = String> {
     prop_oneof![
