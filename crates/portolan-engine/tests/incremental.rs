@@ -150,7 +150,7 @@ fn costly_placements() -> Vec<Edit> {
         "spec": {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}},
     });
     let mut edits = vec![
-        Edit::Set(serde_json::from_value(set).unwrap()),
+        Edit::Set(serde_json::from_value(set).expect("a set")),
         Edit::Binding(ManagedClusterSetBinding {
             metadata: support::metadata("one", "everything"),
             ..Default::default()
@@ -172,7 +172,9 @@ fn costly_placements() -> Vec<Edit> {
             "metadata": {"name": format!("costly{index}"), "namespace": "one"},
             "spec": {"predicates": predicates},
         });
-        edits.push(Edit::Placement(serde_json::from_value(placement).unwrap()));
+        edits.push(Edit::Placement(
+            serde_json::from_value(placement).expect("a placement"),
+        ));
     }
     edits
 }
