@@ -62,6 +62,16 @@ pub(crate) fn no_api_server(url: &str) -> anyhow::Error {
     HubUnavailable(text).into()
 }
 
+/// The error of a server whose answer is no object of the kind.
+pub(crate) fn no_usable_answer(doing: &str, url: &str, why: &str) -> anyhow::Error {
+    let why = shortened(why, ANSWER);
+    let text = format!(
+        "cannot {doing}: {url} sent an answer that cannot be used: {why}; is it a Kubernetes API server (--kubeconfig, \
+         --context)?"
+    );
+    HubUnavailable(text).into()
+}
+
 /// Whether an error of a command is one of the hub rather than of the input: exit code 3 instead of 2.
 pub(crate) fn is_of_hub(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {

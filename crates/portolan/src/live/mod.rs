@@ -18,7 +18,7 @@ use crate::input::{Manifests, Notes};
 use crate::world::Inventory;
 
 pub(crate) use connect::{ConnectArgs, Server, config_of};
-pub(crate) use error::{describe, explain, is_of_hub, is_unserved};
+pub(crate) use error::{describe, explain, is_of_hub, is_unserved, no_usable_answer};
 pub(crate) use events::Event;
 pub(crate) use list::{Extent, read};
 pub(crate) use readable::readable;

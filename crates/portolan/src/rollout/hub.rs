@@ -64,6 +64,14 @@ pub(super) async fn get(
         .map_err(|error| live::explain(&error, "read the ManifestWorkReplicaSet", &server.url))?;
     match found.map(Received::readable) {
         Some(Ok(set)) => Ok(set),
+        // Any JSON can be read as an object that cannot be read.
+        Some(Err(unreadable)) if unreadable.metadata.name.as_deref() != Some(name) => {
+            Err(live::no_usable_answer(
+                "read the ManifestWorkReplicaSet",
+                &server.url,
+                &unreadable.to_string(),
+            ))
+        }
         Some(Err(unreadable)) => anyhow::bail!(
             "the ManifestWorkReplicaSet {namespace}/{name} on {} cannot be read: {unreadable}",
             server.url
