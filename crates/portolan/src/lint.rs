@@ -43,9 +43,9 @@ Exit codes: 0 fine, 1 an error was found (with --strict: or a warning),
 
 /// Find mistakes in manifests; nothing is written
 ///
-/// Errors are refused by a hub or by its controllers, or keep a placement from being evaluated. Warnings are accepted and most likely not what is
-/// meant: a field that is ignored, a placement that selects too few of the clusters in the input. Without clusters in the
-/// input, it is no warning that a placement selects none.
+/// Errors are refused by kubectl, by a hub or by its controllers, or keep a placement from being evaluated. Warnings are
+/// accepted and most likely not what is meant: a score that no cluster has, a placement that selects too few of the clusters in
+/// the input. Without clusters in the input, it is no warning that a placement selects none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

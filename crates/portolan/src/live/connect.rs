@@ -142,11 +142,11 @@ impl ConnectArgs {
         let Some((first, others)) = files.split_first() else {
             return Ok(Kubeconfig::read());
         };
-        Ok(others
-            .iter()
-            .try_fold(Kubeconfig::read_from(first)?, |all, file| {
-                all.merge(Kubeconfig::read_from(file)?)
-            }))
+        let first = Kubeconfig::read_from(first);
+        Ok(first.and_then(|first| {
+            let mut others = others.iter();
+            others.try_fold(first, |all, file| all.merge(Kubeconfig::read_from(file)?))
+        }))
     }
 
     fn unreadable(&self, error: &KubeconfigError) -> anyhow::Error {

@@ -37,6 +37,8 @@ pub(super) async fn state(fleet: &Fleet) -> kube::Result<State> {
                 // Its name has the cluster's in it, in figures.
                 let spec = object["spec"].as_object_mut().unwrap();
                 spec.remove("hubHash");
+                // The same hash, unless an agent has an id of its own.
+                spec.remove("agentID");
                 let work = spec.get("manifestWorkName").or(spec.get("workName")).cloned();
                 object["metadata"]["name"] = work.unwrap_or_default();
                 add(&format!("{kind} m{number}"), &object);
