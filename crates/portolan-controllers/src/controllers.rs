@@ -201,7 +201,7 @@ async fn connection(client: Client, log: FailureLog) {
 struct Feeds {
     /// Scheduling, where it is on.
     scheduler: Option<mpsc::Sender<Received>>,
-    /// Who says when everything is listed, where scheduling does not.
+    /// Reports when every kind is listed. Only there where scheduling is off: the placements report it otherwise.
     readiness: Option<Readiness>,
     clusters: Vec<Feed<ManagedCluster>>,
     profiles: Vec<Feed<ClusterProfile>>,
@@ -320,7 +320,7 @@ impl Feeds {
         macro_rules! watch {
             ($feeds:expr $(, $guarded:ident)?) => {{
                 let mut feeds = $feeds;
-                // Nobody listens to some kinds where scheduling is off.
+                // Where scheduling is off, some kinds have no listener.
                 if !feeds.is_empty() {
                     feeds.extend(self.readiness.as_mut().map(Readiness::feed));
                     let source = Source::new(client.clone(), feeds)

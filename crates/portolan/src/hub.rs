@@ -90,7 +90,7 @@ struct ClientArgs {
     max_answers_per_user_mib: u64,
 }
 
-/// With none at all the hub would serve nobody.
+/// A limit of 0 would refuse every client.
 fn at_least_one() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(1..)
 }

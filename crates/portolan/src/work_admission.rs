@@ -9,8 +9,8 @@ use serde_json::Value;
 const GROUP: &str = "work.open-cluster-management.io";
 const RESOURCE: &str = "manifestworks";
 
-/// Refuses works that no agent could apply, and executors that whoever writes may not use: without that an executor would
-/// confine nobody.
+/// Refuses works that no agent could apply, and executors that the writer has no right to use: without that check an executor
+/// would not limit the writer.
 pub(crate) struct WorkAdmission;
 
 impl Admission for WorkAdmission {

@@ -89,7 +89,7 @@ pub(crate) fn act(target: &Target, there: Option<&There<'_>>, seen: Option<&Seen
     }
 }
 
-/// Takes those finalizers of the manifest away that the object does not have any more: whoever they waited for has let go.
+/// Removes the finalizers of the manifest that the object does not have any more: their controllers have removed them.
 fn keep_finalizers(body: &mut Value, there: &Value) {
     let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) else {
         return;

@@ -59,7 +59,7 @@ fn split(fields: &Map<String, Value>) -> (Map<String, Value>, Map<String, Value>
                 apart.insert(name.to_owned(), field);
             }
         }
-        // That there is metadata is nobody's to say.
+        // No manager needs to own the metadata field itself.
         if metadata.keys().all(|name| name == ".") {
             folded.remove("f:metadata");
         }

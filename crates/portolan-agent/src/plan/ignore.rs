@@ -13,12 +13,13 @@ use crate::work::{Fault, Manifest};
 /// The object that a manifest is applied to.
 pub(crate) struct There<'o> {
     pub(crate) object: &'o Value,
-    /// Whether the work says that its present generation was applied, whoever did that.
+    /// Whether the work says that its present generation was applied, by this agent or another one.
     pub(crate) is_settled: bool,
 }
 
 /// What is applied: the manifest without the ignored fields that others hold, and with the others as the object has them. A
-/// field that is left out would be taken away if nobody else manages it; one that is not would be held against those who do.
+/// field that is left out would be removed if it has no other manager; a field that is applied would conflict with its other
+/// managers.
 ///
 /// `OnSpokePresent` is always ignored, `OnSpokeChange` only while the manifest is the one that the object was last applied
 /// from, which the object itself remembers.

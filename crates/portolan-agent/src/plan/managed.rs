@@ -61,7 +61,7 @@ impl<'o> Live<'o> {
         let items = self.value.as_array()?;
         let keys: Vec<Map<String, Value>> = self.all.iter().flat_map(|fields| keys(fields)).collect();
         let Some(names) = keys.first() else {
-            // One value to whoever holds it, without keys.
+            // A list without keys has one owner as a whole.
             return Some(Live {
                 value: items.get(index)?,
                 others: self.others.clone(),

@@ -97,8 +97,8 @@ impl<'w> Claims<'w> {
 }
 
 /// Whether two works would write over each other. Where their managers are different ones, the server tells them apart: fields
-/// that one has alone are its own, and a field of both is a conflict for who does not force. Only where both do would there be
-/// no end to it.
+/// that one has alone are its own, and a field of both is a conflict for the work that does not force. If both works
+/// force, each write is followed by another one without end.
 fn is_contest(ours: &Target, theirs: &Target) -> bool {
     let (
         Strategy::Apply { manager, force, .. },

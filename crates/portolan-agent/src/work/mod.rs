@@ -115,7 +115,7 @@ impl Work {
         self.finalizers.iter().any(|finalizer| finalizer == ours)
     }
 
-    /// The generation that was last said to be applied or not; `None` if nobody has said anything.
+    /// The generation that was last said to be applied or not; `None` if the work has no such condition.
     pub(crate) fn applied_generation(&self) -> Option<i64> {
         let mut said = self.status.conditions.iter();
         let said = said.find(|condition| condition.type_ == conditions::APPLIED)?;

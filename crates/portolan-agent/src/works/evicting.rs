@@ -1,5 +1,5 @@
 //! Records of this agent whose works it does not have: their hub is another one now, or has lost the work. By default they stay,
-//! since nobody has deleted anything; who sets a grace period has them go after it, with what they own.
+//! since nothing was deleted. With a grace period, they go after it, with the objects that they own.
 
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ impl Passes {
     }
 
     /// Whether both servers have all that they ever had, as far as that can be told: a kind that is going, or is not served,
-    /// takes works along that nobody deleted.
+    /// loses works that were not deleted.
     async fn is_certain(&self, record: &Record, is_of_another_hub: bool) -> Result<bool, Trouble> {
         let lasts = self.hub.is_lasting(record.key.kind).await.map_err(Trouble::Hub)?
             && self.records.is_lasting(record.key.kind).await?;
@@ -90,7 +90,7 @@ impl Passes {
         Ok(())
     }
 
-    /// Whether every object of the record that is there names another record of a ManifestWork: then nobody loses anything.
+    /// Whether every object of the record that is there names another record of a ManifestWork: then no object is lost.
     async fn is_taken_by_others(&self, record: &Record) -> Result<bool, Problem> {
         let own = self.records.reference(record);
         for (id, entry) in &record.entries {

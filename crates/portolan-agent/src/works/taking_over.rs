@@ -9,7 +9,7 @@ use super::pass::{Passes, Trouble, lock};
 
 impl Passes {
     /// What the record of a work is to say about whose it is. A record of another agent is taken over, once: where it is
-    /// changed back, that agent runs too, and nobody gains from writing over it again and again.
+    /// changed back, the other agent still runs, and the two would overwrite each other without end.
     pub(super) fn header(&self, work: &Work, record: &Record) -> Header {
         let mut wanted = Record {
             header: record.header.labelled_as(work),

@@ -35,7 +35,7 @@ pub trait Admission: Send + Sync + 'static {
         Box::pin(async { Ok(()) })
     }
 
-    /// What whoever writes must be allowed beside the write. The hub asks its roles, after everybody has let the write pass.
+    /// The rights that the writer needs besides the right to write. The hub checks them after all admission has accepted the write.
     fn rights(&self, request: &AdmissionRequest, object: &Value) -> Vec<Right> {
         let _ = (request, object);
         Vec::new()

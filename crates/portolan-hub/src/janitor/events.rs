@@ -11,7 +11,7 @@ use crate::server::{Core, DeleteOptions};
 use crate::store::Key;
 
 const KEEP: SignedDuration = SignedDuration::from_hours(1);
-/// How far the clock of whoever writes an event may be ahead.
+/// How far the clock of the writer of an event may be ahead of the hub's.
 const AHEAD: SignedDuration = SignedDuration::from_mins(5);
 const LOOK_EVERY: Duration = Duration::from_secs(5 * 60);
 
@@ -42,8 +42,8 @@ pub(crate) async fn expire(core: Arc<Core>, mut stopping: watch::Receiver<bool>)
     }
 }
 
-/// Whether an event was last written too long ago, as far as it tells. Times that have not come yet tell nothing: whoever
-/// writes them could keep an event for ever.
+/// Whether an event was last written too long ago, as far as it tells. Times in the future do not
+/// count: they would keep an event for ever.
 fn is_old(event: &Value, now: Timestamp) -> bool {
     let time = |pointer: &str| event.pointer(pointer)?.as_str()?.parse::<Timestamp>().ok();
     let last = [

@@ -89,8 +89,8 @@ impl Gate {
         let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
         let identity = authenticate(header, certificate, &tokens, Some(&self.accounts), now)
             .map_err(|refused| Failure::from_status(&refused.status()))?;
-        // A token outlives its account only on paper. An account that is being deleted is no account any more, or whoever can
-        // put a finalizer on it could keep its tokens.
+        // A token ends with its account. An account that is being deleted counts as deleted: otherwise a finalizer on the
+        // account would keep its tokens valid.
         if let Some((namespace, name)) = account_of(&identity) {
             let key = Key::new("", "serviceaccounts", namespace, name);
             let lives = store

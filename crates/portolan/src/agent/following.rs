@@ -1,4 +1,4 @@
-//! The kubeconfig of the hub while the agent runs. Whoever renews a certificate, or moves the hub, writes the file anew.
+//! The kubeconfig of the hub while the agent runs. The file is written again when a certificate is renewed or the hub moves.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
