@@ -15,7 +15,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::client::Body;
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt};
 use portolan_api::multicluster;
 use portolan_api::work::{AppliedManifestWork, ManifestWork};
 use portolan_hub::{Hub, Service};
@@ -266,6 +266,28 @@ impl World {
     pub(super) async fn records(&self) -> usize {
         let records = Api::<AppliedManifestWork>::all(self.spoke());
         records.list(&ListParams::default()).await.unwrap().items.len()
+    }
+
+    /// Adds an object to the record of a work and makes the record one of another agent.
+    pub(super) async fn list_as_another_agent(&self, work: &str, name: &str) {
+        let records = Api::<AppliedManifestWork>::all(self.spoke());
+        let listed = records.list(&ListParams::default()).await.unwrap();
+        let record = listed
+            .into_iter()
+            .find(|record| record.spec.manifest_work_name.as_deref() == Some(work))
+            .unwrap();
+        let (key, how) = (record.name_any(), PatchParams::default());
+        let theirs = json!({ "metadata": { "annotations": null }, "spec": { "agentID": "klusterlet" } });
+        records.patch(&key, &how, &Patch::Merge(theirs)).await.unwrap();
+        let object = self.maps().get(name).await.unwrap();
+        let mut status = serde_json::to_value(record.status).unwrap();
+        let resources = status["appliedResources"].as_array_mut().unwrap();
+        resources.push(json!({
+            "group": "", "version": "v1", "resource": "configmaps", "namespace": NAMESPACE, "name": name,
+            "uid": object.uid(),
+        }));
+        let status = Patch::Merge(json!({ "status": status }));
+        records.patch_status(&key, &how, &status).await.unwrap();
     }
 
     /// A work goes without waiting for this agent.

@@ -44,6 +44,30 @@ fn an_object_that_was_just_made_and_does_not_name_its_record_yet_goes_with_its_w
     });
 }
 
+#[test]
+fn an_object_that_the_record_of_another_agent_lists_without_owning_it_outlives_the_work() {
+    notices(Rule::NamedIsLicence, || {
+        run(async {
+            let world = World::new().await;
+            world.apply_as("somebody", "read", "1").await;
+            let config = json!({
+                "resourceIdentifier": { "group": "", "resource": "configmaps", "namespace": "default", "name": "read" },
+                "updateStrategy": { "type": "ReadOnly" },
+            });
+            world.put_with("a", &["read", "x"], json!([config])).await;
+            world.agent().look().await;
+            // The other agent lists what it only looks at, too, and leaves no notes.
+            world.list_as_another_agent("a", "read").await;
+            world.delete("a").await;
+            for _ in 0..3 {
+                world.agent().look().await;
+            }
+            assert!(world.works().get_opt("a").await.unwrap().is_none());
+            world.objects().await == ["read"]
+        })
+    });
+}
+
 /// A work whose object another manager has in other words, without force.
 async fn refused(world: &World) {
     world.apply_as("somebody", "x", "theirs").await;

@@ -45,6 +45,7 @@ pub(crate) struct Faults(Arc<Counts>);
 struct Counts {
     reads: AtomicUsize,
     writes: AtomicUsize,
+    deletions: AtomicUsize,
     /// From this write on nothing is sent any more; 0 for never.
     still_after: AtomicUsize,
     /// Whether the write that it stands still at is sent.
@@ -67,6 +68,7 @@ impl Default for Faults {
         Faults(Arc::new(Counts {
             reads: AtomicUsize::default(),
             writes: AtomicUsize::default(),
+            deletions: AtomicUsize::default(),
             still_after: AtomicUsize::default(),
             arrives: AtomicBool::default(),
             arrived: AtomicBool::default(),
@@ -121,6 +123,11 @@ impl Faults {
         self.0.writes.load(Ordering::SeqCst)
     }
 
+    /// How many of the writes asked for an object to be deleted.
+    pub(crate) fn deletions(&self) -> usize {
+        self.0.deletions.load(Ordering::SeqCst)
+    }
+
     /// Whether it stands still.
     pub(crate) fn is_still(&self) -> bool {
         self.stands() && (!self.0.arrives.load(Ordering::SeqCst) || self.0.arrived.load(Ordering::SeqCst))
@@ -164,6 +171,9 @@ impl Faults {
         if counted {
             let counter = if write { &self.0.writes } else { &self.0.reads };
             counter.fetch_add(1, Ordering::SeqCst);
+        }
+        if request.method() == Method::DELETE {
+            self.0.deletions.fetch_add(1, Ordering::SeqCst);
         }
         let stuck = self.0.stuck.lock().unwrap().clone();
         let stuck = stuck.is_some_and(|end| request.uri().path().ends_with(&end));

@@ -1,37 +1,17 @@
-//! Records and objects that another agent, or an earlier version of this one, has left.
+//! Whose a record is, what it is called, and when a record goes whose work is lost.
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use portolan_agent::Agent;
 use portolan_api::work::{AppliedManifestWork, ManifestWork};
-use serde_json::{Value, json};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use super::{agent_id, hub_hash, patch, record_name, records};
 use crate::world::{World, eventually};
-
-fn records(world: &World) -> Api<AppliedManifestWork> {
-    Api::all(world.spoke.client())
-}
-
-fn hub_hash(world: &World) -> String {
-    let digest = Sha256::digest(world.settings().hub_server);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-async fn patch(world: &World, record: &str, patch: Value) {
-    let how = PatchParams::default();
-    let patched = records(world).patch(record, &how, &Patch::Merge(patch)).await;
-    patched.unwrap();
-}
-
-async fn agent_id(world: &World, record: &str) -> String {
-    let record = records(world).get(record).await.unwrap();
-    record.spec.agent_id.unwrap_or_default()
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_record_is_named_and_labelled_as_other_agents_do_it() {
@@ -39,7 +19,7 @@ async fn a_record_is_named_and_labelled_as_other_agents_do_it() {
     let agent = world.agent();
     world.create_work("web", &[world.config_map("a", "1")]).await;
     world.until_applied("web").await;
-    let name = format!("{}-web", hub_hash(&world));
+    let name = record_name(&world, "web");
     let record = records(&world).get(&name).await.unwrap();
     assert_eq!(
         (
@@ -86,7 +66,7 @@ async fn the_record_of_another_agent_is_taken_over_once_and_not_if_that_one_runs
     world.create_work("web", &[world.config_map("a", "1")]).await;
     world.until_applied("web").await;
     agent.stop().await;
-    let name = format!("{}-web", hub_hash(&world));
+    let name = record_name(&world, "web");
     assert_eq!(agent_id(&world, &name).await, "klusterlet");
     let (record, object) = (
         records(&world).get(&name).await.unwrap().uid(),
@@ -113,10 +93,7 @@ async fn make_former(world: &World) -> String {
     let digest = Sha256::digest(format!("/{}", world.cluster));
     let hash: String = digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect();
     let name = format!("{hash}-web");
-    let present = records(world)
-        .get(&format!("{}-web", hub_hash(world)))
-        .await
-        .unwrap();
+    let present = records(world).get(&record_name(world, "web")).await.unwrap();
     let former: AppliedManifestWork = serde_json::from_value(json!({
         "metadata": {
             "name": name, "annotations": present.annotations(), "finalizers": present.finalizers(),
@@ -276,7 +253,7 @@ async fn a_lost_work_is_evicted_after_its_grace_period_and_not_if_it_comes_back(
         Agent::start(world.hub.client(), world.spoke.client(), settings)
     };
     let since = async |work: &str| {
-        let name = format!("{}-{work}", hub_hash(&world));
+        let name = record_name(&world, work);
         let record = records(&world).get(&name).await.unwrap();
         record.status.and_then(|status| status.eviction_start_time)
     };
@@ -295,7 +272,7 @@ async fn a_lost_work_is_evicted_after_its_grace_period_and_not_if_it_comes_back(
 
     let agent = start(0);
     world.until_values("", &[("b", "1")]).await;
-    let name = format!("{}-web", hub_hash(&world));
+    let name = record_name(&world, "web");
     eventually("the record is gone", async || {
         records(&world).get_opt(&name).await.unwrap().is_none()
     })
@@ -343,171 +320,5 @@ async fn the_record_of_a_former_hub_goes_when_the_records_of_the_present_one_hav
     let map = world.config_maps().get("a").await.unwrap();
     assert_eq!((map.uid(), map.owner_references().len()), (uid, 1));
     world.until_values("", &[("a", "1"), ("b", "1")]).await;
-    agent.stop().await;
-}
-
-/// Leaves objects, a record and a work as another agent leaves them: three ConfigMaps, of which one is only looked at and
-/// one is to stay, and a Deployment that somebody has scaled. The work says that all of it was applied.
-async fn leave_as_another_agent(world: &World, deployment: &Value) {
-    let name = format!("{}-web", hub_hash(world));
-    let record: AppliedManifestWork = serde_json::from_value(json!({
-        "metadata": {
-            "name": name, "finalizers": ["cluster.open-cluster-management.io/applied-manifest-work-cleanup"],
-        },
-        "spec": { "hubHash": hub_hash(world), "agentID": "klusterlet", "manifestWorkName": "web" },
-    }))
-    .unwrap();
-    let record = records(world)
-        .create(&PostParams::default(), &record)
-        .await
-        .unwrap();
-    let owner = json!([{
-        "apiVersion": "work.open-cluster-management.io/v1", "kind": "AppliedManifestWork", "name": name, "uid": record.uid(),
-    }]);
-    let mut resources = Vec::new();
-    for (map, manager, owners) in [
-        ("owned", "work-agent", owner.clone()),
-        ("read", "somebody", json!([])),
-        ("kept", "work-agent", json!([])),
-    ] {
-        let mut object = world.config_map(map, "1");
-        object["metadata"]["ownerReferences"] = owners;
-        let how = PostParams {
-            field_manager: Some(manager.to_owned()),
-            ..PostParams::default()
-        };
-        let object = serde_json::from_value(object).unwrap();
-        let made = world.config_maps().create(&how, &object).await.unwrap();
-        resources.push(json!({
-            "group": "", "version": "v1", "resource": "configmaps", "namespace": world.namespace, "name": map,
-            "uid": made.uid(),
-        }));
-    }
-    let mut object = deployment.clone();
-    object["metadata"]["annotations"] =
-        json!({ "open-cluster-management.io/config-spec-hash": "of-another-time" });
-    let deployments = Api::<Deployment>::namespaced(world.spoke.client(), &world.namespace);
-    let how = PatchParams::apply("work-agent");
-    deployments
-        .patch("web", &how, &Patch::Apply(object))
-        .await
-        .unwrap();
-    let owned = Patch::Merge(json!({ "metadata": { "ownerReferences": owner } }));
-    deployments
-        .patch("web", &PatchParams::default(), &owned)
-        .await
-        .unwrap();
-    let scaled = Patch::Merge(json!({ "spec": { "replicas": 5 } }));
-    let scaled = deployments
-        .patch("web", &PatchParams::default(), &scaled)
-        .await
-        .unwrap();
-    resources.push(json!({
-        "group": "apps", "version": "v1", "resource": "deployments", "namespace": world.namespace, "name": "web",
-        "uid": scaled.uid(),
-    }));
-    let status = Patch::Merge(json!({ "status": { "appliedResources": resources } }));
-    records(world)
-        .patch_status(&name, &PatchParams::default(), &status)
-        .await
-        .unwrap();
-
-    let of = |name: &str| json!({ "group": "", "resource": "configmaps", "namespace": world.namespace, "name": name });
-    let manifests: Vec<Value> = ["owned", "read", "kept"]
-        .iter()
-        .map(|name| world.config_map(name, "1"))
-        .chain([deployment.clone()])
-        .collect();
-    let spec = json!({
-        "deleteOption": { "propagationPolicy": "SelectivelyOrphan", "selectivelyOrphans": { "orphaningRules": [of("kept")] } },
-        "manifestConfigs": [
-            { "resourceIdentifier": of("read"), "updateStrategy": { "type": "ReadOnly" } },
-            {
-                "resourceIdentifier": {
-                    "group": "apps", "resource": "deployments", "namespace": world.namespace, "name": "web",
-                },
-                "updateStrategy": { "type": "ServerSideApply", "serverSideApply": { "force": true, "ignoreFields": [
-                    { "condition": "OnSpokeChange", "jsonPaths": [".spec.replicas"] },
-                ] } },
-            },
-        ],
-    });
-    world.create_work_with("web", &manifests, spec).await;
-    let finalizer =
-        json!({ "metadata": { "finalizers": ["cluster.open-cluster-management.io/manifest-work-cleanup"] } });
-    world.patch_work("web", finalizer).await;
-    let applied = json!({
-        "type": "Applied", "status": "True", "reason": "AppliedManifestWorkComplete", "message": "Apply manifest work complete",
-        "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1,
-    });
-    let status = Patch::Merge(json!({ "status": { "conditions": [applied] } }));
-    let works = world.manifest_works();
-    works
-        .patch_status("web", &PatchParams::default(), &status)
-        .await
-        .unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_another_agent_has_left_is_taken_over_unchanged_and_exactly_what_is_owned_goes() {
-    let world = World::new().await;
-    let deployment = json!({
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web", "namespace": world.namespace },
-        "spec": {
-            "replicas": 1, "selector": { "matchLabels": { "app": "web" } },
-            "template": { "metadata": { "labels": { "app": "web" } },
-                "spec": { "containers": [{ "name": "web", "image": "nginx" }] } },
-        },
-    });
-    leave_as_another_agent(&world, &deployment).await;
-    let deployments = Api::<Deployment>::namespaced(world.spoke.client(), &world.namespace);
-    let seen = async || {
-        let mut seen = Vec::new();
-        for map in ["owned", "read", "kept"] {
-            let map = world.config_maps().get(map).await.unwrap();
-            seen.push((map.uid(), None, None, map.owner_references().len()));
-        }
-        let web = deployments.get("web").await.unwrap();
-        let replicas = web.spec.as_ref().and_then(|spec| spec.replicas);
-        seen.push((
-            web.uid(),
-            web.metadata.generation,
-            replicas,
-            web.owner_references().len(),
-        ));
-        let name = format!("{}-web", hub_hash(&world));
-        seen.push((records(&world).get(&name).await.unwrap().uid(), None, None, 0));
-        seen
-    };
-    let before = seen().await;
-    let faults = [crate::network::Faults::default()];
-    let agent = Agent::start(
-        world.hub.client(),
-        faults[0].client(&world.spoke),
-        world.settings(),
-    );
-    eventually("the record is taken over", async || {
-        let name = format!("{}-web", hub_hash(&world));
-        agent_id(&world, &name).await == hub_hash(&world)
-    })
-    .await;
-    world
-        .until_condition("web", "Available", "True", "ResourcesAvailable")
-        .await;
-    crate::owners::settle(&world, &faults).await;
-    assert_eq!(seen().await, before, "UIDs, generations, replicas and owners");
-    let work = world.until_applied("web").await;
-    let conditions = work.status.unwrap_or_default().conditions;
-    let applied = conditions.iter().find(|said| said.type_ == "Applied").unwrap();
-    assert_eq!(
-        applied.last_transition_time.0.to_string(),
-        "2026-01-01T00:00:00Z",
-        "it was True all the time"
-    );
-
-    world.delete_work("web").await;
-    world.until_gone("web").await;
-    world.until_values("", &[("kept", "1"), ("read", "1")]).await;
-    assert!(deployments.get_opt("web").await.unwrap().is_none());
     agent.stop().await;
 }
