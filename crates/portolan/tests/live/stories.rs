@@ -12,6 +12,15 @@ use serde_json::Value;
 use super::support::Scratch;
 use super::up::Up;
 
+/// The controller of story 3, for its own tests.
+#[path = "../../../../examples/stories/3-disaster-recovery/dr-controller.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "a program of its own, of which the tests run here"
+)]
+mod dr_controller;
+
 const STORIES: [&str; 5] = [
     "1-gpu-training",
     "2-progressive-rollout",
@@ -47,7 +56,12 @@ fn example(name: &str, source: &str) -> PathBuf {
     if changed(&built) < changed(&root().join(source)) {
         let mut cargo = Command::new(env!("CARGO"));
         // What cargo tells a test about itself would have it build dependencies anew.
-        let about = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+        let about = |name: &str| {
+            name == "OUT_DIR"
+                || ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CFG_"]
+                    .iter()
+                    .any(|start| name.starts_with(start))
+        };
         for (variable, _) in std::env::vars().filter(|(name, _)| about(name)) {
             cargo.env_remove(variable);
         }
