@@ -292,10 +292,21 @@ impl Builder {
             Some(listener) => Some(self.door(listener.address(), core.clock.now())?),
             None => None,
         };
+        if let Some(door) = &door {
+            core.ensure(vec![own_service(door.address().port())])
+                .await
+                .map_err(|failure| StartError::Bootstrap(failure.message().into()))?;
+        }
+        let authority = door
+            .as_ref()
+            .and_then(|door| door.kubeconfig().authority_pem.clone());
         let supervision = &core.supervision;
         tokio::spawn(supervision.clone().watch());
         let mut tasks = vec![
-            supervision.spawn(janitor::NAME, janitor::run(core.clone(), stopping.clone())),
+            supervision.spawn(
+                janitor::NAME,
+                janitor::run(core.clone(), authority, stopping.clone()),
+            ),
             supervision.spawn("events", janitor::expire(core.clone(), stopping.clone())),
         ];
         let mut connections = None;
@@ -354,4 +365,19 @@ fn first_objects() -> Vec<Value> {
         .map(namespace)
         .chain(rbac::bootstrap())
         .collect()
+}
+
+/// The Service by which programs inside a cluster find its server. Nothing here leads to it but its name.
+fn own_service(port: u16) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Service",
+        "metadata": {
+            "name": "kubernetes", "namespace": "default",
+            "labels": {"component": "apiserver", "provider": "kubernetes"},
+        },
+        "spec": {
+            "type": "ClusterIP", "clusterIP": "None",
+            "ports": [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": port}],
+        },
+    })
 }

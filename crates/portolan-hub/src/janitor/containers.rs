@@ -10,15 +10,34 @@ use super::{Janitor, Settled, Unchanged};
 use crate::kinds::{definition, naming};
 use crate::store::{Key, Stored};
 
+/// The name that Kubernetes gives the ConfigMap with the certificate of the server's authority.
+const AUTHORITY_MAP: &str = "kube-root-ca.crt";
+
 impl Janitor {
-    /// Every namespace has a service account that pods run as unless told otherwise.
-    pub(super) async fn ensure_account(&self, namespace: &Key) {
+    /// Every namespace has a service account that pods run as unless told otherwise, and the certificate of the authority
+    /// that they are to trust. If they cannot be written now, the next change of the namespace brings us back.
+    pub(super) async fn furnish(&self, namespace: &Key) {
         let account = json!({
             "apiVersion": "v1", "kind": "ServiceAccount",
             "metadata": {"name": "default", "namespace": namespace.name()},
         });
-        // If it cannot be written now, the next change of the namespace brings us back.
-        let _ = self.core.ensure(vec![account]).await;
+        let Some(authority) = &self.authority else {
+            let _ = self.core.ensure(vec![account]).await;
+            return;
+        };
+        let trusted = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": AUTHORITY_MAP, "namespace": namespace.name()},
+            "data": {"ca.crt": authority},
+        });
+        let _ = self.core.ensure(vec![account, trusted]).await;
+        // The authority is a new one where the keys of an older hub were removed.
+        let key = Key::new("", "configmaps", namespace.name(), AUTHORITY_MAP);
+        let there = self.core.store.get(&key);
+        if there.is_some_and(|there| there.value().pointer("/data/ca.crt") != Some(&json!(authority))) {
+            self.edit(&key, |map| map["data"]["ca.crt"] = json!(authority))
+                .await;
+        }
     }
 
     /// Deletes what is in a namespace, and says in the namespace what is left; when nothing is, lets the namespace go.

@@ -34,10 +34,10 @@ const BATCH: usize = 2 * PORTION;
 /// Names the task.
 pub(crate) const NAME: &str = "janitor";
 
-/// Runs until the hub stops.
-pub(crate) async fn run(core: Arc<Core>, mut stopping: watch::Receiver<bool>) {
+/// Runs until the hub stops. Namespaces get the certificate of the authority that clients of the hub are to trust.
+pub(crate) async fn run(core: Arc<Core>, authority: Option<String>, mut stopping: watch::Receiver<bool>) {
     let mut changes = core.store.subscribe();
-    let mut janitor = Janitor::new(core).await;
+    let mut janitor = Janitor::new(core, authority).await;
     loop {
         changes.borrow_and_update();
         janitor.turns.turn();
@@ -78,6 +78,8 @@ enum Unchanged {
 
 struct Janitor {
     core: Arc<Core>,
+    /// The certificate of the authority, in PEM, if the hub has one.
+    authority: Option<String>,
     turns: Turns,
     index: Index,
     /// Everything up to here is in the index.
@@ -88,10 +90,11 @@ struct Janitor {
 }
 
 impl Janitor {
-    async fn new(core: Arc<Core>) -> Self {
+    async fn new(core: Arc<Core>, authority: Option<String>) -> Self {
         let mut janitor = Self {
             turns: core.supervision.turns(NAME),
             core,
+            authority,
             index: Index::default(),
             revision: 0,
             queue: Queue::default(),
@@ -181,7 +184,7 @@ impl Janitor {
         let meta = object.meta();
         if meta.deletion_timestamp.is_none() {
             if (key.group(), key.plural()) == ("", "namespaces") {
-                self.ensure_account(key).await;
+                self.furnish(key).await;
             }
             if self.is_homeless(key) {
                 self.delete(&object, None, Unchanged::Uid).await;

@@ -55,7 +55,7 @@ async fn an_object_adopted_after_the_history_that_was_read_is_kept() {
     let core = core_with_a_namespace().await;
     let owner = put(&core, config_map("owner", "a", None)).await;
     let slice = put(&core, config_map("slice", "x", Some(("owner", "a")))).await;
-    let mut janitor = Janitor::new(core.clone()).await;
+    let mut janitor = Janitor::new(core.clone(), None).await;
     janitor.queue.clear();
     remove(&core, &owner).await;
     let (events, revision) = core.store.events("", janitor.revision, BATCH).unwrap();
@@ -77,7 +77,7 @@ async fn a_change_after_many_that_concern_nobody_is_settled() {
     let core = core_with_a_namespace().await;
     let owner = put(&core, config_map("owner", "a", None)).await;
     let slice = put(&core, config_map("slice", "x", Some(("owner", "a")))).await;
-    let mut janitor = Janitor::new(core.clone()).await;
+    let mut janitor = Janitor::new(core.clone(), None).await;
     while janitor.step().await {}
     for count in 0..=BATCH {
         let mut noise = config_map("noise", "n", None);
@@ -94,7 +94,7 @@ async fn an_object_without_any_owner_left_is_deleted() {
     let core = core_with_a_namespace().await;
     let owner = put(&core, config_map("owner", "a", None)).await;
     let slice = put(&core, config_map("slice", "x", Some(("owner", "a")))).await;
-    let mut janitor = Janitor::new(core.clone()).await;
+    let mut janitor = Janitor::new(core.clone(), None).await;
     remove(&core, &owner).await;
     while janitor.step().await {}
     assert!(core.store.get(&slice).is_none());
@@ -103,7 +103,7 @@ async fn an_object_without_any_owner_left_is_deleted() {
 #[tokio::test]
 async fn each_change_is_a_turn_whatever_it_costs() {
     let core = core_with_a_namespace().await;
-    let mut janitor = Janitor::new(core.clone()).await;
+    let mut janitor = Janitor::new(core.clone(), None).await;
     while janitor.step().await {}
     let before = janitor.turns.count();
     for count in 0..100 {
@@ -165,7 +165,7 @@ async fn very_many_dependents_go_in_portions() {
         )
         .await;
     }
-    let mut janitor = Janitor::new(core.clone()).await;
+    let mut janitor = Janitor::new(core.clone(), None).await;
     while janitor.step().await {}
     remove(&core, &owner).await;
     assert!(steps(&core, &mut janitor).await >= 3);
@@ -182,7 +182,7 @@ async fn an_owner_with_very_many_dependents_lets_them_go_in_portions() {
             object["metadata"]["ownerReferences"][0]["blockOwnerDeletion"] = true.into();
             put(&core, object).await;
         }
-        let mut janitor = Janitor::new(core.clone()).await;
+        let mut janitor = Janitor::new(core.clone(), None).await;
         while janitor.step().await {}
         let object = core.store.get(&owner).unwrap();
         janitor.delete(&object, Some(propagation), Unchanged::Uid).await;
@@ -218,7 +218,7 @@ async fn a_namespace_with_very_many_objects_is_emptied_in_portions() {
         };
         core.store.write(write).await.unwrap();
     }
-    let mut janitor = Janitor::new(core.clone()).await;
+    let mut janitor = Janitor::new(core.clone(), None).await;
     while janitor.step().await {}
     let key = Key::new("", "namespaces", "", "large");
     let object = core.store.get(&key).unwrap();

@@ -1,5 +1,6 @@
 //! Credentials that the hub hands out itself, and roles that count from the moment they are written.
 
+use base64::Engine as _;
 use k8s_openapi::api::rbac::v1::RoleBinding;
 use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -61,5 +62,42 @@ async fn a_binding_counts_for_the_next_request_already() {
         bindings.create(&PostParams::default(), &binding).await.unwrap();
         ann.list(&ListParams::default()).await.unwrap();
         bindings.delete("ann", &DeleteParams::default()).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn every_namespace_has_the_authority_that_programs_are_to_trust() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut seen = Vec::new();
+    for start in ["the first", "after the keys were removed"] {
+        let hub = Hub::builder()
+            .data(folder.path())
+            .listen(([127, 0, 0, 1], 0).into())
+            .start()
+            .await
+            .unwrap();
+        let client = Client::new(hub.service(), "default");
+        let config: Kubeconfig = Kubeconfig::from_yaml(&hub.kubeconfig().unwrap()).unwrap();
+        let cluster = config.clusters[0].cluster.clone().unwrap();
+        let trusted = cluster.certificate_authority_data.unwrap();
+        let trusted = base64::engine::general_purpose::STANDARD.decode(trusted).unwrap();
+        let trusted = String::from_utf8(trusted).unwrap();
+        let maps = config_maps(&client);
+        loop {
+            let map = maps.get_opt("kube-root-ca.crt").await.unwrap();
+            let data = map.and_then(|map| map.data).unwrap_or_default();
+            if data.get("ca.crt") == Some(&trusted) {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        assert!(!seen.contains(&trusted), "{start}");
+        seen.push(trusted);
+        let services = Api::<k8s_openapi::api::core::v1::Service>::default_namespaced(client);
+        let own = services.get("kubernetes").await.unwrap();
+        let ports = own.spec.and_then(|spec| spec.ports).unwrap_or_default();
+        assert!(ports.iter().any(|port| port.port == 443), "{start}: {ports:?}");
+        hub.stop().await;
+        std::fs::remove_dir_all(folder.path().join("pki")).unwrap();
     }
 }
