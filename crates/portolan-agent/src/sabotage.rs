@@ -39,6 +39,8 @@ pub(crate) enum Rule {
     ExecutorReads,
     /// Half an executor is none, and the agent itself takes its place.
     WholeExecutor,
+    /// A work may have the record of another work, or the definition of records.
+    RecordsReserved,
     /// The Lease is renewed after a task of the agent died.
     DeadAgentIsSilent,
 }

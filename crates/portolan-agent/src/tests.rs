@@ -6,5 +6,6 @@ mod finished;
 mod fixture;
 mod inside;
 mod owning;
+mod reserved;
 mod rules;
 mod silent;

@@ -4,6 +4,7 @@ mod executor;
 mod loose;
 mod manifest;
 mod read;
+mod reserved;
 mod target;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ pub(crate) use executor::{Account, Executor};
 pub(crate) use loose::{Distributed, Loose};
 pub(crate) use manifest::{Fault, Manifest};
 pub(crate) use read::{hash, read, unreadable};
+pub(crate) use reserved::reserved;
 #[cfg(test)]
 pub(crate) use target::Config;
 pub(crate) use target::{FIELD_MANAGER, Kinds, ObjectId, Resource, Strategy, Target, resolve};

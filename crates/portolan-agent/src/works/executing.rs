@@ -33,6 +33,7 @@ impl Passes {
             Executor::Account(account) => {
                 if !broken(Rule::ExecutorReads) {
                     let readers = items.iter_mut().map(|item| &mut item.reader);
+                    let readers = readers.filter(|reader| **reader != Reader::Nobody);
                     readers.for_each(|reader| *reader = Reader::Account(account.user()));
                 }
                 if !broken(Rule::AskFirst) {

@@ -9,7 +9,9 @@ use crate::plan::{Action, Claims, is_orphaned};
 use crate::record::{Record, Unkept};
 use crate::report::{Applied, Finding, Found, finished};
 use crate::sabotage::{Rule, broken};
-use crate::work::{Fault, Kinds, Manifest, ObjectId, Strategy, Target, Wish, Work, WorkKind, resolve};
+use crate::work::{
+    Fault, Kinds, Manifest, ObjectId, Strategy, Target, Wish, Work, WorkKind, reserved, resolve,
+};
 
 /// A manifest on its way.
 pub(super) struct Item {
@@ -29,7 +31,7 @@ pub(super) enum Reader {
     Agent,
     /// In that of this user.
     Account(String),
-    /// Whose it is may not read it: only whether it is there is looked up.
+    /// Whose it is may not read it, or no work may: only whether it is there is looked up.
     Nobody,
 }
 
@@ -91,6 +93,15 @@ pub(super) fn items(work: &Work, wish: &Wish, claims: &Claims<'_>, kinds: &Kinds
             Some(Ok(target)) => {
                 item.meta.resource = target.id.resource.clone();
                 item.meta.namespace = target.id.namespace.clone();
+                if let Some(message) = reserved(&target.id).filter(|_| !broken(Rule::RecordsReserved)) {
+                    item.refused = Some(Applied::Failed {
+                        reason: "ReservedKind".to_owned(),
+                        message,
+                    });
+                    item.reader = Reader::Nobody;
+                    item.target = Some(target);
+                    return item;
+                }
                 if let Some(first) = taken.insert(target.id.clone(), ordinal) {
                     item.refused = Some(invalid(Fault(format!(
                         "manifest number {first} of this work is the same object"

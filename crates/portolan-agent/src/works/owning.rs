@@ -4,14 +4,16 @@ use serde_json::Value;
 
 use super::pass::Passes;
 use crate::plan::RecordReference;
+use crate::sabotage::{Rule, broken};
 use crate::spoke::{Part, Place, Problem};
+use crate::work::reserved;
 
 /// How often a reference is tried again when somebody else has written the object meanwhile.
 const ATTEMPTS: usize = 5;
 
 impl Passes {
     /// Makes the object name the record as its owner. Gives the object as it is then, read in the name of `user`; `None`
-    /// if it is gone.
+    /// if it is gone. The record of another work is never owned: it would go with ours.
     pub(super) async fn own(
         &self,
         place: &Place,
@@ -19,6 +21,9 @@ impl Passes {
         record: &RecordReference,
         user: Option<&str>,
     ) -> Result<Option<Value>, Problem> {
+        if reserved(&place.id).is_some() && !broken(Rule::RecordsReserved) {
+            return Ok(Some(there));
+        }
         self.refer(place, there, user, |there| record.to_add(there)).await
     }
 

@@ -14,7 +14,7 @@ use crate::record::{Record, Unkept};
 use crate::report;
 use crate::sabotage::{Rule, broken};
 use crate::spoke::{Place, Problem};
-use crate::work::{ObjectId, Work, WorkKey, WorkKind};
+use crate::work::{ObjectId, Work, WorkKey, WorkKind, reserved};
 
 /// What came of removing objects.
 pub(super) struct Removed {
@@ -210,6 +210,11 @@ impl Passes {
         let Some(entry) = record.entries.get(id) else {
             return Ok(None);
         };
+        if let Some(why) = reserved(id).filter(|_| !broken(Rule::RecordsReserved)) {
+            // Versions of this agent that let works have records have listed it.
+            tracing::warn!(work = %key, object = %id, why, "the object is kept: no work may delete it");
+            return self.leave(record, id).await.map(|()| None);
+        }
         let place = entry.place(id);
         let there = self.objects.look(&place).await?;
         let licence = self.records.licence(record);
