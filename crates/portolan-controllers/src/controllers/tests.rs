@@ -123,3 +123,37 @@ async fn many_slow_evaluations_are_no_loop_that_stands_still() {
     controllers.kill();
     hub.stop().await;
 }
+
+/// A round may be of all placements of a hub, and the process has seconds to end in.
+#[tokio::test(start_paused = true)]
+async fn a_stop_in_the_middle_of_a_round_does_not_wait_for_the_rest_of_the_round() {
+    let (hub, client) = fake::live::hub().await;
+    let placements: kube::Api<Placement> = kube::Api::default_namespaced(client.clone());
+    for number in 0..10 {
+        let placement: Placement =
+            fake::object(serde_json::json!({ "metadata": { "name": format!("p{number}") }, "spec": {} }));
+        placements
+            .create(&kube::api::PostParams::default(), &placement)
+            .await
+            .unwrap();
+    }
+    let decided = async || {
+        let listed = placements.list(&kube::api::ListParams::default()).await.unwrap();
+        listed
+            .iter()
+            .filter(|placement| placement.status.is_some())
+            .count()
+    };
+    set_fault("placements", Fault::EvaluationsAreSlow);
+    let controllers = Controllers::start(client, Settings::new(fake::live::clock()));
+    while decided().await == 0 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    controllers.stop().await;
+    let decided = decided().await;
+    assert!(
+        decided < 4,
+        "{decided} of 10 were decided after the stop or shortly before"
+    );
+    hub.stop().await;
+}

@@ -29,6 +29,7 @@ mod tests;
 mod unreadable;
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -140,10 +141,11 @@ impl Placements {
         }
     }
 
-    /// Runs until told to stop; then finishes what is being written.
+    /// Runs until told to stop, also in the middle of a round; then finishes what is being written. What is due stays due for
+    /// the next process.
     pub(crate) async fn run(mut self, mut inputs: mpsc::Receiver<Received>, mut stop: oneshot::Receiver<()>) {
         let mut batch = Vec::with_capacity(BATCH);
-        loop {
+        'rounds: loop {
             self.turns.turn();
             sabotage::at_turn(NAME).await;
             let sleep = self.sleep();
@@ -162,8 +164,14 @@ impl Placements {
             // Everything that has arrived is taken in before anything is decided.
             while let Ok(received) = inputs.try_recv() {
                 self.take_in(received);
+                // A hub that is being listed fills the queue as fast as it is emptied.
+                if is_requested(&mut stop) {
+                    break 'rounds;
+                }
             }
-            self.start_due().await;
+            if self.start_due(&mut stop).await.is_break() {
+                break;
+            }
             self.report_health();
             self.report_burst();
         }
@@ -196,7 +204,8 @@ impl Placements {
         wait.clamp(Duration::from_millis(1), LONGEST_WAIT)
     }
 
-    async fn start_due(&mut self) {
+    /// Starts what is due. `Break` when it was told to stop meanwhile: a round may be of all placements of a hub.
+    async fn start_due(&mut self, stop: &mut oneshot::Receiver<()>) -> ControlFlow<()> {
         let now = self.now();
         // What became due did so by one of the messages of this round, or by a timer.
         let at = self.oldest.take().unwrap_or_else(Instant::now);
@@ -238,12 +247,16 @@ impl Placements {
             sabotage::after_evaluation(NAME).await;
             // Other tasks have their turn between two placements, also where they share one thread.
             tokio::task::yield_now().await;
+            if is_requested(stop) {
+                return ControlFlow::Break(());
+            }
         }
         self.metrics.queue(self.desk.depth());
         // They are counted over all placements, which most of what comes in does not change.
         if changed {
             self.account_conditions();
         }
+        ControlFlow::Continue(())
     }
 
     fn start(&mut self, mut job: Job, evaluation: Duration) {
@@ -418,6 +431,11 @@ impl Placements {
         let notes = (kept > 0).then(note).into_iter().collect();
         self.outputs.health.note("restoring", notes);
     }
+}
+
+/// Whether the loop is to end. The channel is not to be asked again then.
+fn is_requested(stop: &mut oneshot::Receiver<()>) -> bool {
+    !matches!(stop.try_recv(), Err(oneshot::error::TryRecvError::Empty))
 }
 
 fn reference(job: &Job) -> ObjectReference {
