@@ -77,6 +77,11 @@ impl PrioritizerScores {
 }
 
 impl Outcome {
+    /// What the expressions cost as a part of what they may, in units of which the whole has so many.
+    pub fn spent_of(&self, whole: u64) -> u64 {
+        self.spending.share_of(whole)
+    }
+
     /// The scored clusters with their totals, in the order of `PrioritizerScores::scores`.
     pub fn scored(&self) -> impl Iterator<Item = (ClusterId, i64)> + '_ {
         self.ranked.iter().map(|ranked| (ranked.cluster, ranked.total()))

@@ -18,6 +18,7 @@ use super::desk::{Desk, Flight};
 use super::gate::Watched;
 use super::job::{Change, Job, Step, Summary};
 use super::notes;
+use super::rotation::TURN;
 use super::status::{self, Conditions, DECISION_CONTESTED, DUPLICATE_MEMBER};
 use crate::fields::Field;
 use crate::moment::Moment;
@@ -28,13 +29,18 @@ use crate::settings::Output;
 const DUPLICATES_NAMED: usize = 5;
 
 impl Desk {
-    /// Evaluates the first placement that is due and not busy.
+    /// Evaluates the next placement that is due and not busy.
     pub(super) fn next_decision(&mut self, now: Moment) -> Option<Step> {
         let (in_flight, backoff, fresh) = (&self.in_flight, &self.backoff, &self.fresh);
         let ready = |key: &PlacementKey| !in_flight.contains_key(key) && !backoff.rests(key, now.instant);
-        let (key, outcome) = self
-            .engine
-            .look_at_next(now.wall, ready, |key| fresh.contains(key))?;
+        let (key, outcome) = loop {
+            let key = self.rotation.next(self.engine.due(), ready)?;
+            let outcome = self.engine.look_at(&key, now.wall, fresh.contains(&key));
+            self.rotation.took(&key, outcome.as_ref().map_or(1, cost));
+            if let Some(outcome) = outcome {
+                break (key, outcome);
+            }
+        };
         let kept = self.keep(&key, &outcome, now);
         let kept = kept.or_else(|| self.keep_unreadable(&key, &outcome, now));
         if let Some(step) = kept {
@@ -223,6 +229,11 @@ impl Desk {
         names.dedup();
         Some((namespace, names))
     }
+}
+
+/// What an evaluation counts in the turn of its namespace. One whose expressions cost all that they may is a whole turn.
+fn cost(outcome: &Outcome) -> u64 {
+    outcome.spent_of(TURN).max(1)
 }
 
 fn contested(until: Timestamp) -> Condition {

@@ -22,6 +22,7 @@ use super::gate::{Gate, Knowledge, Watched};
 use super::input::Input;
 use super::job::{Acknowledged, Report, Step};
 use super::restoring::Restoring;
+use super::rotation::Rotation;
 use super::shelf::{Shelf, Touched};
 use super::unreadable::UnreadableInputs;
 use crate::fields::{Field, Lacks};
@@ -58,6 +59,8 @@ pub(crate) struct Desk {
     pub(super) absent: BTreeSet<PlacementKey>,
     /// Placements that are gone and may have left objects behind.
     pub(super) leavers: BTreeSet<PlacementKey>,
+    /// Which of those that are due comes next.
+    pub(super) rotation: Rotation,
     pub(super) backoff: Backoff,
     pub(super) contests: Contests,
     pub(super) budget: Budget,
@@ -128,6 +131,7 @@ impl Desk {
             departed: Vec::new(),
             absent: BTreeSet::new(),
             leavers: BTreeSet::new(),
+            rotation: Rotation::default(),
             backoff: Backoff::new(settings.longest_backoff),
             contests: Contests::default(),
             budget: Budget::new(settings.score_writes_per_second, now),
@@ -176,14 +180,14 @@ impl Desk {
 
     /// How many placements wait to be evaluated or written.
     pub(crate) fn depth(&self) -> usize {
-        self.engine.due().count() + self.dirty.len() + self.in_flight.len() + self.leavers.len()
+        self.engine.due().len() + self.dirty.len() + self.in_flight.len() + self.leavers.len()
     }
 
     /// Placements that are due, for whoever measures how long they wait.
     pub(crate) fn due(&self) -> impl Iterator<Item = &PlacementKey> {
         // Objects may be dirty that name a placement that is not there.
         let known = |key: &&PlacementKey| self.is_known(key);
-        self.engine.due().chain(&self.dirty).filter(known)
+        self.engine.due().iter().chain(&self.dirty).filter(known)
     }
 
     /// Whether there is such a placement, and it is ours.

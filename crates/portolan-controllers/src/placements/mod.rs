@@ -21,6 +21,7 @@ mod prior;
 mod publish;
 mod restoring;
 mod roster;
+mod rotation;
 mod shelf;
 mod status;
 mod teardown;

@@ -73,8 +73,8 @@ impl Engine {
     }
 
     /// Placements whose outcome may have changed since they were last evaluated, timers aside.
-    pub fn due(&self) -> impl Iterator<Item = &PlacementKey> {
-        self.due.iter()
+    pub fn due(&self) -> &BTreeSet<PlacementKey> {
+        &self.due
     }
 
     /// When the next timer runs out.
@@ -325,28 +325,22 @@ impl Engine {
     /// Evaluates the first placement that is due and folds its outcome into the counts; timers aside. For callers
     /// that must not hold the outcomes of a whole hub at once, as after a start.
     pub fn evaluate_next(&mut self, now: Timestamp) -> Option<(PlacementKey, Outcome)> {
-        let (key, outcome) = self.look_at_next(now, |_| true, |_| false)?;
-        self.accept(&key, &outcome, now);
-        Some((key, outcome))
-    }
-
-    /// Evaluates the first placement that is due and `ready`; the others stay due: a placement whose last outcome is
-    /// still being written waits. What becomes of the outcome is up to the caller: [`Engine::accept`] or
-    /// [`Engine::set_aside`]. A decision that is `resumed` after a start is not moved by Balance alone: how the others
-    /// decided is known all at once then, as it was not when the decision was made.
-    pub fn look_at_next(
-        &mut self,
-        now: Timestamp,
-        ready: impl Fn(&PlacementKey) -> bool,
-        resumed: impl Fn(&PlacementKey) -> bool,
-    ) -> Option<(PlacementKey, Outcome)> {
-        while let Some(key) = self.due.iter().find(|key| ready(key)).cloned() {
-            self.due.remove(&key);
-            if let Some(outcome) = self.answer(&key, now, resumed(&key)) {
+        while let Some(key) = self.due.first().cloned() {
+            if let Some(outcome) = self.look_at(&key, now, false) {
+                self.accept(&key, &outcome, now);
                 return Some((key, outcome));
             }
         }
         None
+    }
+
+    /// Evaluates a placement, which is not due any more; the others stay due. Which of them comes next, and what becomes of
+    /// the outcome, is up to the caller: [`Engine::accept`] or [`Engine::set_aside`]. A decision that is `resumed` after a start
+    /// is not moved by Balance alone: how the others decided is known all at once then, as it was not when the decision
+    /// was made.
+    pub fn look_at(&mut self, key: &PlacementKey, now: Timestamp, resumed: bool) -> Option<Outcome> {
+        self.due.remove(key);
+        self.answer(key, now, resumed)
     }
 
     /// Makes an outcome part of the counts and remembers what later changes are compared with. It is in flight until

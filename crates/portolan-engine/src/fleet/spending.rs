@@ -33,6 +33,12 @@ impl Spending {
         self.units > self.limit
     }
 
+    /// What was spent as a part of the limit, in units of which the limit has so many.
+    pub(crate) fn share_of(&self, whole: u64) -> u64 {
+        let share = u128::from(self.units) * u128::from(whole) / u128::from(self.limit.max(1));
+        u64::try_from(share).unwrap_or(u64::MAX).min(whole)
+    }
+
     pub(crate) fn limit(&self) -> u64 {
         self.limit
     }

@@ -46,7 +46,12 @@ fn named(name: &str, spec: Value) -> portolan_api::cluster::Placement {
 }
 
 fn due(world: &World) -> Vec<String> {
-    world.engine.due().map(|key| key.name.to_string()).collect()
+    world
+        .engine
+        .due()
+        .iter()
+        .map(|key| key.name.to_string())
+        .collect()
 }
 
 /// Rule 2: a placement whose expressions become too costly keeps its last decision.

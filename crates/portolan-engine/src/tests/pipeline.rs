@@ -256,14 +256,14 @@ fn a_status_update_does_not_make_a_placement_due_and_a_label_does() {
     let mut changed = placement(json!({}));
     changed.status = Some(object(json!({"numberOfSelectedClusters": 1})));
     world.engine.apply_placement(&changed);
-    assert_eq!(world.engine.due().count(), 0);
+    assert_eq!(world.engine.due().len(), 0);
     changed
         .metadata
         .labels
         .get_or_insert_default()
         .insert("multicluster.x-k8s.io/placement-key".into(), "k".into());
     world.engine.apply_placement(&changed);
-    assert_eq!(world.engine.due().count(), 1);
+    assert_eq!(world.engine.due().len(), 1);
 }
 
 #[test]

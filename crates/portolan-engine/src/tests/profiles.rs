@@ -120,7 +120,7 @@ fn of_profiles_that_share_a_member_only_the_oldest_counts_and_none_when_tied() {
     assert_eq!(world.engine.evaluate_due(now()).len(), 1);
     world.engine.apply_profile(&twin("w", "2026-01-01T00:00:00Z"));
     assert_eq!(
-        world.engine.due().count(),
+        world.engine.due().len(),
         1,
         "x no longer counts, though only w changed"
     );

@@ -62,7 +62,7 @@ fn a_score_that_no_cluster_publishes_is_a_warning_until_one_does() {
     world.engine.apply_score(&score("b", "nosuch", "other"));
     assert_eq!(said(&mut world), (reason, message));
     world.engine.apply_score(&score("b", "nosuch", "nope"));
-    assert_eq!(world.engine.due().count(), 1, "the placement is looked at again");
+    assert_eq!(world.engine.due().len(), 1, "the placement is looked at again");
     assert_eq!(warning(&mut world), None);
 }
 
@@ -110,11 +110,11 @@ fn cel_that_answers_for_one_cluster_is_no_warning() {
     assert!(warning(&mut world).is_some());
     // It is false, and no error: nothing is selected, and the expression is as good as any.
     world.engine.apply_cluster(&cluster("b", &["tier=silver"]));
-    assert_eq!(world.engine.due().count(), 1, "the placement is looked at again");
+    assert_eq!(world.engine.due().len(), 1, "the placement is looked at again");
     assert_eq!(warning(&mut world), None);
     world.engine.evaluate_due(now());
     world.engine.apply_cluster(&cluster("b", &[]));
-    assert_eq!(world.engine.due().count(), 1, "the placement is looked at again");
+    assert_eq!(world.engine.due().len(), 1, "the placement is looked at again");
     assert!(warning(&mut world).is_some());
 }
 
