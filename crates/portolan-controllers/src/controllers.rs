@@ -117,12 +117,17 @@ impl Controllers {
             metrics: metrics.clone(),
             log,
         };
-        watches.extend(feeds.watch(&client));
         if settings.work_syncer == Output::Auto {
-            let (syncer, works) = Syncer::new(client.clone(), &settings, sync_pace, events.clone());
+            let (syncer, works, wanted) = Syncer::new(client.clone(), &settings, sync_pace, events.clone());
+            if let Some(wanted) = wanted {
+                feeds.clusters.push(wanted.clusters);
+                feeds.sets.push(wanted.sets);
+                feeds.bindings.push(wanted.bindings);
+            }
             watches.push(tasks.spawn(works.name(), works.run()));
             keepers.push(tasks.spawn("work syncer", syncer.run()));
         }
+        watches.extend(feeds.watch(&client));
         let (stop, stopped) = oneshot::channel();
         let placements = schedules.then(|| {
             let lacks = |lacks| Received::now(Input::Lacks(lacks));
@@ -296,6 +301,8 @@ impl Feeds {
         self.placements.push(wanted.placements);
         self.decisions.push(wanted.decisions);
         self.clusters.extend(wanted.clusters);
+        self.sets.extend(wanted.cluster_sets);
+        self.bindings.extend(wanted.bindings);
         let readiness = &mut self.readiness;
         let mut sets = vec![wanted.sets];
         sets.extend(readiness.as_mut().map(Readiness::feed));

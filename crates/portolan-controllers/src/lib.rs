@@ -25,6 +25,7 @@
 //! ```
 
 mod absence;
+mod bound;
 mod controllers;
 mod events;
 pub mod failure;

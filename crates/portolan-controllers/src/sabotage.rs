@@ -19,6 +19,8 @@ pub(crate) enum Rule {
     UnchangedUntouched,
     /// Rule 7: what a work reports counts, whatever generation it is about.
     ObservedNotAssumed,
+    /// A replica set makes works for clusters that no set bound to its namespace has.
+    BoundClustersOnly,
     /// A soak and a time to live count from what a member's clock says.
     CountFromWhatTheHubSaw,
 }

@@ -90,6 +90,9 @@ pub struct Settings {
     pub scheduling: Output,
     /// Whether ManifestWorkReplicaSets are carried out.
     pub replica_sets: Carrying,
+    /// Whether a decision makes works, through a ManifestWorkReplicaSet or the work syncer, only for ManagedClusters of the
+    /// sets that are bound to its namespace, whoever wrote it.
+    pub require_bindings: Carrying,
     /// Whether ManifestWorks are deleted that are complete and have a time to live.
     pub finished_works: Carrying,
     /// When decisions carry scores.
@@ -116,6 +119,11 @@ impl Settings {
         }
     }
 
+    /// Whether bindings are looked at before a work is made. Without ManagedClusters there are none.
+    pub(crate) fn requires_bindings(&self) -> bool {
+        self.inventory == Inventory::ManagedClusters && self.carries(self.require_bindings)
+    }
+
     /// The defaults, with a clock.
     pub fn new(clock: Clock) -> Settings {
         Settings {
@@ -131,6 +139,7 @@ impl Settings {
             scheduling: Output::Auto,
             replica_sets: Carrying::Auto,
             finished_works: Carrying::Auto,
+            require_bindings: Carrying::Auto,
             publish_scores: PublishScores::Always,
             score_writes_per_second: 5.0,
             parallel_writes: 32,

@@ -8,10 +8,12 @@ use portolan_api::labels::ocm;
 use super::decisions::{Reading, read};
 use super::evaluate::{View, evaluate};
 use super::message::{Job, SetKey, SetWrite, WorkKey, WorkWrite};
+use super::refusals::{Cause, REFUSALS, Refusal};
 use super::set::Set;
 use super::state::State;
 use super::status;
 use super::works::Work;
+use crate::bound::{Bound, Right};
 use crate::moment::Moment;
 use crate::upkeep::Decision;
 
@@ -45,6 +47,7 @@ impl State {
             wanted: &wanted,
             offline: &self.offline,
             absences: &self.absences,
+            right: &|cluster: &str| self.bound.right(&key.namespace, cluster),
             refusals: self.refusals.get(key).unwrap_or(&no_refusals),
             now,
         }))
@@ -94,9 +97,14 @@ impl State {
         }
         let works = self.works.get_mut(key).into_iter().flat_map(BTreeMap::values_mut);
         works.for_each(|work| work.see(now));
-        let Some(verdict) = self.look_at(key, now, evaluate) else {
+        recall(&mut self.refusals, &self.bound, key);
+        let Some(mut verdict) = self.look_at(key, now, evaluate) else {
             return Decision::Nothing;
         };
+        if note_unbound(&mut self.refusals, key, &verdict.unbound, now) {
+            // They count as failed now, and that may stop the rollout.
+            verdict = self.look_at(key, now, evaluate).unwrap_or_default();
+        }
         if !verdict.works.is_empty() {
             // What there is to tell follows when this has ended.
             return job(verdict.works, None, false);
@@ -126,6 +134,38 @@ impl State {
             }
         }
     }
+}
+
+/// The clusters that refuse their work, by replica set.
+type Refusals = BTreeMap<SetKey, BTreeMap<String, Refusal>>;
+
+/// Forgets that clusters were not bound, where that is not so any more.
+fn recall(refusals: &mut Refusals, bound: &Bound, key: &SetKey) {
+    if let Some(refusals) = refusals.get_mut(key) {
+        refusals.retain(|cluster, refusal| {
+            refusal.cause != Cause::NotBound || bound.right(&key.namespace, cluster) == Right::Missing
+        });
+    }
+}
+
+/// Takes note of clusters that no bound set has, as of those whose server refuses their work. Whether that is news.
+fn note_unbound(refusals: &mut Refusals, key: &SetKey, clusters: &[String], now: Moment) -> bool {
+    let mut is_news = false;
+    for cluster in clusters {
+        let refusals = refusals.entry(key.clone()).or_default();
+        let known = refusals.get_mut(cluster);
+        match known.filter(|known| known.cause == Cause::NotBound) {
+            Some(known) => {
+                is_news |= known.times < REFUSALS;
+                known.times = REFUSALS;
+            }
+            None => {
+                refusals.insert(cluster.clone(), Refusal::unbound(now));
+                is_news = true;
+            }
+        }
+    }
+    is_news
 }
 
 /// What is left to do for a replica set that is being deleted: its works go, and then it may. It is waiting for works that

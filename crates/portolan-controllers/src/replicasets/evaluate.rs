@@ -15,6 +15,7 @@ use super::refusals::{Cause, REFUSALS, Refusal};
 use super::set::{Mistake, Reference, Set};
 use super::works::Work;
 use crate::absence::{Absence, Absences, Judgement};
+use crate::bound::Right;
 use crate::moment::Moment;
 use crate::sabotage::{Rule, broken};
 
@@ -29,6 +30,8 @@ pub(super) struct View<'a> {
     pub(super) wanted: &'a dyn Fn(&str) -> Option<usize>,
     pub(super) offline: &'a BTreeSet<String>,
     pub(super) absences: &'a Absences,
+    /// Whether a cluster may get a work that it does not have.
+    pub(super) right: &'a dyn Fn(&str) -> Right,
     /// By cluster.
     pub(super) refusals: &'a BTreeMap<String, Refusal>,
     pub(super) now: Moment,
@@ -39,6 +42,8 @@ pub(super) struct View<'a> {
 pub(super) struct Verdict {
     pub(super) works: Vec<WorkWrite>,
     pub(super) tally: Tally,
+    /// Clusters whose turn it was and that no bound set has.
+    pub(super) unbound: Vec<String>,
     /// When to look again although nothing happened.
     pub(super) recheck: Option<Instant>,
 }
@@ -350,10 +355,20 @@ impl<'a> Rollout<'a> {
                 version: work.version.clone(),
                 work: Arc::new(set.work(name, Some(&key.name), placement, &cluster.group_key, since)),
             }),
-            None => {
-                let work = set.work(name, None, placement, &cluster.group_key, since);
-                verdict.works.push(WorkWrite::Create(Arc::new(work)));
-            }
+            None => match (self.view.right)(name) {
+                Right::Missing if !broken(Rule::BoundClustersOnly) => verdict.unbound.push(name.to_owned()),
+                Right::Unknown if !broken(Rule::BoundClustersOnly) => {
+                    let why = "it is not known yet which clusters are bound to this namespace";
+                    let unsettled = (placement.clone(), why.to_owned());
+                    if !verdict.tally.unsettled.contains(&unsettled) {
+                        verdict.tally.unsettled.push(unsettled);
+                    }
+                }
+                _ => {
+                    let work = set.work(name, None, placement, &cluster.group_key, since);
+                    verdict.works.push(WorkWrite::Create(Arc::new(work)));
+                }
+            },
         }
     }
 

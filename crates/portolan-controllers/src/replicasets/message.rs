@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
+use portolan_api::cluster::{
+    ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement, PlacementDecision,
+};
 use portolan_api::labels::ocm;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet, ManifestWorkReplicaSetStatus};
 use serde_json::Value;
@@ -109,6 +111,8 @@ pub(crate) enum Input {
     Placement(Delta<Placement>),
     Decision(Delta<PlacementDecision>),
     Cluster(Delta<ManagedCluster>),
+    ClusterSet(Delta<ManagedClusterSet>),
+    Binding(Delta<ManagedClusterSetBinding>),
     /// A job ended.
     Ended(Box<Ending>),
 }

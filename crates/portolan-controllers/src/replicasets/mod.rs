@@ -18,6 +18,8 @@
 //! * **Pause and abort**: with the annotation `portolan.dev/rollout-paused: "true"` no cluster is started. With
 //!   `portolan.dev/rollout-aborted` of `true`, or the replica set's generation, this template goes no further; what has
 //!   it keeps it, and a new template rolls out again.
+//! * **Bindings**: where they are asked for, a work is made only for a cluster of a set that is bound to the namespace of the
+//!   replica set, whoever wrote the decision ([`crate::bound`]). Works that are there stay and are kept up to date.
 //! * **A mistake** in template or strategy is a condition; all works stay as they are.
 //! * A cluster that has no namespace, or whose server refuses the work, counts as failed after a few attempts, and is
 //!   tried again.
@@ -42,14 +44,16 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use kube::Client;
-use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
+use portolan_api::cluster::{
+    ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement, PlacementDecision,
+};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_engine::fleet::Inventory;
 use tokio::sync::mpsc;
 
 use crate::absence::Standing;
 use crate::settings::Settings;
-use crate::upkeep::{self, Pace};
+use crate::upkeep::{self, Labels, Pace};
 use crate::watch::{Delta, Feed};
 
 use message::Input;
@@ -74,6 +78,9 @@ pub(crate) struct Feeds {
     pub(crate) decisions: Feed<PlacementDecision>,
     /// Only where clusters are ManagedClusters.
     pub(crate) clusters: Option<Feed<ManagedCluster>>,
+    /// Only where works are for clusters of bound sets alone.
+    pub(crate) cluster_sets: Option<Feed<ManagedClusterSet>>,
+    pub(crate) bindings: Option<Feed<ManagedClusterSetBinding>>,
 }
 
 impl ReplicaSets {
@@ -81,16 +88,23 @@ impl ReplicaSets {
     pub(crate) fn new(client: Client, settings: &Settings, pace: Pace) -> (ReplicaSets, Feeds) {
         let (sender, inputs) = mpsc::channel(CHANNEL);
         let hears_clusters = settings.inventory == Inventory::ManagedClusters;
+        let requires_bindings = settings.requires_bindings();
         let feeds = Feeds {
             sets: Feed::new(sender.clone(), Input::Set),
             works: Feed::new(sender.clone(), Input::Work),
             placements: Feed::new(sender.clone(), Input::Placement),
             decisions: Feed::new(sender.clone(), Input::Decision),
-            clusters: hears_clusters.then(|| Feed::of_some(sender, Input::Cluster, standing_changes())),
+            clusters: hears_clusters
+                .then(|| Feed::of_some(sender.clone(), Input::Cluster, changes(requires_bindings))),
+            cluster_sets: requires_bindings.then(|| Feed::new(sender.clone(), Input::ClusterSet)),
+            bindings: requires_bindings.then(|| Feed::new(sender, Input::Binding)),
         };
         let sets = ReplicaSets {
             client,
-            state: State::new(settings.longest_backoff, hears_clusters),
+            state: match requires_bindings {
+                true => State::new(settings.longest_backoff, hears_clusters).requiring_bindings(),
+                false => State::new(settings.longest_backoff, hears_clusters),
+            },
             inputs,
             pace,
         };
@@ -107,21 +121,24 @@ impl ReplicaSets {
     }
 }
 
-/// Passes on what is said of a cluster that went offline, came back or is being removed. A fleet's heartbeats say nothing
-/// else of it.
-fn standing_changes() -> impl Fn(&Delta<ManagedCluster>) -> bool {
-    let known: Mutex<HashMap<String, Standing>> = Mutex::new(HashMap::new());
+/// Passes on what is said of a cluster that went offline, came back or is being removed, and with bindings also one whose
+/// labels changed. A fleet's heartbeats say nothing else of it.
+fn changes(with_labels: bool) -> impl Fn(&Delta<ManagedCluster>) -> bool {
+    let known: Mutex<HashMap<String, (Standing, Labels)>> = Mutex::new(HashMap::new());
     move |delta| {
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         match delta {
             Delta::Applied(cluster) => {
                 let name = cluster.metadata.name.clone().unwrap_or_default();
-                let standing = Standing::of(cluster);
-                known.insert(name, standing).unwrap_or_default() != standing
+                let labels = cluster.metadata.labels.as_ref().filter(|_| with_labels);
+                let now = (Standing::of(cluster), Labels::new(labels));
+                let before = known.insert(name, now.clone());
+                // One without labels may be in a set, too.
+                with_labels && before.is_none() || before.unwrap_or_default() != now
             }
             Delta::Deleted(key) => known
                 .remove(&key.name)
-                .is_some_and(|last| last != Standing::default()),
+                .is_some_and(|last| with_labels || last.0 != Standing::default()),
             _ => true,
         }
     }

@@ -5,6 +5,7 @@
 //! say the same.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::labels::conditions;
@@ -16,6 +17,9 @@ use crate::upkeep::Failure;
 /// How often a cluster may refuse its work before that counts as a failure of the rollout there.
 pub(super) const REFUSALS: u32 = 3;
 
+/// How long after a decision the binding of its clusters may be heard of.
+const BINDING_DELAY: Duration = Duration::from_secs(10);
+
 /// Bytes of names in the condition's message. A message may have 32 KiB; the rest is for the words around the names.
 const LONGEST_LIST: usize = 24 * 1024;
 
@@ -26,14 +30,17 @@ pub(super) enum Cause {
     NameTaken,
     Forbidden,
     Invalid,
+    /// Not the server's refusal but ours: no set of the cluster is bound to the namespace of the replica set.
+    NotBound,
 }
 
 impl Cause {
-    const ALL: [Cause; 4] = [
+    const ALL: [Cause; 5] = [
         Cause::NamespaceMissing,
         Cause::NameTaken,
         Cause::Forbidden,
         Cause::Invalid,
+        Cause::NotBound,
     ];
 
     /// `None` for a failure that says nothing about the cluster.
@@ -54,6 +61,7 @@ impl Cause {
             Cause::NameTaken => "NameTaken",
             Cause::Forbidden => "Forbidden",
             Cause::Invalid => "Invalid",
+            Cause::NotBound => "ClusterSetNotBound",
         }
     }
 
@@ -68,6 +76,11 @@ impl Cause {
                 format!("the controller may not write ManifestWorks in the namespace {cluster}")
             }
             Cause::Invalid => format!("the server rejects the ManifestWork in the namespace {cluster}"),
+            Cause::NotBound => {
+                format!(
+                    "no ManagedClusterSet with {cluster} in it is bound to the namespace of the replica set"
+                )
+            }
         }
     }
 
@@ -78,6 +91,7 @@ impl Cause {
             Cause::NameTaken => "another ManifestWork has the name of the work of",
             Cause::Forbidden => "the controller may not write the ManifestWork of",
             Cause::Invalid => "the server rejects the ManifestWork of",
+            Cause::NotBound => "this namespace has no ManagedClusterSetBinding for a set of",
         }
     }
 }
@@ -90,6 +104,19 @@ pub(super) struct Refusal {
     pub(super) first: Since,
     /// When it is tried again.
     pub(super) until: Instant,
+}
+
+impl Refusal {
+    /// Of a cluster that no bound set has. The watch of bindings may be a little behind that of decisions, so it is looked at
+    /// once more before it counts as failed.
+    pub(super) fn unbound(now: Moment) -> Refusal {
+        Refusal {
+            cause: Cause::NotBound,
+            times: 1,
+            first: Since::now(now),
+            until: now.instant + BINDING_DELAY,
+        }
+    }
 }
 
 /// Reason and message of the condition; nothing when no cluster refuses.

@@ -16,6 +16,7 @@ use super::refusals::{Cause, Refusal};
 use super::set::Set;
 use super::works::Work;
 use crate::absence::{Absences, Standing};
+use crate::bound::Bound;
 use crate::moment::{Moment, Since};
 use crate::sabotage::{Rule, broken};
 use crate::upkeep::{Failure, Keeper, Knowledge, Queue, backoff};
@@ -40,6 +41,8 @@ pub(crate) struct State {
     decided_for: HashMap<(String, String), String>,
     pub(super) offline: BTreeSet<String>,
     pub(super) absences: Absences,
+    /// Which clusters may get works.
+    pub(super) bound: Bound,
     pub(super) refusals: BTreeMap<SetKey, BTreeMap<String, Refusal>>,
     /// When the status of a replica set was last written.
     pub(super) told: BTreeMap<SetKey, Instant>,
@@ -95,11 +98,20 @@ impl State {
             decided_for: HashMap::new(),
             offline: BTreeSet::new(),
             absences: Absences::default(),
+            bound: Bound::everywhere(),
             refusals: BTreeMap::new(),
             told: BTreeMap::new(),
             unsettled: BTreeMap::new(),
             queue: Queue::new(longest_backoff),
             longest_backoff,
+        }
+    }
+
+    /// The same, which makes works for clusters of bound sets alone.
+    pub(crate) fn requiring_bindings(self) -> State {
+        State {
+            bound: Bound::by_bindings(),
+            ..self
         }
     }
 
@@ -356,7 +368,16 @@ impl Keeper for State {
             Input::Placement(delta) => self.known.placements.after(delta),
             Input::Decision(delta) => self.known.decisions.after(delta),
             Input::Cluster(delta) => self.known.clusters.after(delta),
-            Input::Ended(_) => {}
+            Input::ClusterSet(_) | Input::Binding(_) | Input::Ended(_) => {}
+        }
+        let rights_change = match &input {
+            Input::Cluster(delta) => self.bound.hear_cluster(delta),
+            Input::ClusterSet(delta) => self.bound.hear_set(delta),
+            Input::Binding(delta) => self.bound.hear_binding(delta),
+            _ => false,
+        };
+        if rights_change && self.bound.is_asked() {
+            self.touch_all();
         }
         match input {
             Input::Set(Delta::Applied(object)) => self.set_applied(object),
@@ -400,6 +421,7 @@ impl Keeper for State {
             | Input::Cluster(Delta::Synced | Delta::Unserved) => self.touch_all(),
             Input::Set(_) | Input::Work(_) | Input::Placement(_) | Input::Decision(_) | Input::Cluster(_) => {
             }
+            Input::ClusterSet(_) | Input::Binding(_) => {}
             Input::Ended(ending) => self.ended(*ending),
         }
     }

@@ -10,6 +10,7 @@ use super::space::{Decided, Space};
 use super::state::State;
 use super::template::{Content, Made};
 use crate::absence::Judgement;
+use crate::bound::Right;
 use crate::moment::Moment;
 use crate::sabotage::{Rule, broken};
 use crate::upkeep::{Decision, Knowledge};
@@ -89,7 +90,18 @@ impl State {
             .allows(home, &target.cluster, namespaces)
             .and_then(|()| self.inventory.resolve(&target.cluster, namespaces));
         match resolved {
-            Ok(()) => Verdict::Present(content.clone()),
+            Ok(()) if self.made.contains_key(target) || broken(Rule::BoundClustersOnly) => {
+                Verdict::Present(content.clone())
+            }
+            Ok(()) => match self.bound.right_if_managed(home, &target.cluster) {
+                Right::Granted => Verdict::Present(content.clone()),
+                Right::Unknown => Verdict::Keep,
+                Right::Missing => Verdict::Refused(format!(
+                    "no ManagedClusterSet with {0} in it is bound to the namespace {home}; accepted: a ManagedClusterSetBinding in \
+                     {home} for a set of {0}, or --require-bindings=off given to the controller",
+                    target.cluster
+                )),
+            },
             Err(why) => Verdict::Refused(why),
         }
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 use portolan_api::multicluster::{ClusterProfile, PlacementDecision, Work};
 use tokio::time::Instant;
 
@@ -41,6 +42,9 @@ pub(super) enum Item {
 pub(super) enum Input {
     Work(Delta<Work>),
     Profile(Delta<ClusterProfile>),
+    Cluster(Delta<ManagedCluster>),
+    ClusterSet(Delta<ManagedClusterSet>),
+    Binding(Delta<ManagedClusterSetBinding>),
     /// From one watch of a namespace; a later one has a higher number.
     Slice {
         namespace: String,

@@ -13,7 +13,9 @@
 //! an ambiguous name, a template with mistakes in it, and kinds that are not served keep every work as it is.
 //!
 //! **How far it reaches.** A decision sends works to clusters whose ClusterProfile is in the decision's own namespace or in
-//! one that is shared ([`reach`]): who may write decisions in one namespace does not rule the whole fleet by that.
+//! one that is shared ([`reach`]): who may write decisions in one namespace does not rule the whole fleet by that. A ManagedCluster
+//! gets a work only if one of its sets is bound to the decision's namespace, where bindings are asked for ([`crate::bound`]): a
+//! profile that somebody made there is no binding.
 //!
 //! **What it costs.** Works with a placement-key are watched always; decisions only in namespaces that have a template,
 //! ClusterProfiles only once there is one.
@@ -33,10 +35,12 @@ mod write;
 use std::time::Duration;
 
 use kube::Client;
+use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 use portolan_api::labels::multicluster as labels;
 use portolan_api::multicluster::Work;
 use tokio::sync::mpsc;
 
+use crate::bound::label_changes;
 use crate::events::Events;
 use crate::settings::Settings;
 use crate::upkeep::{self, Pace};
@@ -60,15 +64,34 @@ pub(crate) struct Syncer {
     events: Events,
 }
 
+/// What a [`Syncer`] that asks for bindings wants to hear.
+pub(crate) struct Feeds {
+    pub(crate) clusters: Feed<ManagedCluster>,
+    pub(crate) sets: Feed<ManagedClusterSet>,
+    pub(crate) bindings: Feed<ManagedClusterSetBinding>,
+}
+
 impl Syncer {
-    /// A syncer that writes through `client`, and the watch that it follows. It ends when that does.
+    /// A syncer that writes through `client`, and the watch that it follows. It ends when that does and the feeds are dropped.
     pub(crate) fn new(
         client: Client,
         settings: &Settings,
         pace: Pace,
         events: Events,
-    ) -> (Syncer, Source<Work>) {
+    ) -> (Syncer, Source<Work>, Option<Feeds>) {
         let (sender, works) = mpsc::channel(CHANNEL);
+        let state = State::new(settings.longest_backoff, Reach::of(settings));
+        let (state, feeds) = match settings.requires_bindings() {
+            false => (state, None),
+            true => {
+                let feeds = Feeds {
+                    clusters: Feed::of_some(sender.clone(), Input::Cluster, label_changes()),
+                    sets: Feed::new(sender.clone(), Input::ClusterSet),
+                    bindings: Feed::new(sender.clone(), Input::Binding),
+                };
+                (state.requiring_bindings(), Some(feeds))
+            }
+        };
         let source = Source::new(client.clone(), vec![Feed::new(sender, Input::Work)])
             .labelled(labels::PLACEMENT_KEY)
             .guarded(client.clone(), settings.restore_grace)
@@ -76,12 +99,12 @@ impl Syncer {
         let syncer = Syncer {
             client,
             restore_grace: settings.restore_grace,
-            state: State::new(settings.longest_backoff, Reach::of(settings)),
+            state,
             works,
             pace,
             events,
         };
-        (syncer, source)
+        (syncer, source, feeds)
     }
 
     /// Runs until its watch ends.

@@ -12,6 +12,7 @@ use super::message::{Input, Item, Outcome, Target, TemplateKey, Write};
 use super::reach::Reach;
 use super::space::Space;
 use super::template::{Content, Made, Role, Template};
+use crate::bound::Bound;
 use crate::moment::Moment;
 use crate::upkeep::{Failure, Keeper, Knowledge, Queue};
 use crate::watch::{Delta, Key};
@@ -30,6 +31,8 @@ pub(super) struct State {
     pub(super) spaces: BTreeMap<String, Space>,
     pub(super) inventory: Inventory,
     pub(super) reach: Reach,
+    /// Which ManagedClusters may get works.
+    pub(super) bound: Bound,
     /// Whether ClusterProfiles are watched: only once there is a template.
     pub(super) watching_profiles: bool,
     pub(super) watches: u64,
@@ -49,10 +52,19 @@ impl State {
             spaces: BTreeMap::new(),
             inventory: Inventory::default(),
             reach,
+            bound: Bound::everywhere(),
             watching_profiles: false,
             watches: 0,
             failures: BTreeMap::new(),
             queue: Queue::new(longest_backoff),
+        }
+    }
+
+    /// The same, which makes works for ManagedClusters of bound sets alone.
+    pub(super) fn requiring_bindings(self) -> State {
+        State {
+            bound: Bound::by_bindings(),
+            ..self
         }
     }
 
@@ -260,6 +272,21 @@ impl Keeper for State {
                         .cloned()
                         .collect();
                     keys.iter().for_each(|key| self.touch_template(key));
+                }
+            }
+            Input::Cluster(delta) => {
+                if self.bound.hear_cluster(&delta) {
+                    self.touch_everything();
+                }
+            }
+            Input::ClusterSet(delta) => {
+                if self.bound.hear_set(&delta) {
+                    self.touch_everything();
+                }
+            }
+            Input::Binding(delta) => {
+                if self.bound.hear_binding(&delta) {
+                    self.touch_everything();
                 }
             }
             Input::Ended { at, item, outcome } => self.ended(item, at, outcome),

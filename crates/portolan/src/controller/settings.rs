@@ -105,6 +105,16 @@ pub(crate) struct SettingsArgs {
     )]
     replica_sets: CarryingArg,
 
+    /// Whether decisions make works only for clusters of the sets that are bound to their namespace
+    #[arg(
+        long,
+        env = "PORTOLAN_REQUIRE_BINDINGS",
+        hide_env_values = true,
+        value_enum,
+        default_value_t
+    )]
+    require_bindings: CarryingArg,
+
     /// Whether ManifestWorks are deleted that are complete and have a ttlSecondsAfterFinished
     #[arg(
         long,
@@ -277,6 +287,7 @@ impl SettingsArgs {
                 SchedulingArg::Off => Output::Off,
             },
             replica_sets: self.replica_sets.into(),
+            require_bindings: self.require_bindings.into(),
             finished_works: self.finished_works.into(),
             publish_scores: match self.publish_scores {
                 PublishScoresArg::Always => PublishScores::Always,
@@ -373,6 +384,7 @@ mod tests {
             "--inventory=clusterprofiles",
             "--slices=off",
             "--replica-sets=off",
+            "--require-bindings=on",
             "--profile-namespace=fleet",
             "--shared-profiles=east,west",
             "--registration",
@@ -387,6 +399,7 @@ mod tests {
             (settings.ocm_decisions, settings.slices, settings.replica_sets),
             (Output::Auto, Output::Off, Carrying::Off)
         );
+        assert_eq!(settings.require_bindings, Carrying::On);
         assert_eq!(settings.profile_namespace.as_deref(), Some("fleet"));
         assert_eq!(settings.shared_profiles, ["east", "west"]);
         assert_eq!((settings.registration, settings.only_handed_over), (true, false));

@@ -8,6 +8,7 @@ use portolan_rollout::{GroupKey, Groups};
 use serde_json::{Value, json};
 
 use crate::absence::Absences;
+use crate::bound::Right;
 use crate::replicasets::decisions::Reading;
 use crate::replicasets::evaluate::{Verdict, View, evaluate};
 use crate::replicasets::message::{SetKey, WorkKey, WorkWrite};
@@ -66,6 +67,7 @@ fn verdict(set: &Set, works: &[(WorkKey, Work)], read: &dyn Fn(&str) -> Reading)
         wanted: &|_| None,
         offline: &BTreeSet::new(),
         absences: &Absences::default(),
+        right: &|_| Right::Granted,
         refusals: &BTreeMap::new(),
         now: second(0).into(),
     })

@@ -1,12 +1,20 @@
 //! Bad input is refused with the field and what would be accepted, and works that are there stay as they are.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use portolan_api::multicluster::{ClusterProfile, PlacementDecision, Work};
 use serde_json::{Value, json};
 
 use super::fixture::*;
+use crate::sabotage::{Rule, broken, with_broken};
 use crate::settings::{Clock, Settings};
+use crate::syncer::message::Input;
 use crate::syncer::reach::Reach;
+use crate::syncer::state::State;
+use crate::upkeep::Keeper;
 use crate::upkeep::fake::object;
+use crate::watch::{Delta, Key};
 
 /// A template goes bad while its works are there.
 fn spoiled(manifests: Value) -> (Hub, String) {
@@ -263,4 +271,78 @@ fn works_stay_on_clusters_that_are_out_of_reach() {
     hub.decide(&naming("vault", "a"));
     hub.settle();
     assert_eq!(hub.made(), ["a"]);
+}
+
+/// ManagedClusters `a` in the set `ours`, which is bound to the home namespace, and `b` in `others`, which is not.
+fn hub_with_bindings() -> Hub {
+    let mut hub = Hub::with_template();
+    hub.state = State::new(Duration::from_secs(30), Reach::default()).requiring_bindings();
+    hub.state.handle(Input::Work(Delta::Synced));
+    for (cluster, set) in [("a", "ours"), ("b", "others")] {
+        let labels = json!({ "cluster.open-cluster-management.io/clusterset": set });
+        let cluster = json!({ "metadata": { "name": cluster, "labels": labels }, "spec": {} });
+        let set = json!({ "metadata": { "name": set }, "spec": {} });
+        hub.state
+            .handle(Input::Cluster(Delta::Applied(Arc::new(object(cluster)))));
+        hub.state
+            .handle(Input::ClusterSet(Delta::Applied(Arc::new(object(set)))));
+    }
+    bind(&mut hub, "ours");
+    hub.state.handle(Input::Cluster(Delta::Synced));
+    hub.state.handle(Input::ClusterSet(Delta::Synced));
+    hub.decide(&slice(&["a", "b", "c"]));
+    hub
+}
+
+fn bind(hub: &mut Hub, set: &str) {
+    let binding = json!({ "metadata": { "namespace": HOME, "name": set }, "spec": { "clusterSet": set } });
+    hub.state
+        .handle(Input::Binding(Delta::Applied(Arc::new(object(binding)))));
+}
+
+#[test]
+fn a_profile_that_somebody_made_is_no_binding_to_a_managed_cluster() {
+    let made = || {
+        let mut hub = hub_with_bindings();
+        hub.settle();
+        assert!(
+            hub.made().is_empty() || broken(Rule::BoundClustersOnly),
+            "not all is known"
+        );
+        hub.state.handle(Input::Binding(Delta::Synced));
+        hub.settle();
+        hub.made()
+    };
+    assert_eq!(
+        made(),
+        ["a", "c"],
+        "c is no ManagedCluster, and its profile is what grants it"
+    );
+    assert_eq!(with_broken(Rule::BoundClustersOnly, made), ["a", "b", "c"]);
+}
+
+#[test]
+fn a_managed_cluster_that_is_not_bound_is_named_and_one_that_has_a_work_keeps_it() {
+    let mut hub = hub_with_bindings();
+    hub.state.handle(Input::Binding(Delta::Synced));
+    hub.settle();
+    let (status, reason, message) = hub.condition("web");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "ClustersRefused"));
+    assert!(
+        message.starts_with("no ManagedClusterSet with b in it is bound to the namespace shop"),
+        "{message}"
+    );
+    bind(&mut hub, "others");
+    hub.settle();
+    assert_eq!(hub.made(), ["a", "b", "c"]);
+    for set in ["ours", "others"] {
+        hub.state.handle(Input::Binding(Delta::Deleted(Key {
+            namespace: HOME.to_owned(),
+            name: set.to_owned(),
+            uid: String::new(),
+        })));
+    }
+    hub.settle();
+    assert_eq!(hub.made(), ["a", "b", "c"]);
+    assert_eq!(hub.condition("web").0, "True");
 }
