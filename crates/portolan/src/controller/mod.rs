@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use crate::listen;
-use crate::live::ConnectArgs;
+use crate::live::{self, ConnectArgs, Credentials, Renewable, Server};
 use crate::logging::LogArgs;
 use crate::stop::{self, Part, Stop};
 use crate::tracing_export::TraceArgs;
@@ -98,7 +98,9 @@ async fn control(args: &Args) -> anyhow::Result<()> {
 }
 
 async fn start(args: &Args) -> anyhow::Result<Running> {
-    let (server, client) = args.connect.connect_to_run().await?;
+    let config = args.connect.config().await?;
+    let credentials = Credentials::of(&config);
+    let (server, client) = Server::with_unlimited(config)?;
     // Once they run, the controllers only ever try again; a hub that was never there is an error.
     let version = server.version().await?;
     tracing::info!(url = server.url, version = version.git_version, "the hub answers");
@@ -107,5 +109,8 @@ async fn start(args: &Args) -> anyhow::Result<Running> {
         install(&server, which).await?;
     }
     tracing::info!(address = %probes.address, "metrics are served");
-    Ok(Running::start(client, args.settings.settings(false), probes))
+    let renewable = Renewable::new(client);
+    let running = Running::start(renewable.client(), args.settings.settings(false), probes);
+    tokio::spawn(live::follow(args.connect.clone(), credentials, renewable));
+    Ok(running)
 }

@@ -1,14 +1,16 @@
 //! From a kubeconfig, or the service account of a pod, to a client.
 
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use http::HeaderValue;
+use anyhow::Context as _;
 use k8s_openapi::apimachinery::pkg::version::Info;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use portolan_controllers::watch::with_timeout;
 use secrecy::ExposeSecret as _;
 
+use super::token::{TokenFile, bearer};
 use crate::clock;
 
 /// How long a server may take for an answer to a command.
@@ -50,16 +52,27 @@ impl Server {
         let url = url.trim_end_matches('/').to_owned();
         // kube panics on a token that no header can carry.
         if let Some(token) = &config.auth_info.token
-            && HeaderValue::from_str(token.expose_secret()).is_err()
+            && bearer(token.expose_secret()).is_none()
         {
             anyhow::bail!(
                 "cannot use the kubeconfig for {url}: the token of the user has a line break or another character that \
                  no HTTP header can carry; accepted: the token as it was issued"
             );
         }
-        let unlimited = kube::Client::try_from(config).map_err(|error| {
-            anyhow::anyhow!("cannot use the kubeconfig for {url}: {}", super::describe(&error))
-        })?;
+        let user = &mut config.auth_info;
+        // As kube chooses among them. It would send the line break at the end of the file as well.
+        let is_basic = user.username.is_some() && user.password.is_some();
+        let is_file_used = user.auth_provider.is_none() && !is_basic && user.token.is_none();
+        let token_file = user.token_file.take().filter(|_| is_file_used);
+        let token_file = token_file.map(|path| TokenFile::open(Path::new(&path)));
+        let token_file = token_file
+            .transpose()
+            .with_context(|| format!("cannot use the kubeconfig for {url}"))?;
+        let namespace = config.default_namespace.clone();
+        let mut unlimited = build(config, &url)?;
+        if let Some(token_file) = token_file {
+            unlimited = token_file.authorize(unlimited, namespace);
+        }
         let client = with_timeout(unlimited.clone(), request_timeout()?);
         Ok((Server { client, url }, unlimited))
     }
@@ -73,6 +86,26 @@ impl Server {
             true => Err(super::error::no_api_server(&self.url)),
             false => Ok(version),
         }
+    }
+}
+
+/// kube panics on a token without an end that a plugin has printed and no header can carry.
+fn build(config: Config, url: &str) -> anyhow::Result<kube::Client> {
+    let command = config
+        .auth_info
+        .exec
+        .as_ref()
+        .and_then(|exec| exec.command.clone());
+    let built = std::panic::catch_unwind(AssertUnwindSafe(|| kube::Client::try_from(config)));
+    match (built, command) {
+        (Ok(built), _) => built.map_err(|error| {
+            anyhow::anyhow!("cannot use the kubeconfig for {url}: {}", super::describe(&error))
+        }),
+        (Err(_), Some(command)) => anyhow::bail!(
+            "cannot use the kubeconfig for {url}: the token that the plugin {command} prints has a line break or another \
+             character that no HTTP header can carry; accepted: an ExecCredential with the token as it was issued"
+        ),
+        (Err(panic), None) => std::panic::resume_unwind(panic),
     }
 }
 
@@ -98,11 +131,6 @@ impl ConnectArgs {
     /// A client for the hub. Nothing is sent yet.
     pub(crate) async fn connect(&self) -> anyhow::Result<Server> {
         Server::new(self.config().await?)
-    }
-
-    /// The same, and a client without a time limit of ours for what runs until it is stopped.
-    pub(crate) async fn connect_to_run(&self) -> anyhow::Result<(Server, kube::Client)> {
-        Server::with_unlimited(self.config().await?)
     }
 
     /// How the hub is reached.
@@ -315,5 +343,29 @@ mod tests {
             assert!(refused.contains("the token of the user"), "{refused}");
             assert!(!refused.contains(odd), "a token is a secret: {refused}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_token_of_a_plugin_that_no_header_can_carry_is_refused_with_the_name_of_the_plugin() {
+        let with = |token: &str| {
+            let printed = format!(
+                r#"{{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {{"token": "{token}"}}}}"#
+            );
+            let mut config = Config::new("https://hub.example.com:6443/".parse().unwrap());
+            config.auth_info.exec = serde_json::from_value(serde_json::json!({
+                "apiVersion": "client.authentication.k8s.io/v1", "command": "echo", "args": [printed],
+                "interactiveMode": "Never",
+            }))
+            .ok();
+            assert!(config.auth_info.exec.is_some());
+            Server::new(config).map(|server| server.url)
+        };
+        assert_eq!(with("ab.c-d").unwrap(), "https://hub.example.com:6443");
+        let refused = with("secret\\n").unwrap_err().to_string();
+        assert!(
+            refused.contains("that the plugin echo prints has a line break"),
+            "{refused}"
+        );
+        assert!(!refused.contains("secret"), "a token is a secret: {refused}");
     }
 }

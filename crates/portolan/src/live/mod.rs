@@ -7,6 +7,8 @@ mod error;
 mod events;
 mod list;
 mod readable;
+mod renewal;
+mod token;
 
 use std::future::Future;
 
@@ -22,6 +24,7 @@ pub(crate) use error::{describe, explain, is_of_hub, is_unserved, no_usable_answ
 pub(crate) use events::Event;
 pub(crate) use list::{Extent, read};
 pub(crate) use readable::readable;
+pub(crate) use renewal::{Credentials, Renewable, follow};
 
 /// Runs what has to wait for a server, on this thread alone.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
