@@ -105,7 +105,9 @@ impl FieldError {
 pub(crate) fn preview(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
-        Value::Array(items) => format!("a list of {}", items.len()),
+        Value::Array(items) if items.is_empty() => "an empty list".to_owned(),
+        Value::Array(items) => format!("a list with {}", counted(items.len() as u64, "entry")),
+        Value::Object(fields) if fields.is_empty() => "an empty object".to_owned(),
         Value::Object(fields) => format!("an object with {}", counted(fields.len() as u64, "field")),
         Value::Number(number) => number_text(number),
         other => other.to_string(),

@@ -6,6 +6,8 @@
 
 mod lean;
 mod received;
+mod words;
 
 pub use lean::Lean;
 pub use received::{Received, Unreadable};
+pub use words::in_words;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::lean::Lean;
+use super::words::in_words;
 
 /// Characters of a problem: an error may quote a value of a megabyte.
 const PROBLEM: usize = 240;
@@ -143,7 +144,7 @@ fn unreadable<K: DeserializeOwned + 'static>(text: &str, error: &serde_json::Err
         metadata: metadata(text),
         // The path of the object itself is a dot.
         field: shortened(field.trim_matches('.')),
-        problem: shortened(&without_place(&problem)),
+        problem: shortened(&in_words(&without_place(&problem))),
     }
 }
 
@@ -238,7 +239,7 @@ mod tests {
         assert_eq!(unreadable.metadata.uid.as_deref(), Some("u"));
         assert_eq!(
             unreadable.to_string(),
-            "status.conditions[0].observedGeneration: invalid type: floating point `1.5`, expected i64"
+            "status.conditions[0].observedGeneration: the value is the number 1.5; accepted: a whole number"
         );
     }
 

@@ -84,7 +84,10 @@ fn manifests(object: &Value, spec: &str, findings: &mut Findings) {
     if size.0 > MAX_MANIFESTS_BYTES {
         let error = FieldError {
             path,
-            value: format!("a list of {}", manifests.len()),
+            value: format!(
+                "a list with {}",
+                crate::field::counted(manifests.len() as u64, "entry")
+            ),
             problem: format!("{} bytes of objects", size.0),
             accepted: format!("at most {MAX_MANIFESTS_BYTES} bytes"),
         };

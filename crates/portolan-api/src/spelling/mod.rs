@@ -176,7 +176,7 @@ fn scalar(
         found.push(FieldError {
             path: path.to_string(),
             value: preview(value),
-            problem: "a misspelled value".into(),
+            problem: "there is no such value".into(),
             accepted: format!("{right}, the right spelling"),
         });
     }

@@ -98,7 +98,7 @@ fn fields(metadata: &Map<String, Value>, path: &Path<'_>, errors: &mut Errors) {
 fn text(value: &Value, path: &Path<'_>, check: impl Fn(&str) -> bool, accepted: &str, errors: &mut Errors) {
     match value.as_str() {
         None => errors.push(path, value, "not a string", accepted),
-        Some(text) if !check(text) => errors.push(path, value, "not of the required form", accepted),
+        Some(text) if !check(text) => errors.push(path, value, "another form is needed", accepted),
         Some(_) => {}
     }
 }

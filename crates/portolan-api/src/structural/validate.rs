@@ -93,7 +93,7 @@ fn string(node: &Node, text: &str, value: &Value, path: &Path<'_>, errors: &mut 
         .as_ref()
         .is_some_and(|pattern| !pattern.is_match(text))
     {
-        errors.push(path, value, "not of the required form", expectation(node));
+        errors.push(path, value, "another form is needed", expectation(node));
     } else if node.format == Some(Format::DateTime) && !syntax::is_time(text) {
         errors.push(path, value, "not a time", expectation(node));
     } else if node.format == Some(Format::Byte) && !syntax::is_base64(text) {
@@ -343,6 +343,29 @@ fn in_words(pattern: &str) -> Option<&'static str> {
         schema::GROUP_SIZE => Some("a whole number, or 1% to 100%"),
         schema::AMOUNT => Some("a whole number, or 0% to 100%"),
         schema::DEADLINE => Some("digits followed by h, m or s, such as 90m, or None for no limit"),
+        "^[0-9]+[hms]$" => Some("digits followed by h, m or s, such as 30s"),
+        "^[a-zA-Z0-9][-A-Za-z0-9_.]{0,61}[a-zA-Z0-9]$" => Some(
+            "2 to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends, such as canary",
+        ),
+        "^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$" => Some(
+            "at most 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends, such as west-1",
+        ),
+        "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" => Some(syntax::DNS_LABEL),
+        r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+        | r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$" => {
+            Some(syntax::DNS_SUBDOMAIN)
+        }
+        r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
+        | r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$" => {
+            Some("a name such as region, or one with a DNS prefix such as example.com/region")
+        }
+        r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$" => {
+            Some("a quantity, such as 8, 500m or 32Gi")
+        }
+        "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$" => {
+            Some("one word without blanks that begins with a letter, such as AsExpected")
+        }
+        "^work-agent" => Some("a name that begins with work-agent"),
         _ => None,
     }
 }
@@ -353,5 +376,32 @@ fn quoted_pattern(pattern: &str) -> String {
         quoted(pattern)
     } else {
         pattern.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_of_the_definitions_is_said_in_words() {
+        fn patterns(value: &Value, found: &mut Vec<String>) {
+            match value {
+                Value::Object(fields) => {
+                    found.extend(fields.get("pattern").and_then(Value::as_str).map(str::to_owned));
+                    fields.values().for_each(|value| patterns(value, found));
+                }
+                Value::Array(items) => items.iter().for_each(|value| patterns(value, found)),
+                _ => {}
+            }
+        }
+        let mut found = Vec::new();
+        crate::crd_values()
+            .iter()
+            .for_each(|crd| patterns(crd, &mut found));
+        assert!(!found.is_empty());
+        for pattern in found {
+            assert!(in_words(&pattern).is_some(), "{pattern}");
+        }
     }
 }

@@ -199,7 +199,7 @@ fn read<T: DeserializeOwned>(value: Value) -> Result<Box<T>, FieldError> {
         FieldError::new(
             &path,
             found,
-            bounded(&error.inner().to_string()),
+            bounded(&portolan_api::reading::in_words(&error.inner().to_string())),
             "a value of the right type",
         )
     })

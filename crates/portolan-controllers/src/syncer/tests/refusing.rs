@@ -55,7 +55,7 @@ fn a_manifest_that_is_no_object_is_refused() {
     for (bad, shown) in [
         (json!("text"), "\"text\""),
         (json!(7), "7"),
-        (json!([1]), "a list of 1"),
+        (json!([1]), "a list with 1 entry"),
     ] {
         let (_, message) = spoiled(json!([bad]));
         assert_eq!(
