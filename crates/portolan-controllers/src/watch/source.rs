@@ -24,6 +24,10 @@ const PAGE: u32 = 100;
 const LONGEST_WATCH: u32 = 294;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+/// The same for credentials that the server refuses. Nothing but a person ends that, every watch of a process fails in the
+/// same way, and each refusal costs the server a look at a token. A longer one would keep an agent waiting whose token was
+/// renewed.
+const LONGEST_PAUSE_REFUSED: Duration = Duration::from_secs(30);
 
 /// A watch of one kind, for any number of listeners.
 pub struct Source<K> {
@@ -237,7 +241,10 @@ where
                         None => self.log.watch_failed(resource, &error),
                     }
                     tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    pause = (pause * 2).min(match is_unauthorized(&error) {
+                        true => LONGEST_PAUSE_REFUSED,
+                        false => LONGEST_PAUSE,
+                    });
                     // A list tells at once when a right is granted; a watch of a kind that rests tells nothing.
                     if self.anew || is_refused(&error) {
                         stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
@@ -409,6 +416,19 @@ fn is_forbidden(error: &watcher::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 403)
 }
 
+/// Whether the server does not accept the credentials.
+fn is_unauthorized(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => {
+            matches!(error, kube::Error::Api(status) if status.code == 401)
+        }
+        watcher::Error::WatchError(status) => status.code == 401,
+        watcher::Error::NoResourceVersion => false,
+    }
+}
+
 /// Whether the server does not allow the watch.
 fn is_refused(error: &watcher::Error) -> bool {
     matches!(error, watcher::Error::WatchStartFailed(kube::Error::Api(status)) if matches!(status.code, 401 | 403))
@@ -444,5 +464,24 @@ mod tests {
         // A doubling wait of at most 15 seconds; without it there would be thousands.
         let asked = asked.load(Ordering::SeqCst);
         assert!((20..100).contains(&asked), "{asked}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_refuses_the_credentials_is_asked_twice_a_minute() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = asked.clone();
+        let service = tower::service_fn(move |_: http::Request<Body>| {
+            count.fetch_add(1, Ordering::SeqCst);
+            let status = serde_json::json!({ "kind": "Status", "apiVersion": "v1", "metadata": {},
+                "status": "Failure", "message": "Unauthorized", "reason": "Unauthorized", "code": 401 });
+            let mut response = http::Response::new(Body::from(status.to_string().into_bytes()));
+            *response.status_mut() = http::StatusCode::UNAUTHORIZED;
+            std::future::ready(Ok::<_, tower::BoxError>(response))
+        });
+        let source = Source::<ManagedCluster>::new(Client::new(service, "default"), Vec::new());
+        let hour = tokio::time::timeout(Duration::from_secs(3600), source.run()).await;
+        assert!(hour.is_err(), "it ended");
+        let asked = asked.load(Ordering::SeqCst);
+        assert!((100..=130).contains(&asked), "{asked}");
     }
 }
