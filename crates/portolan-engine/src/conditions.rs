@@ -251,8 +251,14 @@ fn no_bindings(fleet: &Fleet, placement: &Placement) -> String {
     if namespace == "default" {
         message.push_str(", or add metadata.namespace to the Placement if its manifest has none");
     }
-    for binding in fleet.dangling_bindings(namespace).take(DANGLING) {
+    let mut dangling = fleet.dangling_bindings(namespace);
+    for binding in dangling.by_ref().take(DANGLING) {
         message.push_str(&format!("; {}", warnings::dangling(namespace, binding)));
+    }
+    match dangling.count() {
+        0 => {}
+        1 => message.push_str("; and 1 more binding without a set"),
+        more => message.push_str(&format!("; and {more} more bindings without a set")),
     }
     message
 }

@@ -2,6 +2,10 @@
 
 use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 
+/// Where metrics and probes are when no address is given. 8080 would be the usual one, but it is where kubectl without a
+/// kubeconfig looks for an API server: the user would see the answers of the metrics server instead of a hint.
+pub(crate) const METRICS_PORT: u16 = 9464;
+
 /// Reads `127.0.0.1:6443`, `[::1]:6443`, `localhost:6443`, and a port alone, which is one of this machine only.
 pub(crate) fn parse(text: &str) -> Result<SocketAddr, String> {
     if let Ok(address) = text.parse() {
@@ -99,6 +103,21 @@ mod tests {
             localhost.ip().is_loopback() && localhost.port() == 6443,
             "{localhost}"
         );
+    }
+
+    #[test]
+    fn metrics_are_not_served_where_kubectl_without_a_kubeconfig_looks_for_a_hub() {
+        assert_ne!(METRICS_PORT, 8080);
+        for name in ["up", "controller"] {
+            let mut command = crate::cli::definition();
+            let help = command
+                .find_subcommand_mut(name)
+                .unwrap()
+                .render_long_help()
+                .to_string();
+            assert!(help.contains(&format!("127.0.0.1:{METRICS_PORT}")), "{help}");
+            assert!(!help.contains(":8080"), "{help}");
+        }
     }
 
     #[test]

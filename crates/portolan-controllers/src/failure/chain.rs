@@ -1,5 +1,6 @@
 use std::error::Error;
 
+use kube::client::AuthError;
 use kube::core::Status;
 use kube::runtime::watcher;
 
@@ -7,6 +8,9 @@ use kube::runtime::watcher;
 const NOT_A_STATUS: &str = "Failed to parse error data";
 /// Characters shown of an answer whose body is not a `Status`: enough to recognise a proxy's error page.
 const BODY_PREVIEW: usize = 120;
+
+/// Characters shown of what a credential plugin wrote.
+const STDERR_PREVIEW: usize = 200;
 
 /// An error and its causes on one line, each cause once: `403 Forbidden: user "x" cannot list placements`. Never empty.
 pub fn error_chain(error: &(dyn Error + 'static)) -> String {
@@ -28,6 +32,9 @@ pub fn shortened(text: &str, limit: usize) -> String {
 fn render(error: &(dyn Error + 'static)) -> String {
     if let Some(status) = status(error) {
         return answer(status);
+    }
+    if let Some(text) = error.downcast_ref::<AuthError>().and_then(plugin) {
+        return text;
     }
     let Some(cause) = error.source() else {
         return one_line(&error.to_string());
@@ -85,6 +92,55 @@ fn answer(status: &Status) -> String {
             format!("{head}: the answer is not a Kubernetes Status: {body}")
         }
         message => format!("{head}: {message}"),
+    }
+}
+
+/// How a credential plugin failed. Its own text is the debug rendering of the command, with variables that may be secrets.
+fn plugin(error: &AuthError) -> Option<String> {
+    match error {
+        AuthError::AuthExecRun { cmd, out } => {
+            let stderr = String::from_utf8_lossy(&out.stderr);
+            let first = stderr.lines().map(str::trim).find(|line| !line.is_empty());
+            let said = match first {
+                Some(line) => shortened(line, STDERR_PREVIEW),
+                None => "it wrote nothing to standard error".to_owned(),
+            };
+            let status = match out.status.code() {
+                Some(code) => format!("with exit status {code}"),
+                None => "by a signal".to_owned(),
+            };
+            let program = program(cmd).unwrap_or("of the kubeconfig");
+            Some(format!("the credential plugin {program} ended {status}: {said}"))
+        }
+        AuthError::AuthExecStart(error) => Some(format!(
+            "the credential plugin of the kubeconfig cannot be started: {error}"
+        )),
+        AuthError::AuthExecParse(_) => Some(
+            "the credential plugin of the kubeconfig did not write an ExecCredential to standard output"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+/// The program in the debug rendering of a command, which is the first word in quotes: variables in front of it have a name
+/// before the quote.
+fn program(command: &str) -> Option<&str> {
+    let mut rest = command;
+    loop {
+        rest = rest.trim_start();
+        let quote = rest.find('"')?;
+        let (before, quoted) = (&rest[..quote], &rest[quote + 1..]);
+        let mut escaped = false;
+        let end = quoted.find(|c: char| {
+            let ends = c == '"' && !escaped;
+            escaped = c == '\\' && !escaped;
+            ends
+        })?;
+        if !before.ends_with('=') {
+            return Some(&quoted[..end]);
+        }
+        rest = &quoted[end + 1..];
     }
 }
 
@@ -148,6 +204,25 @@ mod tests {
         ] {
             assert_eq!(error_chain(&error), expected);
         }
+    }
+
+    #[test]
+    fn a_credential_plugin_that_fails_is_named_with_its_status_and_what_it_wrote() {
+        let mut command = std::process::Command::new("sh");
+        command.args([
+            "-c",
+            "echo; echo 'log in \"first\"' >&2; exit 3",
+            "argument-secret",
+        ]);
+        command.env("TOKEN", "variable \" secret");
+        let out = Box::new(command.output().unwrap());
+        let cmd = format!("{command:?}");
+        assert!(cmd.contains("secret"), "{cmd}");
+        let error = kube::Error::Auth(AuthError::AuthExecRun { cmd, out });
+        assert_eq!(
+            error_chain(&error),
+            "cannot get credentials: the credential plugin sh ended with exit status 3: log in \"first\""
+        );
     }
 
     #[test]

@@ -28,11 +28,11 @@ Examples:
   portolan controller --kubeconfig hub.kubeconfig --install-crds --registration
 
   # In a pod: the service account, settings from the environment
-  PORTOLAN_LOG_FORMAT=json PORTOLAN_METRICS_LISTEN=0.0.0.0:8080 \\
+  PORTOLAN_LOG_FORMAT=json PORTOLAN_METRICS_LISTEN=0.0.0.0:9464 \\
     portolan controller
 
   # Is it ready?
-  curl -f http://127.0.0.1:8080/readyz";
+  curl -f http://127.0.0.1:9464/readyz";
 
 /// Run the placement controllers against a hub
 ///
@@ -63,7 +63,7 @@ pub(crate) struct Args {
         hide_env_values = true,
         value_name = "ADDR",
         value_parser = listen::parse,
-        default_value = "127.0.0.1:8080"
+        default_value = "127.0.0.1:9464"
     )]
     metrics_listen: SocketAddr,
 

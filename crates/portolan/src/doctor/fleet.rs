@@ -62,14 +62,22 @@ fn accepted(clusters: &[&ManagedCluster]) -> Check {
 }
 
 fn available(clusters: &[&ManagedCluster]) -> Check {
-    let gone: Vec<&str> = clusters
+    let (simulated, gone): (Vec<&ManagedCluster>, Vec<&ManagedCluster>) = clusters
         .iter()
         .filter(|cluster| !is_true(condition(cluster, conditions::AVAILABLE)))
-        .map(|cluster| name(cluster))
-        .collect();
-    match gone.len() {
-        0 => Check::ok("available", format!("{} available", are(clusters.len()))),
-        missing => Check::problem(
+        .partition(|cluster| is_simulated(cluster));
+    let gone: Vec<&str> = gone.into_iter().map(name).collect();
+    match (gone.len(), simulated.len()) {
+        (0, 0) => Check::ok("available", format!("{} available", are(clusters.len()))),
+        (0, failed) => Check::note(
+            "available",
+            format!(
+                "{failed} of {} not available, as the demo simulates it: {}",
+                count(clusters.len(), "cluster"),
+                names(simulated.into_iter().map(name))
+            ),
+        ),
+        (missing, _) => Check::problem(
             "available",
             format!(
                 "{missing} of {} not available: {}",
@@ -80,6 +88,12 @@ fn available(clusters: &[&ManagedCluster]) -> Check {
              ManagedClusterConditionAvailable by hand (docs/live.md)",
         ),
     }
+}
+
+/// Whether `portolan up --demo` plays the cluster, which fails and recovers all the time.
+fn is_simulated(cluster: &ManagedCluster) -> bool {
+    let labels = cluster.metadata.labels.as_ref();
+    labels.is_some_and(|labels| labels.contains_key(crate::up::demo::LABEL))
 }
 
 fn heartbeats(observed: &Observed, clusters: &[&ManagedCluster], now: Timestamp) -> Check {
@@ -137,13 +151,14 @@ fn bindings(manifests: &Manifests) -> Check {
             (!sets.contains(name) || binding.spec.cluster_set != name).then(|| format!("{namespace}/{name}"))
         })
         .collect();
-    if let Some(first) = astray.first() {
+    if !astray.is_empty() {
+        let all = names(astray.iter().map(String::as_str));
         return Check::problem(
             "bindings",
-            format!("without effect: {}", names(astray.iter().map(String::as_str))),
+            format!("without effect: {all}"),
             format!(
                 "a ManagedClusterSetBinding has the name of an existing ManagedClusterSet, also in spec.clusterSet; \
-                 correct {first}"
+                 correct or delete {all}"
             ),
         );
     }
@@ -156,19 +171,28 @@ fn bindings(manifests: &Manifests) -> Check {
         .filter_map(|placement| placement.metadata.namespace.as_deref())
         .filter(|namespace| !bound.contains(namespace))
         .collect();
-    match unbound.first() {
-        Some(first) => Check::problem(
+    match unbound.len() {
+        1.. => Check::problem(
             "bindings",
             format!(
-                "a namespace has Placements and no ManagedClusterSetBinding: {}",
+                "{} Placements and no ManagedClusterSetBinding: {}",
+                match unbound.len() {
+                    1 => "a namespace has".to_owned(),
+                    number => format!("{number} namespaces have"),
+                },
                 names(unbound.iter().copied())
             ),
             format!(
-                "apply a ManagedClusterSetBinding in the namespace {first} whose name and spec.clusterSet are one of: {}",
+                "apply a ManagedClusterSetBinding in {} {} whose name and spec.clusterSet are one of: {}",
+                match unbound.len() {
+                    1 => "the namespace",
+                    _ => "each of the namespaces",
+                },
+                names(unbound.iter().copied()),
                 names(sets)
             ),
         ),
-        None => Check::ok(
+        0 => Check::ok(
             "bindings",
             "every namespace with Placements has a binding to an existing set",
         ),

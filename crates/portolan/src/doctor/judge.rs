@@ -5,7 +5,7 @@ use portolan_api::cluster::Placement;
 use portolan_api::labels::conditions;
 use portolan_engine::placement::{PlacementKey, is_ours};
 
-use super::read::Observed;
+use super::read::{NoAnswer, Observed};
 use super::{Check, count, fleet, names, subject};
 
 /// A Placement that is younger than this may still be waiting for its first evaluation.
@@ -15,9 +15,15 @@ const FIRST_EVALUATION: SignedDuration = SignedDuration::from_secs(10);
 pub(super) fn judge(observed: &Observed, wanted: Option<&PlacementKey>, now: Timestamp) -> Vec<Check> {
     let mut checks = match &observed.version {
         Ok(version) => vec![Check::ok("hub", format!("answers, version {version}"))],
-        Err(why) => {
+        Err(NoAnswer::Unreachable(why)) => {
             let advice = "check --kubeconfig, --context and whether the hub runs; `portolan up` starts one";
             return vec![Check::problem("hub", why, advice)];
+        }
+        Err(NoAnswer::Refused { why, credentials }) => {
+            let found = format!("the hub does not accept the credentials: {why}; they are {credentials}");
+            let advice = "get new credentials from the administrator of the hub, or choose others with --kubeconfig or \
+                          --context; `portolan join NAME` writes new ones for an agent";
+            return vec![Check::problem("credentials", found, advice)];
         }
     };
     checks.push(rights(observed));

@@ -27,8 +27,8 @@ use crate::world::Inventory;
 /// Everything that was read. `None` stands for what this user may not read or the server does not serve.
 #[derive(Debug)]
 pub(super) struct Observed {
-    /// The server's version, or why it does not answer.
-    pub(super) version: Result<String, String>,
+    /// The server's version, or why there is no answer to go on with.
+    pub(super) version: Result<String, NoAnswer>,
     /// The name that the server knows this user by; servers before 1.28 do not say.
     pub(super) user: Option<String>,
     /// Rights that this user lacks, such as `list placements.cluster.open-cluster-management.io`.
@@ -44,6 +44,15 @@ pub(super) struct Observed {
     pub(super) namespaces: Option<BTreeSet<String>>,
     pub(super) replica_sets: Option<Vec<ManifestWorkReplicaSet>>,
     pub(super) works: Option<Vec<ManifestWork>>,
+}
+
+/// Why a hub cannot be checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NoAnswer {
+    /// It does not answer, or not as an API server does.
+    Unreachable(String),
+    /// It answers, and does not accept the credentials: why, and where they come from.
+    Refused { why: String, credentials: String },
 }
 
 /// What the commands that look at a hub list.
@@ -64,18 +73,31 @@ const LISTED: [(&str, &str); 12] = [
 
 pub(super) async fn read(server: &Server, inventory: Inventory) -> Observed {
     let version = server.client.apiserver_version().await;
+    let (user, refused) = match user(server).await {
+        Ok(user) => (user, None),
+        // A server may give its version to everybody.
+        Err(error) if is_unauthorized(&error) => (None, Some(error)),
+        Err(_) => (None, None),
+    };
     let version = match version {
+        Err(error) if is_unauthorized(&error) => Err(refusal(server, &error)),
+        Err(error) => {
+            let why = live::explain(&error, "read the version of the server", &server.url);
+            Err(NoAnswer::Unreachable(why.to_string()))
+        }
         // Any server that answers with JSON gives an empty version.
-        Ok(version) if version.git_version.is_empty() => Err(format!(
+        Ok(version) if version.git_version.is_empty() => Err(NoAnswer::Unreachable(format!(
             "cannot read the version of the server: {} answers, but not as a Kubernetes API server",
             server.url
-        )),
-        Ok(version) => Ok(version.git_version),
-        Err(error) => Err(live::explain(&error, "read the version of the server", &server.url).to_string()),
+        ))),
+        Ok(version) => match refused {
+            Some(error) => Err(refusal(server, &error)),
+            None => Ok(version.git_version),
+        },
     };
     let mut observed = Observed {
         version,
-        user: None,
+        user,
         missing_rights: None,
         missing_definitions: None,
         missing_fields: Vec::new(),
@@ -89,7 +111,6 @@ pub(super) async fn read(server: &Server, inventory: Inventory) -> Observed {
     if observed.version.is_err() {
         return observed;
     }
-    observed.user = user(server).await;
     observed.missing_rights = missing_rights(server).await;
     if let Some(definitions) = list::<CustomResourceDefinition>(server, "").await {
         observed.missing_definitions = Some(missing_definitions(&definitions));
@@ -115,11 +136,23 @@ pub(super) async fn read(server: &Server, inventory: Inventory) -> Observed {
     observed
 }
 
-async fn user(server: &Server) -> Option<String> {
+async fn user(server: &Server) -> kube::Result<Option<String>> {
     let api: Api<SelfSubjectReview> = Api::all(server.client.clone());
     let review = SelfSubjectReview::default();
-    let answer = api.create(&PostParams::default(), &review).await.ok()?;
-    answer.status?.user_info?.username
+    let answer = api.create(&PostParams::default(), &review).await?;
+    let user = answer.status.and_then(|status| status.user_info);
+    Ok(user.and_then(|user| user.username))
+}
+
+fn is_unauthorized(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 401)
+}
+
+fn refusal(server: &Server, error: &kube::Error) -> NoAnswer {
+    NoAnswer::Refused {
+        why: format!("{} answers {}", server.url, live::describe(error)),
+        credentials: server.credentials.clone(),
+    }
 }
 
 fn heartbeat(lease: Lease) -> Option<(String, Timestamp)> {

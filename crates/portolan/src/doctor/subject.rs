@@ -12,6 +12,7 @@ use portolan_engine::placement::{PlacementKey, why_not_ours};
 
 use super::read::Observed;
 use super::{Check, count, names};
+use crate::cli;
 use crate::decided::Said;
 use crate::input::Manifests;
 
@@ -28,19 +29,22 @@ pub(super) fn judge(
     now: Timestamp,
 ) -> Vec<Check> {
     let is_wanted = |key: &PlacementKey| wanted.is_none_or(|wanted| wanted == key);
-    let placements: Vec<&Placement> = manifests
-        .placements()
-        .filter(|placement| is_wanted(&PlacementKey::of(placement)))
-        .collect();
     let replica_sets: Vec<&ManifestWorkReplicaSet> = observed
         .replica_sets
         .iter()
         .flatten()
         .filter(|set| is_wanted(&key_of(set)))
         .collect();
+    // A replica set stands still when a Placement that it refers to does.
+    let referenced: BTreeSet<PlacementKey> = replica_sets.iter().flat_map(|set| references(set)).collect();
+    let is_concerned = |key: &PlacementKey| is_wanted(key) || referenced.contains(key);
+    let placements: Vec<&Placement> = manifests
+        .placements()
+        .filter(|placement| is_concerned(&PlacementKey::of(placement)))
+        .collect();
     let mut broken: Vec<Check> = Vec::new();
     for (name, why) in manifests.unreadable("Placement") {
-        if wanted.is_none_or(|wanted| wanted.to_string() == name) {
+        if cli::parse_placement(name).is_ok_and(|key| is_concerned(&key)) {
             broken.push(Check::problem(
                 "unreadable",
                 format!("the Placement {name} cannot be read, so that its decision stays as it is: {why}"),
@@ -62,14 +66,18 @@ pub(super) fn judge(
         )];
     }
     let mut checks = broken;
-    if let (Some(wanted), [placement]) = (wanted, placements.as_slice())
-        && let Some(why) = why_not_ours(placement)
-    {
-        checks.push(Check::problem(
-            "scheduler",
-            format!("Portolan decides nothing for {wanted}: {why}"),
-            "change or remove the annotation if Portolan is to decide",
-        ));
+    if wanted.is_some() {
+        for placement in &placements {
+            let Some(why) = why_not_ours(placement) else {
+                continue;
+            };
+            let key = PlacementKey::of(placement);
+            checks.push(Check::problem(
+                "scheduler",
+                format!("Portolan decides nothing for {key}: {why}"),
+                "change or remove the annotation if Portolan is to decide",
+            ));
+        }
     }
     if !placements.is_empty() {
         checks.push(conditions_of(&placements));
@@ -88,6 +96,15 @@ fn key_of(set: &ManifestWorkReplicaSet) -> PlacementKey {
         metadata.namespace.as_deref().unwrap_or_default(),
         metadata.name.as_deref().unwrap_or_default(),
     )
+}
+
+/// The Placements that a replica set refers to, which are in its namespace.
+fn references(set: &ManifestWorkReplicaSet) -> Vec<PlacementKey> {
+    let namespace = key_of(set).namespace;
+    let references = set.spec.placement_refs.iter();
+    references
+        .map(|reference| PlacementKey::new(&namespace, &reference.name))
+        .collect()
 }
 
 /// One check about many objects: the first complaint in words, the others by name.
@@ -285,17 +302,11 @@ fn works(observed: &Observed, manifests: &Manifests, sets: &[&ManifestWorkReplic
 
 /// The clusters in the decisions of a replica set's placements.
 fn chosen(manifests: &Manifests, set: &ManifestWorkReplicaSet) -> Vec<String> {
-    let namespace = key_of(set).namespace;
-    let placements: BTreeSet<&str> = set
-        .spec
-        .placement_refs
-        .iter()
-        .map(|reference| reference.name.as_str())
-        .collect();
+    let placements = references(set);
     manifests
         .decisions()
         .filter_map(Said::by_decision)
-        .filter(|said| said.placement.namespace == namespace && placements.contains(&*said.placement.name))
+        .filter(|said| placements.contains(&said.placement))
         .flat_map(|said| said.clusters().map(str::to_owned).collect::<Vec<_>>())
         .collect()
 }

@@ -7,7 +7,7 @@ use portolan_engine::placement::PlacementKey;
 use serde_json::{Value, json};
 
 use super::judge::judge;
-use super::read::Observed;
+use super::read::{NoAnswer, Observed};
 use super::{Check, Verdict};
 use crate::input;
 use crate::world::Inventory;
@@ -132,10 +132,49 @@ fn a_healthy_hub_has_no_problem_and_every_check_says_what_it_found() {
 #[test]
 fn a_hub_that_does_not_answer_is_the_only_check() {
     let mut silent = observed(&[]);
-    silent.version = Err("https://hub refuses connections".to_owned());
+    silent.version = Err(NoAnswer::Unreachable(
+        "https://hub refuses connections".to_owned(),
+    ));
     let checks = judge(&silent, None, now());
     assert_eq!(checks.len(), 1);
     assert_eq!((checks[0].name, checks[0].result), ("hub", Verdict::Problem));
+}
+
+#[test]
+fn refused_credentials_are_said_to_be_refused_with_where_they_come_from() {
+    let mut hub = observed(&[]);
+    hub.version = Err(NoAnswer::Refused {
+        why: "https://hub answers 401 Unauthorized".to_owned(),
+        credentials: "a token, from --kubeconfig hub.yaml".to_owned(),
+    });
+    let checks = judge(&hub, None, now());
+    assert_eq!(checks.len(), 1);
+    assert_eq!(checks[0].name, "credentials");
+    assert!(
+        checks[0].found.contains("401") && checks[0].found.contains("hub.yaml"),
+        "{checks:?}"
+    );
+    let advice = checks[0].advice.as_deref().unwrap();
+    assert!(!advice.contains("whether the hub runs"), "{advice}");
+}
+
+#[test]
+fn a_replica_set_is_judged_with_the_placements_that_it_refers_to() {
+    let mut objects = healthy();
+    *objects[3].pointer_mut("/status/conditions/0/status").unwrap() = json!("False");
+    let mut hub = with_rollout(observed(&objects), &json!({}));
+    // Of another name than its Placement.
+    hub.replica_sets.as_mut().unwrap()[0].metadata.name = Some("rollout".to_owned());
+    let checks = judge(&hub, Some(&PlacementKey::new("shop", "rollout")), now());
+    let found = checks.iter().find(|check| check.name == "placements");
+    assert!(
+        found.is_some_and(|check| check.result == Verdict::Problem && check.found.starts_with("shop/web: ")),
+        "{checks:#?}"
+    );
+    assert!(
+        checks.iter().any(|check| check.name == "decisions"),
+        "{checks:#?}"
+    );
 }
 
 #[test]
@@ -207,6 +246,21 @@ fn clusters_that_are_missing_not_accepted_not_available_or_silent_are_named() {
 }
 
 #[test]
+fn a_cluster_that_the_demo_lets_fail_is_worth_a_note_and_no_problem() {
+    let mut objects = healthy();
+    objects[0]["metadata"]["labels"] = json!({ "portolan.dev/demo": "true" });
+    objects[0]["status"]["conditions"][0]["status"] = json!("False");
+    let checks = judge(&observed(&objects), None, now());
+    let found = checks.iter().find(|check| check.name == "available").unwrap();
+    assert_eq!(found.result, Verdict::Note, "{found:?}");
+    assert!(
+        found.found.ends_with("as the demo simulates it: east"),
+        "{found:?}"
+    );
+    assert!(problems(&observed(&objects)).is_empty());
+}
+
+#[test]
 fn a_placement_of_another_scheduler_is_said_to_be_one() {
     let mut objects = healthy();
     objects[3]["metadata"]["annotations"] = json!({ "portolan.dev/scheduler": "portolam" });
@@ -228,6 +282,35 @@ fn a_binding_that_is_missing_or_without_effect_is_named() {
     assert!(found.ends_with("shop"), "{found}");
     let (name, found) = problem(&changed(2, "/metadata/name", json!("typo")));
     assert_eq!((name, found.as_str()), ("bindings", "without effect: shop/typo"));
+}
+
+#[test]
+fn every_binding_and_every_namespace_that_has_to_be_corrected_is_in_the_advice() {
+    let advice = |objects: &[Value]| {
+        let checks = problems(&observed(objects));
+        let check = checks.into_iter().find(|check| check.name == "bindings");
+        check.unwrap().advice.unwrap()
+    };
+    let mut astray = healthy();
+    for name in ["a", "b"] {
+        let mut binding = astray[2].clone();
+        binding["metadata"]["name"] = name.into();
+        astray.push(binding);
+    }
+    assert!(
+        advice(&astray).ends_with("correct or delete shop/a, shop/b"),
+        "{}",
+        advice(&astray)
+    );
+    let mut unbound = healthy();
+    unbound.remove(2);
+    for namespace in ["ml", "pay"] {
+        let mut placement = unbound[2].clone();
+        placement["metadata"]["namespace"] = namespace.into();
+        unbound.push(placement);
+    }
+    let said = advice(&unbound);
+    assert!(said.contains("each of the namespaces ml, pay, shop"), "{said}");
 }
 
 #[test]

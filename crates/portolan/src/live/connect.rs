@@ -10,6 +10,7 @@ use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use portolan_controllers::watch::with_timeout;
 use secrecy::ExposeSecret as _;
 
+use super::credentials;
 use super::token::{TokenFile, bearer};
 use crate::clock;
 
@@ -35,6 +36,8 @@ pub(crate) struct ConnectArgs {
 pub(crate) struct Server {
     pub(crate) client: kube::Client,
     pub(crate) url: String,
+    /// What the credentials are and where they come from, without the secret.
+    pub(crate) credentials: String,
 }
 
 impl Server {
@@ -48,6 +51,8 @@ impl Server {
         // kube would repeat a request for minutes when the server is overloaded (429, 503), without a word. Controllers
         // and agents repeat requests themselves and log why; a command says so and ends.
         config.default_retry = false;
+        credentials::without_terminal(&mut config.auth_info);
+        let credentials = credentials::describe(&config.auth_info, clock::now());
         let url = config.cluster_url.to_string();
         let url = url.trim_end_matches('/').to_owned();
         // kube panics on a token that no header can carry.
@@ -74,7 +79,12 @@ impl Server {
             unlimited = token_file.authorize(unlimited, namespace);
         }
         let client = with_timeout(unlimited.clone(), request_timeout()?);
-        Ok((Server { client, url }, unlimited))
+        let server = Server {
+            client,
+            url,
+            credentials,
+        };
+        Ok((server, unlimited))
     }
 
     /// The version of the server: the first question of a process that runs until it is stopped.
@@ -91,19 +101,24 @@ impl Server {
 
 /// kube panics on a token without an end that a plugin has printed and no header can carry.
 fn build(config: Config, url: &str) -> anyhow::Result<kube::Client> {
-    let command = config
-        .auth_info
-        .exec
-        .as_ref()
-        .and_then(|exec| exec.command.clone());
+    let plugin = config.auth_info.exec.clone();
     let built = std::panic::catch_unwind(AssertUnwindSafe(|| kube::Client::try_from(config)));
-    match (built, command) {
-        (Ok(built), _) => built.map_err(|error| {
-            anyhow::anyhow!("cannot use the kubeconfig for {url}: {}", super::describe(&error))
+    match (built, plugin) {
+        (Ok(built), plugin) => built.map_err(|error| {
+            let advice = match &error {
+                kube::Error::Auth(error) => credentials::advice(error, plugin.as_ref()),
+                _ => None,
+            };
+            let advice = advice.map(|advice| format!("; {advice}")).unwrap_or_default();
+            anyhow::anyhow!(
+                "cannot use the kubeconfig for {url}: {}{advice}",
+                super::describe(&error)
+            )
         }),
-        (Err(_), Some(command)) => anyhow::bail!(
-            "cannot use the kubeconfig for {url}: the token that the plugin {command} prints has a line break or another \
-             character that no HTTP header can carry; accepted: an ExecCredential with the token as it was issued"
+        (Err(_), Some(plugin)) => anyhow::bail!(
+            "cannot use the kubeconfig for {url}: the token that the plugin {} prints has a line break or another \
+             character that no HTTP header can carry; accepted: an ExecCredential with the token as it was issued",
+            plugin.command.unwrap_or_default()
         ),
         (Err(panic), None) => std::panic::resume_unwind(panic),
     }
@@ -130,7 +145,26 @@ impl ConnectArgs {
 
     /// A client for the hub. Nothing is sent yet.
     pub(crate) async fn connect(&self) -> anyhow::Result<Server> {
-        Server::new(self.config().await?)
+        let mut server = Server::new(self.config().await?)?;
+        server.credentials = format!("{}, from {}", server.credentials, self.source());
+        Ok(server)
+    }
+
+    /// Where the credentials are looked for, in words.
+    fn source(&self) -> String {
+        let context = match &self.context {
+            Some(name) => format!("the context {name} of "),
+            None => String::new(),
+        };
+        let file = match (&self.kubeconfig, std::env::var_os("KUBECONFIG")) {
+            (Some(file), _) => format!("--kubeconfig {}", file.display()),
+            (None, Some(files)) if self.read().is_ok_and(|read| read.is_ok()) => {
+                format!("$KUBECONFIG ({})", files.to_string_lossy())
+            }
+            (None, None) if self.read().is_ok_and(|read| read.is_ok()) => "~/.kube/config".to_owned(),
+            (None, _) => "the pod's service account".to_owned(),
+        };
+        context + &file
     }
 
     /// How the hub is reached.
@@ -180,6 +214,10 @@ impl ConnectArgs {
     fn unreadable(&self, error: &KubeconfigError) -> anyhow::Error {
         let why = match error {
             KubeconfigError::ReadConfig(why, path) => format!("{}: {why}", path.display()),
+            KubeconfigError::FindPath => {
+                "this user has no home folder, and $HOME is not set, so that there is no ~/.kube/config"
+                    .to_owned()
+            }
             other => {
                 let why = super::describe(other);
                 // Behind the arrow is a drawing of the place, which says nothing on one line.
@@ -319,6 +357,17 @@ mod tests {
             let refused = used(&text).await.unwrap_err();
             assert!(refused.contains(why), "{refused}");
         }
+    }
+
+    #[test]
+    fn a_user_without_a_home_folder_is_told_what_is_missing() {
+        let said = ConnectArgs::default()
+            .unreadable(&KubeconfigError::FindPath)
+            .to_string();
+        assert!(
+            said.contains("$HOME is not set") && said.contains("--kubeconfig FILE"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -3,8 +3,11 @@
 use std::error::Error;
 use std::io;
 
+use kube::client::AuthError;
 pub(crate) use portolan_controllers::failure::error_chain as describe;
 use portolan_controllers::failure::shortened;
+
+use super::credentials;
 
 /// Characters shown of what a server answered. With an operation and a URL around it, a line stays below 500.
 const ANSWER: usize = 280;
@@ -32,6 +35,12 @@ pub(crate) fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Er
                 429 => format!("{answer}; the hub is overloaded, try again later"),
                 _ => answer,
             }
+        }
+        error
+            if let Some(auth) = auth_error(error)
+                && let Some(advice) = credentials::advice(auth, None) =>
+        {
+            format!("{}; {advice}", shortened(&describe(error), ANSWER))
         }
         error if is_refused(error) => format!(
             "{url} refuses connections; does a server run there (`portolan up` starts a hub), and is it the right one \
@@ -110,6 +119,11 @@ fn is_refused(error: &kube::Error) -> bool {
             .downcast_ref::<io::Error>()
             .is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
     })
+}
+
+/// Why there are no credentials to send a request with.
+fn auth_error(error: &kube::Error) -> Option<&AuthError> {
+    causes(error).find_map(|cause| cause.downcast_ref::<AuthError>())
 }
 
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {

@@ -3,6 +3,7 @@
 //! Nothing here decides or writes. Commands that read use a [`Session`]; commands that follow or write take the client.
 
 mod connect;
+mod credentials;
 mod error;
 mod events;
 mod list;

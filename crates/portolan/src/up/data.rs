@@ -9,13 +9,12 @@ pub(super) fn folder(given: Option<&Path>, demo: bool) -> anyhow::Result<PathBuf
     let folder = match given {
         Some(folder) => folder.to_owned(),
         None => {
-            let text = |name: &str| {
-                std::env::var_os(name)
-                    .filter(|value| !value.is_empty())
-                    .map(PathBuf::from)
-            };
-            default(text("XDG_DATA_HOME"), text("HOME"), demo).context(
-                "there is no home folder to keep data in; --data DIR names one, --in-memory keeps nothing",
+            let data_home = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
+            // Where $HOME is not set, as in some services, the system knows the user's folder.
+            let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
+            default(data_home, home, demo).context(
+                "there is no folder to keep data in: this user has no home folder ($HOME), and $XDG_DATA_HOME is not a path that begins with /; \
+                 --data DIR names a folder, --in-memory keeps nothing",
             )?
         }
     };

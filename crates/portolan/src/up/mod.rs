@@ -1,7 +1,7 @@
 //! `portolan up`: hub, definitions and controllers in one process, and a simulated fleet or embedded members if wanted.
 
 mod data;
-mod demo;
+pub(crate) mod demo;
 mod greeting;
 mod load;
 pub(crate) mod spokes;
@@ -49,8 +49,6 @@ Examples:
 
 /// How long a hub that may run is given to answer.
 const ANSWER: Duration = Duration::from_secs(2);
-/// The ports that are taken when nobody asks for others, and left to others when they are in use.
-const METRICS_PORT: u16 = 8080;
 
 /// Run a hub and the controllers in one process, no cluster needed
 ///
@@ -97,7 +95,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     hostnames: listen::Hostnames,
 
-    /// Address for /metrics, /healthz and /readyz [default: 127.0.0.1:8080, or a free port when that is in use]
+    /// Address for /metrics, /healthz and /readyz [default: 127.0.0.1:9464, or a free port when that is in use]
     #[arg(
         long,
         value_name = "ADDR",
@@ -268,6 +266,7 @@ impl Args {
         let server = Server {
             client: Client::new(hub.service(), "default"),
             url: hub.url().unwrap_or_default(),
+            credentials: "those of this process".to_owned(),
         };
         progress("installing the CustomResourceDefinitions");
         install(&server, InstallCrds::Missing).await?;
@@ -320,10 +319,11 @@ impl Args {
     async fn bind_probes(&self) -> anyhow::Result<Probes> {
         match self.metrics_listen {
             Some(address) => Probes::bind(address).await,
-            None => match Probes::bind(local(METRICS_PORT)).await {
+            None => match Probes::bind(local(listen::METRICS_PORT)).await {
                 Ok(probes) => Ok(probes),
                 Err(_) => {
-                    progress(&format!("port {METRICS_PORT} is in use; metrics take a free one"));
+                    let port = listen::METRICS_PORT;
+                    progress(&format!("port {port} is in use; metrics take a free one"));
                     Probes::bind(local(0)).await
                 }
             },

@@ -74,12 +74,22 @@ fn a_hub_without_definitions_clusters_or_rights_is_told_what_to_do() {
 #[test]
 fn a_hub_with_controllers_and_members_has_no_problem() {
     let scratch = Scratch::new();
-    let up = Up::start(&scratch, &["--in-memory", "--spokes", "2"]);
+    healthy_in_the_end(&scratch, &["--in-memory", "--spokes", "2"]);
+}
+
+#[test]
+fn a_demo_has_no_problem_although_its_clusters_fail() {
+    let scratch = Scratch::new();
+    healthy_in_the_end(&scratch, &["--in-memory", "--demo", "--clusters", "50"]);
+}
+
+fn healthy_in_the_end(scratch: &Scratch, args: &[&str]) {
+    let up = Up::start(scratch, args);
     up.wait_until_ready();
     // Members join and report one after the other.
     let mut last = Vec::new();
     for _ in 0..600 {
-        let run = doctor(&scratch, &up.kubeconfig, &["-o", "json"]);
+        let run = doctor(scratch, &up.kubeconfig, &["-o", "json"]);
         last = results(&run);
         if run.code == 0 {
             up.stop();
