@@ -22,7 +22,7 @@ impl Agent {
     pub fn start(hub: Client, spoke: Client, settings: Settings) -> Agent {
         let (hub, spoke) = (patient(hub), patient(spoke));
         let (stop, stopped) = watch::channel(false);
-        let monitor = Monitor::new();
+        let monitor = Monitor::of(&settings.cluster);
         let servers = (hub.clone(), spoke.clone());
         let heartbeat = settings
             .heartbeat

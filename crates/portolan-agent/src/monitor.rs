@@ -47,23 +47,76 @@ struct Known {
     works: BTreeMap<WorkKey, &'static str>,
     /// Kinds of which not all works are known.
     unknown: BTreeSet<WorkKind>,
+    /// Kinds that the hub does not serve.
+    unserved: BTreeSet<WorkKind>,
+    /// Whether the member cluster has a place for the records of a kind, as far as it has said so.
+    records: BTreeMap<WorkKind, bool>,
     /// Whether the hub gave an answer when it was last asked; nothing before that.
     reachable: Option<bool>,
     /// What the hub said when it refused the last heartbeat.
     refused: Option<String>,
+    /// That another agent runs for the same cluster.
+    other_agent: Option<String>,
     /// When the Lease was last renewed, or the agent started.
     renewed: Instant,
-    /// Whether all works were known once.
+    /// Whether it was ready once.
     was_ready: bool,
 }
 
+impl Known {
+    /// Definitions that are missing, or not known to be there, without which no work can be applied.
+    fn missing_definitions(&self) -> Vec<String> {
+        let served = WorkKind::ALL
+            .into_iter()
+            .filter(|kind| !self.unserved.contains(kind));
+        let served: Vec<WorkKind> = served.collect();
+        if served.is_empty() {
+            let [first, second] = WorkKind::ALL.map(WorkKind::resource);
+            return vec![format!(
+                "the hub serves neither {first} nor {second}; install their CustomResourceDefinitions on the hub (portolan crds \
+                 | kubectl apply -f -)"
+            )];
+        }
+        let has_records = |kind: &WorkKind| self.records.get(kind) == Some(&true);
+        // Where one kind has its records, the other is needed only by works of its own.
+        let is_needed = |kind: &WorkKind| {
+            !served.iter().any(has_records) || self.works.keys().any(|work| work.kind == *kind)
+        };
+        let missing = served.iter().filter(|kind| !has_records(kind) && is_needed(kind));
+        let said = missing.map(|kind| match self.records.get(kind) {
+            Some(_) => kind.missing_definition(),
+            None => format!(
+                "the member cluster has not said yet whether it serves {}",
+                kind.record_resource()
+            ),
+        });
+        said.collect()
+    }
+}
+
 impl Monitor {
+    /// Of the agent of a cluster.
+    pub(crate) fn of(cluster: &str) -> Monitor {
+        let renewal = format!(
+            "the cluster {cluster} was removed from the hub (portolan leave), or the token of its agent has ended or was \
+             revoked; portolan join {cluster} writes a new kubeconfig, which the agent reads by itself; if the cluster is not to \
+             come back, stop the agent: applied objects stay"
+        );
+        Monitor {
+            hub: FailureLog::advising("the hub", renewal),
+            ..Monitor::new()
+        }
+    }
+
     pub(crate) fn new() -> Monitor {
         let known = Known {
             works: BTreeMap::new(),
-            unknown: BTreeSet::from([WorkKind::ManifestWork, WorkKind::Work]),
+            unknown: BTreeSet::from(WorkKind::ALL),
+            unserved: BTreeSet::new(),
+            records: BTreeMap::new(),
             reachable: None,
             refused: None,
+            other_agent: None,
             renewed: Instant::now(),
             was_ready: false,
         };
@@ -98,11 +151,29 @@ impl Monitor {
         self.known().works.remove(key);
     }
 
-    /// Of these kinds not all works are known. Whether all works are known for the first time.
-    pub(crate) fn lacks(&self, kinds: BTreeSet<WorkKind>) -> bool {
+    /// Of these kinds not all works are known.
+    pub(crate) fn lacks(&self, kinds: BTreeSet<WorkKind>) {
+        self.known().unknown = kinds;
+    }
+
+    /// Whether the hub serves a kind of works.
+    pub(crate) fn serves_works(&self, kind: WorkKind, is_served: bool) {
+        let unserved = &mut self.known().unserved;
+        match is_served {
+            true => unserved.remove(&kind),
+            false => unserved.insert(kind),
+        };
+    }
+
+    /// Whether the member cluster has a place for records of works of a kind.
+    pub(crate) fn keeps_records(&self, kind: WorkKind, is_served: bool) {
+        self.known().records.insert(kind, is_served);
+    }
+
+    /// Whether all works are known and can be applied for the first time.
+    pub(crate) fn is_ready_at_last(&self) -> bool {
         let mut known = self.known();
-        known.unknown = kinds;
-        let is_first = known.unknown.is_empty() && !known.was_ready;
+        let is_first = !known.was_ready && known.unknown.is_empty() && known.missing_definitions().is_empty();
         known.was_ready |= is_first;
         is_first
     }
@@ -157,6 +228,11 @@ impl Monitor {
         }
     }
 
+    /// Another agent runs for the same cluster, or does not any more.
+    pub(crate) fn other_agent(&self, warning: Option<String>) {
+        self.known().other_agent = warning;
+    }
+
     /// The task that died or the loop that stands still, if there is one. The agent is to be started again then.
     pub fn why_not_alive(&self) -> Option<String> {
         self.tasks.failure()
@@ -173,6 +249,7 @@ impl Monitor {
             format!("{why}; applied objects are kept")
         });
         let mut missing: Vec<String> = self.why_not_alive().into_iter().chain(unknown).collect();
+        missing.extend(known.missing_definitions());
         if known.reachable == Some(false) {
             missing.push("the hub does not answer; applied objects are kept".to_owned());
         }
@@ -192,7 +269,9 @@ impl Monitor {
             .iter()
             .for_each(|kind| drop(problems.remove(kind.resource())));
         problems.extend(self.spoke.problems());
-        problems.into_values().chain(self.hub.unreadable()).collect()
+        let other_agent = known.other_agent.clone();
+        let problems = problems.into_values().chain(self.hub.unreadable());
+        problems.chain(other_agent).collect()
     }
 
     /// What it counted, in OpenMetrics' text format.
@@ -247,6 +326,7 @@ mod tests {
     #[test]
     fn it_is_ready_when_all_works_are_known_and_the_hub_answers() {
         let monitor = Monitor::new();
+        WorkKind::ALL.map(|kind| monitor.keeps_records(kind, true));
         assert_eq!(monitor.why_not_ready().len(), 2);
         monitor.lacks(BTreeSet::new());
         assert!(monitor.why_not_ready().is_empty());
@@ -261,5 +341,34 @@ mod tests {
         monitor.renewed(&Ok(()));
         assert!(monitor.why_not_ready().is_empty());
         assert!(monitor.text().contains("portolan_agent_ready 1"));
+    }
+
+    #[test]
+    fn it_is_not_ready_before_hub_and_member_serve_the_definitions_that_it_needs() {
+        let monitor = Monitor::new();
+        monitor.lacks(BTreeSet::new());
+        WorkKind::ALL.map(|kind| monitor.keeps_records(kind, false));
+        let reasons = monitor.why_not_ready().join("\n");
+        assert!(
+            reasons.contains("does not serve appliedmanifestworks"),
+            "{reasons}"
+        );
+        assert!(reasons.contains("--install-crds"), "{reasons}");
+        assert!(!monitor.is_ready_at_last());
+        // A member cluster of another project may have one of them, and no work of the other kind.
+        monitor.keeps_records(WorkKind::ManifestWork, true);
+        assert_eq!(monitor.why_not_ready(), [""; 0]);
+        assert!(monitor.is_ready_at_last());
+        assert!(!monitor.is_ready_at_last(), "it was said");
+        WorkKind::ALL.map(|kind| monitor.serves_works(kind, false));
+        let reasons = monitor.why_not_ready().join("\n");
+        assert!(
+            reasons.contains("the hub serves neither manifestworks"),
+            "{reasons}"
+        );
+        assert!(
+            reasons.contains("portolan crds | kubectl apply -f -"),
+            "{reasons}"
+        );
     }
 }

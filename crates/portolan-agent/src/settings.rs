@@ -17,6 +17,8 @@ pub struct Settings {
     pub hub_id: String,
     /// Id of the agent in its records; empty for the hash that tells the hub from others.
     pub agent_id: String,
+    /// Which process this is, for people who find two agents for one cluster: a host and a process id.
+    pub identity: String,
     /// Whether the agent renews the Lease of the cluster and reports what the cluster offers. Another agent may do so.
     pub heartbeat: bool,
     /// Longest wait between two looks at the objects of a work. After a change they are looked at more often.
@@ -47,6 +49,7 @@ impl Settings {
             hub_server: String::new(),
             hub_id: String::new(),
             agent_id: String::new(),
+            identity: String::new(),
             heartbeat: true,
             poll: Duration::from_secs(10),
             watch: Duration::from_secs(60),

@@ -7,8 +7,10 @@
 mod facts;
 mod health;
 mod quantity;
+mod rival;
 mod status;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
@@ -25,6 +27,7 @@ use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
 use crate::spoke::{Objects, Problem};
 use facts::Facts;
+use rival::Rival;
 
 const MANAGER: &str = "portolan-agent";
 /// How often a Lease is to be renewed where nothing says so.
@@ -46,6 +49,7 @@ pub(crate) async fn beat(
         spoke,
         settings,
         monitor,
+        rival: Mutex::default(),
     };
     let tasks = heart.monitor.tasks.clone();
     let mut wait = SHORTEST;
@@ -84,9 +88,14 @@ struct Heart {
     spoke: Client,
     settings: Settings,
     monitor: Monitor,
+    rival: Mutex<Rival>,
 }
 
 impl Heart {
+    fn rival(&self) -> MutexGuard<'_, Rival> {
+        self.rival.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Renews the Lease and brings the status up to date. For how long the Lease is good, and whether all went well.
     async fn once(&self) -> (i32, Result<(), Silence>) {
         let name = &self.settings.cluster;
@@ -124,12 +133,26 @@ impl Heart {
             field_manager: Some(MANAGER.to_owned()),
             ..PatchParams::default()
         };
-        let patch = Patch::Merge(json!({ "spec": spec }));
-        match self.leases.patch(ocm::CLUSTER_LEASE, &how, &patch).await {
-            Err(kube::Error::Api(status)) if status.code == 404 => {}
-            answer => return answer.map(drop).map_err(|error| Problem::of(&error)),
+        let mut metadata = self.signature();
+        let mut lease = json!({ "metadata": metadata, "spec": spec });
+        lease["metadata"]["name"] = ocm::CLUSTER_LEASE.into();
+        let version = self.rival().version().map(str::to_owned);
+        if let Some(version) = &version {
+            metadata["resourceVersion"] = version.as_str().into();
         }
-        let lease = json!({ "metadata": { "name": ocm::CLUSTER_LEASE }, "spec": spec });
+        let patch = Patch::Merge(json!({ "metadata": metadata, "spec": spec }));
+        match self.leases.patch(ocm::CLUSTER_LEASE, &how, &patch).await {
+            Ok(lease) => {
+                self.rival().alone(&lease);
+                self.monitor.other_agent(None);
+                return Ok(());
+            }
+            Err(kube::Error::Api(status)) if status.code == 409 && version.is_some() => {
+                return self.renew_after_another(&how, &spec).await;
+            }
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => return Err(Problem::of(&error)),
+        }
         let lease: Lease =
             serde_json::from_value(lease).map_err(|error| Problem::Refused(error.to_string()))?;
         let how = PostParams {
@@ -137,7 +160,36 @@ impl Heart {
             ..PostParams::default()
         };
         let made = self.leases.create(&how, &lease).await;
-        made.map(drop).map_err(|error| Problem::of(&error))
+        let made = made.map_err(|error| Problem::of(&error))?;
+        self.rival().renewed(&made);
+        Ok(())
+    }
+
+    /// Says in the Lease which process renews it.
+    fn signature(&self) -> serde_json::Value {
+        match self.settings.identity.as_str() {
+            "" => json!({}),
+            identity => json!({ "annotations": { rival::IDENTITY: identity } }),
+        }
+    }
+
+    /// Renews a Lease that somebody else has written since our last renewal.
+    async fn renew_after_another(&self, how: &PatchParams, spec: &serde_json::Value) -> Result<(), Problem> {
+        let (cluster, identity) = (&self.settings.cluster, &self.settings.identity);
+        let theirs = self.leases.get(ocm::CLUSTER_LEASE).await;
+        let theirs = theirs.map_err(|error| Problem::of(&error))?;
+        if let Some(warning) = self.rival().met(&theirs, cluster, identity) {
+            tracing::warn!("{warning}");
+            self.monitor.other_agent(Some(warning));
+        }
+        let patch = json!({ "metadata": self.signature(), "spec": spec });
+        let renewed = self
+            .leases
+            .patch(ocm::CLUSTER_LEASE, how, &Patch::Merge(&patch))
+            .await;
+        let renewed = renewed.map_err(|error| Problem::of(&error))?;
+        self.rival().renewed(&renewed);
+        Ok(())
     }
 
     async fn report(&self, cluster: &ManagedCluster) -> Result<(), Silence> {
@@ -232,6 +284,7 @@ mod tests {
             spoke,
             monitor,
             settings,
+            rival: Mutex::default(),
         };
         heart.once().await.1
     }

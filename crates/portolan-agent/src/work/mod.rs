@@ -34,6 +34,9 @@ pub(crate) enum WorkKind {
 }
 
 impl WorkKind {
+    /// Both.
+    pub(crate) const ALL: [WorkKind; 2] = [WorkKind::ManifestWork, WorkKind::Work];
+
     /// What keeps a work of this kind until its objects are gone. The names are those of the kinds' first agents, so
     /// that a work can be handed from one agent to another.
     pub(crate) fn finalizer(self) -> &'static str {
@@ -57,6 +60,24 @@ impl WorkKind {
             WorkKind::ManifestWork => "manifestworks.work.open-cluster-management.io",
             WorkKind::Work => "works.multicluster.x-k8s.io",
         }
+    }
+
+    /// The resource that the agent keeps its records of works of this kind in.
+    pub(crate) fn record_resource(self) -> &'static str {
+        match self {
+            WorkKind::ManifestWork => "appliedmanifestworks.work.open-cluster-management.io",
+            WorkKind::Work => "appliedworks.multicluster.x-k8s.io",
+        }
+    }
+
+    /// What to say where the member cluster has no place for records of works of this kind.
+    pub(crate) fn missing_definition(self) -> String {
+        format!(
+            "the member cluster does not serve {}, in which the agent keeps what it has applied for a {self}; install its \
+             CustomResourceDefinition on the member cluster (portolan agent --install-crds, or portolan crds | kubectl apply \
+             -f -)",
+            self.record_resource()
+        )
     }
 
     /// The other one.

@@ -6,6 +6,7 @@
 //! reach   which objects are being dealt with, so that nobody else does
 //! applying, removing   the two things that are done to objects
 //! owning  owner references on objects; leaving  records that somebody deletes
+//! definitions  whether the member cluster has a place for records
 //! evicting  records whose works are not on the hub
 //! taking_over  records that another agent or an earlier version has written
 //! executing  what the executor of a work may do
@@ -19,6 +20,7 @@
 //! remove, or sees differently than another, it has alone meanwhile.
 
 mod applying;
+mod definitions;
 mod desk;
 mod evicting;
 mod executing;
@@ -125,9 +127,11 @@ pub(crate) fn start(
     let passes = Arc::new(Passes::new(hub, spoke, objects, settings, monitor.clone()));
     let sweeping = leaving::sweep(passes.clone(), settings.poll, stop.clone());
     let sweeping = monitor.tasks.spawn("sweep of records", sweeping);
+    let looking = definitions::look_for(passes.clone(), settings.cluster.clone(), stop.clone());
+    let looking = monitor.tasks.spawn_finite("definitions of records", looking);
     let keeping = keep(passes, settings.clone(), inputs, stop);
     let keeping = monitor.tasks.spawn(NAME, keeping);
-    (keeping, watches.into_iter().chain([sweeping]).collect())
+    (keeping, watches.into_iter().chain([sweeping, looking]).collect())
 }
 
 /// Starts the watch of one kind.
@@ -222,13 +226,23 @@ pub(crate) fn hear(passes: &Passes, input: Input, settings: &Settings) {
     if let Input::Gone(key) = &input {
         passes.gone(key);
     }
-    let mut desk = passes.desk();
-    desk.hear(input, Instant::now());
-    if passes.monitor.lacks(desk.incomplete()) {
-        tracing::info!(
-            "ready: {} works for cluster {}",
-            desk.works().len(),
-            settings.cluster
-        );
+    match &input {
+        Input::Unserved(kind) => passes.monitor.serves_works(*kind, false),
+        Input::Complete(kind) => passes.monitor.serves_works(*kind, true),
+        _ => {}
+    }
+    {
+        let mut desk = passes.desk();
+        desk.hear(input, Instant::now());
+        passes.monitor.lacks(desk.incomplete());
+    }
+    say_ready(passes, &settings.cluster);
+}
+
+/// Says once in the log that the agent can do its work.
+fn say_ready(passes: &Passes, cluster: &str) {
+    if passes.monitor.is_ready_at_last() {
+        let works = passes.desk().works().len();
+        tracing::info!("ready: {works} works for cluster {cluster}");
     }
 }

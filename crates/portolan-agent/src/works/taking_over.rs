@@ -23,7 +23,8 @@ impl Passes {
                 if !std::mem::replace(is_said, true) {
                     tracing::warn!(
                         work = %work.key, record = record.name, theirs, ours = self.records.agent_id(),
-                        "the record of the work has the id of another agent again; accepted: one agent for this cluster"
+                        "another agent runs for this cluster: the record of the work has its id again after this agent has taken the \
+                         record over; accepted: one agent for a cluster and a hub, so stop one of the two"
                     );
                 }
             }

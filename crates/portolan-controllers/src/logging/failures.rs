@@ -117,6 +117,8 @@ pub struct FailureLog(pub(super) Arc<Shared>);
 pub(super) struct Shared {
     /// The server in messages: `the hub`.
     server: &'static str,
+    /// What to do about credentials that it refuses.
+    renewal: String,
     /// Whether nothing fails, so that the usual success costs one look.
     is_quiet: AtomicBool,
     /// Whether there may be objects that cannot be read, so that reading one costs one look.
@@ -150,8 +152,14 @@ struct Unread {
 impl FailureLog {
     /// A log of requests to `server`, as it is called in messages: `the hub`.
     pub fn new(server: &'static str) -> FailureLog {
+        FailureLog::advising(server, "renew the kubeconfig or the token".to_owned())
+    }
+
+    /// The same, with what to do about credentials that the server refuses.
+    pub fn advising(server: &'static str, renewal: String) -> FailureLog {
         FailureLog(Arc::new(Shared {
             server,
+            renewal,
             is_quiet: AtomicBool::new(true),
             has_unreadable: AtomicBool::new(false),
             known: Mutex::default(),
@@ -174,6 +182,8 @@ impl FailureLog {
         let asked = format!("{} {}", operation.verb, operation.resource);
         let (cause, subject) = match failure {
             Failure::Transient => (Cause::Broken { code: 0 }, asked),
+            // As `error_chain` begins the text of an answer.
+            Failure::Forbidden if error.starts_with("401 ") => (Cause::Unauthorized, asked),
             Failure::Forbidden => (Cause::Forbidden { operation: asked }, String::new()),
             failure => {
                 let cause = Cause::Objects {
@@ -372,7 +382,10 @@ impl FailureLog {
 
     fn refused(&self, error: &str) -> String {
         let (server, text) = (self.0.server, shortened(error, ERROR));
-        format!("{server} does not accept the credentials ({text}); renew the kubeconfig or the token")
+        format!(
+            "{server} does not accept the credentials ({text}); {}",
+            self.0.renewal
+        )
     }
 
     /// Why resources cannot be read, by resource.
@@ -423,7 +436,10 @@ impl FailureLog {
         let mut text = match cause {
             Cause::Unreachable => format!("cannot {operation}: {server} cannot be reached: {error}"),
             Cause::Unauthorized => {
-                format!("cannot {operation}: {error}; {server} does not accept the credentials")
+                format!(
+                    "cannot {operation}: {error}; {server} does not accept the credentials; {}",
+                    self.0.renewal
+                )
             }
             Cause::Objects {
                 failure: Failure::Conflict,

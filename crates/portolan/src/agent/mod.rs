@@ -258,9 +258,18 @@ async fn renewed(args: &Args) -> anyhow::Result<Renewed> {
         let cluster = Whose::of(&hub).cluster(args.cluster.as_deref())?;
         let (_, hub) = Server::with_unlimited(hub)?;
         let (_, spoke) = Server::with_unlimited(config(args.spoke.as_ref()).await?)?;
-        Ok((hub, args.settings(&cluster), spoke))
+        Ok((hub, identified(args.settings(&cluster)), spoke))
     };
     Ok(read.await)
+}
+
+/// Says in the settings which process this is.
+fn identified(mut settings: Settings) -> Settings {
+    let named = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
+    let named = named.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());
+    let host = named.as_deref().map_or("this-host", str::trim);
+    settings.identity = format!("{host}/{}", std::process::id());
+    settings
 }
 
 /// The agent, its probes if they are wanted, and what these answer.
@@ -288,7 +297,7 @@ async fn start(args: &Args) -> anyhow::Result<(Agent, Option<JoinHandle<()>>, Ar
         install_some(&spoke, which, portolan_agent::definitions()).await?;
     }
     tracing::info!(hub = hub.url, cluster, "the agent starts");
-    let agent = Agent::start(hub_client, spoke_client, args.settings(&cluster));
+    let agent = Agent::start(hub_client, spoke_client, identified(args.settings(&cluster)));
     let answers = Arc::new(Answers(Mutex::new(agent.monitor())));
     let answering = answers.clone();
     let probes = probes.map(|probes| {
