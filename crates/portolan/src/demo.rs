@@ -56,10 +56,10 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Its workloads become unavailable, running Jobs fail, and it says that it is ill
+    /// Its workloads become unavailable, running Jobs fail, and it says that it is ill; ends a partition
     #[command(after_help = "Examples:\n  portolan demo fail member-1")]
     Fail(Target),
-    /// Its agent no longer reaches the hub; what runs there goes on
+    /// Its agent no longer reaches the hub; what runs there goes on, and a failure ends
     #[command(after_help = "Examples:\n  portolan demo partition member-2")]
     Partition(Target),
     /// Undo both
@@ -166,19 +166,40 @@ async fn write(target: &Target, fate: Fate) -> anyhow::Result<()> {
         .spec
         .lease_duration_seconds
         .map_or(300, |seconds| i64::from(seconds) * 5);
-    output::print(&match fate {
-        Fate::Failed => format!("{name} fails: its workloads become unavailable, and so does the cluster\n"),
-        Fate::Partitioned => {
+    let before = Fate::of(member.metadata.annotations.as_ref());
+    output::print(&told(name, (before, fate), runs, seconds))
+}
+
+/// What a user is told who has changed the fate of a member. A member has one fate at a time, so that a new one ends the
+/// former.
+fn told(name: &str, (before, fate): (Fate, Fate), runs: bool, seconds: i64) -> String {
+    match (before, fate) {
+        (Fate::Partitioned, Fate::Failed) => format!(
+            "{name} is no longer cut off, and fails: its workloads become unavailable, and when its agent reaches the hub, \
+             within 30s, so does the cluster\n"
+        ),
+        (_, Fate::Failed) => {
+            format!("{name} fails: its workloads become unavailable, and so does the cluster\n")
+        }
+        (before, Fate::Partitioned) => {
+            let ends = match before {
+                Fate::Failed => "no longer fails, and is",
+                _ => "is",
+            };
             format!(
-                "{name} is cut off: what runs there goes on, and in {seconds}s the hub calls it unreachable\n"
+                "{name} {ends} cut off: what runs there goes on, and in {seconds}s the hub calls it unreachable\n"
             )
         }
-        Fate::Well if !runs => format!("{name} does not run; it is well when it is started again\n"),
-        // No command of the demo makes a member leave.
-        Fate::Well | Fate::Left => {
-            format!("{name} recovers; if it was cut off, the hub hears of it within 30s\n")
+        (_, Fate::Well) if !runs => format!("{name} does not run; it is well when it is started again\n"),
+        (Fate::Partitioned, Fate::Well) => {
+            format!("{name} is no longer cut off; its agent reaches the hub within 30s\n")
         }
-    })
+        (Fate::Failed, Fate::Well) => {
+            format!("{name} recovers; its workloads become available, and so does the cluster\n")
+        }
+        // No command of the demo makes a member leave.
+        (_, Fate::Well | Fate::Left) => format!("{name} is well; it neither failed nor was cut off\n"),
+    }
 }
 
 async fn no_member(server: &Server, name: &str, there: bool) -> anyhow::Error {
@@ -200,5 +221,30 @@ async fn no_member(server: &Server, name: &str, there: bool) -> anyhow::Error {
             "the cluster {name} {what}; this hub has no embedded members: start them with `portolan up --spokes N`"
         ),
         false => anyhow::anyhow!("the cluster {name} {what}; accepted: {}", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fate_that_ends_another_says_so() {
+        let said = |before, fate| told("member-2", (before, fate), true, 25);
+        let failed = said(Fate::Partitioned, Fate::Failed);
+        assert!(
+            failed.starts_with("member-2 is no longer cut off, and fails"),
+            "{failed}"
+        );
+        assert!(said(Fate::Well, Fate::Failed).starts_with("member-2 fails"));
+        let cut = said(Fate::Failed, Fate::Partitioned);
+        assert!(
+            cut.starts_with("member-2 no longer fails, and is cut off"),
+            "{cut}"
+        );
+        assert!(said(Fate::Well, Fate::Partitioned).starts_with("member-2 is cut off"));
+        assert!(said(Fate::Failed, Fate::Well).contains("recovers"));
+        assert!(said(Fate::Partitioned, Fate::Well).contains("no longer cut off"));
+        assert!(said(Fate::Well, Fate::Well).contains("neither failed nor was cut off"));
     }
 }

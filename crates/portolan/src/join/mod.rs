@@ -13,6 +13,7 @@ use clap::ValueEnum;
 use kube::Api;
 use kube::api::ListParams;
 use portolan_api::cluster::ManagedClusterSet;
+use portolan_api::labels::ocm;
 use portolan_api::structural;
 
 use crate::live::{self, ConnectArgs, Server};
@@ -56,8 +57,9 @@ pub(crate) struct Args {
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = parse_label)]
     labels: Vec<(String, String)>,
 
-    /// The exclusive cluster set it belongs to [default: what it has, or default]
-    #[arg(long, value_name = "SET")]
+    /// The exclusive cluster set it belongs to, the same as the label cluster.open-cluster-management.io/clusterset
+    /// [default: what it has, or default]
+    #[arg(long, value_name = "SET", value_parser = parse_set)]
     set: Option<String>,
 
     /// How long the token is to be valid; the hub may shorten that
@@ -96,6 +98,7 @@ async fn join(args: &Args) -> anyhow::Result<()> {
         .write
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{}.kubeconfig", args.name)));
+    let (labels, set) = labels_and_set(&args.labels, args.set.as_deref())?;
     // Before the cluster is let in: whoever cannot be given credentials should not be.
     if args.output.is_none() {
         kubeconfig::refuse(&path)?;
@@ -104,14 +107,14 @@ async fn join(args: &Args) -> anyhow::Result<()> {
     let server = Server::new(config.clone())?;
     let newcomer = Newcomer {
         name: args.name.clone(),
-        labels: args.labels.iter().cloned().collect::<BTreeMap<_, _>>(),
-        set: args.set.clone(),
+        labels,
+        set: set.clone(),
         ..Newcomer::default()
     };
     enroll(&server.client, &newcomer, clock::now())
         .await
         .map_err(|(doing, error)| explain(&error, &doing, &server.url))?;
-    if let Some(set) = &args.set {
+    if let Some(set) = &set {
         output::remark(&warn_of_missing(&server, set).await?);
     }
     let seconds = i64::try_from(args.valid_for.as_secs()).unwrap_or(i64::MAX);
@@ -132,6 +135,48 @@ async fn join(args: &Args) -> anyhow::Result<()> {
         path = path.display(),
         expires = token.expires,
     ))
+}
+
+/// The labels without the one of the set, and the set that it or `--set` names. Two values for one label are refused: one of
+/// them would be dropped without a word.
+fn labels_and_set(
+    labels: &[(String, String)],
+    set: Option<&str>,
+) -> anyhow::Result<(BTreeMap<String, String>, Option<String>)> {
+    let mut all: BTreeMap<String, String> = BTreeMap::new();
+    for (key, value) in labels {
+        if let Some(other) = all
+            .insert(key.clone(), value.clone())
+            .filter(|other| other != value)
+        {
+            anyhow::bail!("--label gives {key} the value {other} and the value {value}; accepted: one value");
+        }
+    }
+    let Some(label) = all.remove(ocm::CLUSTER_SET) else {
+        return Ok((all, set.map(str::to_owned)));
+    };
+    let label =
+        parse_set(&label).map_err(|why| anyhow::anyhow!("--label {}={label}: {why}", ocm::CLUSTER_SET))?;
+    match set {
+        Some(set) if set != label => anyhow::bail!(
+            "--set says {set} and --label {}={label} says {label}; accepted: one of the two, since a cluster is in one \
+             exclusive set",
+            ocm::CLUSTER_SET
+        ),
+        _ => Ok((all, Some(label))),
+    }
+}
+
+/// The name of a ManagedClusterSet, which is also the value of a label.
+fn parse_set(text: &str) -> Result<String, String> {
+    match structural::is_dns_subdomain(text) && structural::is_label_value(text) {
+        true => Ok(text.to_owned()),
+        false => Err(
+            "accepted: the name of a ManagedClusterSet, at most 63 lowercase letters, digits, '-' and '.', which begins and \
+             ends with a letter or digit, such as production"
+                .to_owned(),
+        ),
+    }
 }
 
 /// What to say about a cluster set that does not exist: the label is right as soon as somebody makes the set, and says
@@ -236,6 +281,49 @@ mod tests {
             said.contains(r"kind: ManagedClusterSet\nmetadata: {name: prod}\n' | kubectl apply -f -"),
             "{said}"
         );
+    }
+
+    #[test]
+    fn a_set_is_named_by_its_flag_or_its_label_and_both_must_agree() {
+        let read = |labels: &[&str], set: Option<&str>| {
+            let labels: Vec<_> = labels.iter().map(|label| parse_label(label).unwrap()).collect();
+            labels_and_set(&labels, set).map_err(|error| error.to_string())
+        };
+        let label = "cluster.open-cluster-management.io/clusterset=prod";
+        let west = BTreeMap::from([("region".to_owned(), "west".to_owned())]);
+        let prod = Some("prod".to_owned());
+        assert_eq!(
+            read(&["region=west"], Some("prod")),
+            Ok((west.clone(), prod.clone()))
+        );
+        assert_eq!(
+            read(&["region=west", label], None),
+            Ok((west.clone(), prod.clone()))
+        );
+        assert_eq!(read(&["region=west", label], Some("prod")), Ok((west, prod)));
+        let refused = read(&[label], Some("test")).unwrap_err();
+        assert!(
+            refused.contains("--set says test") && refused.contains("says prod"),
+            "{refused}"
+        );
+        let refused = read(&["cluster.open-cluster-management.io/clusterset=a_b"], None).unwrap_err();
+        assert!(refused.contains("such as production"), "{refused}");
+        let refused = read(&["region=west", "region=east"], None).unwrap_err();
+        assert!(refused.contains("the value west and the value east"), "{refused}");
+    }
+
+    #[test]
+    fn a_set_that_cannot_exist_is_refused_before_the_cluster_is_let_in() {
+        for name in ["production", "eu-1", "a.b"] {
+            assert_eq!(parse_set(name).as_deref(), Ok(name));
+        }
+        let long = "x".repeat(64);
+        for name in ["", "bad set", "Prod", "-a", "a_b", long.as_str()] {
+            assert!(
+                parse_set(name).unwrap_err().contains("such as production"),
+                "{name}"
+            );
+        }
     }
 
     #[test]

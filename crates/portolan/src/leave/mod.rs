@@ -31,6 +31,9 @@ Examples:
   # The same for a cluster that is gone for good: nobody removes its works
   portolan leave west-1 --hub hub.kubeconfig --force
 
+  # Begin, or look how far it is, without waiting
+  portolan leave west-1 --hub hub.kubeconfig --timeout 0s
+
   # Give the agent ten more minutes before doing without it
   portolan leave west-1 --hub hub.kubeconfig --force --timeout 10m
 
@@ -62,7 +65,8 @@ pub(crate) struct Args {
     #[arg(long)]
     force: bool,
 
-    /// How long to wait for the agent, and for the namespace to end [default: 5m; with --force no time for the agent]
+    /// How long to wait for the agent, and for the namespace to end; 0s does not wait: it looks once, begins what can begin,
+    /// and says what is left [default: 5m; with --force no time for the agent]
     #[arg(long, value_name = "DURATION", value_parser = clock::parse_duration)]
     timeout: Option<Duration>,
 }
@@ -100,7 +104,7 @@ async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
             .unwrap_or(if args.force { Duration::ZERO } else { TIMEOUT }),
         rest: args.timeout.unwrap_or(TIMEOUT),
     };
-    said(waiting::decisions(&hub).await, &server)?;
+    said(waiting::decisions(&hub, patience.rest).await, &server)?;
     match said(waiting::works(&hub, patience.works, args.force).await, &server)? {
         Waited::Done => {}
         Waited::Left(works) if args.force => {
@@ -186,8 +190,10 @@ fn released(name: &str, works: &[Left]) -> String {
 }
 
 fn finished(found: &Found, name: &str, url: &str) -> String {
-    let mut text =
-        format!("{name} is removed from the fleet of {url}; its agent's credentials are no longer valid\n");
+    let mut text = format!(
+        "{name} is removed from the fleet of {url}; its agent's credentials are no longer valid: stop the agent of {name} if \
+             it still runs; `portolan join {name}` lets the cluster in again\n"
+    );
     if found.namespace.is_some() && !found.owns_namespace(name) {
         text.push_str(&format!(
             "the namespace {name} stays: it has no label {}={name}, so it was not made for the cluster; \

@@ -39,14 +39,14 @@ pub(super) enum Waited {
 }
 
 /// Waits until no decision names the cluster: before that works that are deleted may be made anew.
-pub(super) async fn decisions(hub: &Hub) -> Doing<()> {
-    let begun = Instant::now();
+pub(super) async fn decisions(hub: &Hub, timeout: Duration) -> Doing<()> {
+    let (begun, timeout) = (Instant::now(), timeout.min(DECISIONS));
     loop {
         let naming = hub.decisions().await?;
         if naming.is_empty() {
             return Ok(());
         }
-        if begun.elapsed() >= DECISIONS {
+        if begun.elapsed() >= timeout {
             output::remark(&format!(
                 "{} still {} {}: {}; a scheduler that runs takes it out\n",
                 count(naming.len(), "decision"),
@@ -131,15 +131,26 @@ pub(super) fn given_up(
     now: Timestamp,
     timeout: Duration,
 ) -> String {
+    let within = match timeout.is_zero() {
+        true => "--timeout 0s does not wait, and the agent still has to remove".to_owned(),
+        false => format!("within {}s the agent has not removed", timeout.as_secs()),
+    };
     format!(
-        "{name} is not removed: within {}s the agent has not removed {}: {}; {}. Start the agent and call `portolan leave \
-         {name}` again, or use --force if the cluster is gone: the works are let go, and their objects stay on the member \
-         cluster",
-        timeout.as_secs(),
+        "{name} is not removed: {within} {}: {}; {}. Nothing new is placed on {name}, and its agent removes the works when it \
+         runs; then `portolan leave {name}` removes the rest. If the cluster is gone for good, `portolan leave {name} --force` \
+         lets the works go, and their objects stay on the member cluster",
         count(works.len(), "work"),
         listed(works.iter().map(ToString::to_string)),
         agent(heard, now),
     )
+}
+
+/// How long something was waited for, behind what is still there.
+fn after(timeout: Duration) -> String {
+    match timeout.is_zero() {
+        true => ", and --timeout 0s does not wait".to_owned(),
+        false => format!(" after {}s", timeout.as_secs()),
+    }
 }
 
 /// Works that wait for somebody else than the agent.
@@ -176,9 +187,9 @@ pub(super) async fn namespace(hub: &Hub, timeout: Duration) -> Doing<Option<Stri
             };
             let name = &hub.cluster;
             return Ok(Some(format!(
-                "{name} is not removed: its namespace is still being deleted after {}s: {held}; call `portolan leave {name}` \
-                 again when that is gone",
-                timeout.as_secs()
+                "{name} is not removed: its namespace is still being deleted{}: {held}; `portolan leave {name}` removes the rest \
+                 when that is gone",
+                after(timeout)
             )));
         }
         tokio::time::sleep(POLL).await;
@@ -195,9 +206,9 @@ pub(super) async fn cluster(hub: &Hub, timeout: Duration) -> Doing<Option<String
         if begun.elapsed() >= timeout {
             let name = &hub.cluster;
             return Ok(Some(format!(
-                "the ManagedCluster {name} is still being deleted after {}s: it has the finalizers {}, which are not \
+                "the ManagedCluster {name} is still being deleted{}: it has the finalizers {}, which are not \
                  Portolan's; call `portolan leave {name}` again when they are taken off",
-                timeout.as_secs(),
+                after(timeout),
                 cluster.finalizers().join(", ")
             )));
         }
@@ -246,7 +257,10 @@ mod tests {
             Duration::from_secs(300),
         );
         assert!(silent.contains("renewed its Lease 10m ago"), "{silent}");
-        assert!(silent.contains("--force"), "{silent}");
+        assert!(silent.contains("`portolan leave west --force`"), "{silent}");
+        assert!(silent.contains("Nothing new is placed on west"), "{silent}");
+        let at_once = given_up("west", &[], None, now, Duration::ZERO);
+        assert!(at_once.contains("--timeout 0s does not wait"), "{at_once}");
         let none = given_up("west", &[], None, now, Duration::from_secs(300));
         assert!(none.contains("no agent has renewed"), "{none}");
     }

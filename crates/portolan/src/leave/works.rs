@@ -17,6 +17,8 @@ pub(super) struct Left {
     name: String,
     uid: Option<String>,
     deleting: bool,
+    /// The replica set that the work was made for, as namespace and name.
+    owner: Option<String>,
     /// What it waits for, beside the agent.
     pub(super) other_finalizers: Vec<String>,
     /// The objects that it asks for on the member cluster, in words.
@@ -25,7 +27,11 @@ pub(super) struct Left {
 
 impl std::fmt::Display for Left {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.kind, self.name)
+        write!(f, "{} {}", self.kind, self.name)?;
+        match &self.owner {
+            Some(owner) => write!(f, " (of the ManifestWorkReplicaSet {owner})"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -92,6 +98,10 @@ fn left<K: Kind>(kind: &'static str, work: &K, agents: &str, objects: Vec<String
         name: work.name_any(),
         uid: work.uid(),
         deleting: work.meta().deletion_timestamp.is_some(),
+        owner: work
+            .labels()
+            .get(ocm::REPLICA_SET)
+            .map(|owner| owner.replacen('.', "/", 1)),
         other_finalizers: others.cloned().collect(),
         objects,
     }
@@ -127,6 +137,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_work_is_named_with_the_replica_set_that_it_was_made_for() {
+        let work = json!({"metadata": {"name": "shop.web", "labels": {
+            "work.open-cluster-management.io/manifestworkreplicaset": "shop.web.v2"}}, "spec": {}});
+        let work: ManifestWork = serde_json::from_value(work).unwrap();
+        let named = left("ManifestWork", &work, ocm::MANIFEST_WORK_FINALIZER, Vec::new());
+        assert_eq!(
+            named.to_string(),
+            "ManifestWork shop.web (of the ManifestWorkReplicaSet shop/web.v2)"
+        );
+    }
 
     #[test]
     fn an_object_is_called_by_its_kind_its_namespace_and_its_name() {

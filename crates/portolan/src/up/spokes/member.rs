@@ -1,6 +1,6 @@
 //! What the members are like: pure functions of their numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -19,6 +19,11 @@ const RENEWALS_PER_SECOND: usize = 4;
 /// In seconds. Short, so that somebody who watches sees what a silent member leads to.
 const SHORTEST_LEASE: usize = 5;
 const LONGEST_LEASE: usize = 60;
+
+/// The sets that so many members are in.
+pub(super) fn sets(members: usize) -> BTreeSet<&'static str> {
+    SETS.into_iter().take(members).collect()
+}
 
 /// Name of the member with this number, from 0.
 pub(super) fn name(index: usize) -> String {
@@ -99,11 +104,14 @@ mod tests {
         let members: Vec<Newcomer> = (0..6).map(|index| newcomer(index, 6)).collect();
         let with = |key: &str| {
             let of = |member: &Newcomer| member.labels.get(key).cloned();
-            members
-                .iter()
-                .filter_map(of)
-                .collect::<std::collections::BTreeSet<_>>()
+            members.iter().filter_map(of).collect::<BTreeSet<_>>()
         };
+        let named: BTreeSet<&str> = members
+            .iter()
+            .filter_map(|member| member.set.as_deref())
+            .collect();
+        assert_eq!(named, sets(6));
+        assert_eq!(sets(1), BTreeSet::from(["production"]));
         assert_eq!(members[5].name, "member-6");
         assert_eq!(with("topology.kubernetes.io/region").len(), 3);
         assert_eq!(with("tier").len(), 2);

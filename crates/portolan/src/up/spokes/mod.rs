@@ -22,7 +22,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::{ListParams, PostParams};
 use kube::{Api, Client};
 use portolan_agent::{Agent, Clock, Settings};
-use portolan_api::cluster::ManagedCluster;
+use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetSpec};
 use portolan_controllers::tasks::Tasks;
 use portolan_hub::Hub;
 use serde_json::Value;
@@ -70,6 +70,7 @@ impl Spokes {
         kubeconfig: PathBuf,
     ) -> anyhow::Result<Spokes> {
         refuse_strangers(server, number).await?;
+        make_sets(server, number).await?;
         super::progress(&format!("starting {number} member clusters"));
         let mut progress = Progress::new("member clusters", number);
         let fates: fate::Fates = Arc::new(
@@ -175,6 +176,22 @@ async fn refuse_strangers(server: &Server, number: usize) -> anyhow::Result<()> 
         ),
         None => Ok(()),
     }
+}
+
+/// Makes the sets that the members are in, where they are not there: the label of a set that does not exist puts a cluster
+/// into no set.
+async fn make_sets(server: &Server, members: usize) -> anyhow::Result<()> {
+    let api: Api<ManagedClusterSet> = Api::all(server.client.clone());
+    for name in member::sets(members) {
+        let set = ManagedClusterSet::new(name, ManagedClusterSetSpec::default());
+        match api.create(&PostParams::default(), &set).await {
+            Err(kube::Error::Api(status)) if status.is_already_exists() => {}
+            answer => drop(answer.map_err(|error| {
+                live::explain(&error, &format!("make the ManagedClusterSet {name}"), &server.url)
+            })?),
+        }
+    }
+    Ok(())
 }
 
 async fn start_one(
