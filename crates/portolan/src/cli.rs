@@ -1,7 +1,6 @@
 //! The commands and how the program ends: exit codes, errors on standard error.
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -12,7 +11,7 @@ use crate::input::Problems;
 use crate::world::Inventory;
 use crate::{
     agent, bench, clock, completions, controller, crds, demo, doctor, explain, get, hub, join, leave, lint,
-    live, man, output, rollout, simulate, up, version, watch,
+    live, man, output, rollout, shell, simulate, up, version, watch,
 };
 
 /// Which clusters a workload goes to, why, why not, and what if
@@ -166,17 +165,38 @@ fn help_width(columns: Option<usize>) -> usize {
     })
 }
 
-/// The name by which the program was called: a plugin of kubectl is called with a blank.
-fn called_as(program: Option<&OsStr>) -> Option<&'static str> {
-    let name = Path::new(program?).file_name()?;
-    (name == "kubectl-portolan").then_some("kubectl portolan")
+/// Names the program in usage and examples as kubectl's users call it.
+fn for_plugin(definition: clap::Command) -> clap::Command {
+    fn renamed(text: Option<&clap::builder::StyledStr>) -> Option<String> {
+        text.map(|text| shell::as_plugin(&text.to_string()))
+    }
+    fn with_words(command: clap::Command) -> clap::Command {
+        let help = renamed(command.get_after_help());
+        let command = match help {
+            Some(help) => command.after_help(help),
+            None => command,
+        };
+        let command = command.mut_args(|arg| {
+            let (short, long) = (renamed(arg.get_help()), renamed(arg.get_long_help()));
+            let arg = match short {
+                Some(help) => arg.help(help),
+                None => arg,
+            };
+            match long {
+                Some(help) => arg.long_help(help),
+                None => arg,
+            }
+        });
+        command.mut_subcommands(with_words)
+    }
+    with_words(definition).bin_name(shell::PLUGIN)
 }
 
 /// Reads the command line, or ends the program with help or with what is wrong.
 fn parse() -> Cli {
     let mut definition = definition();
-    if let Some(name) = called_as(std::env::args_os().next().as_deref()) {
-        definition = definition.bin_name(name);
+    if shell::is_plugin() {
+        definition = for_plugin(definition);
     }
     let read = definition
         .try_get_matches()
@@ -322,9 +342,13 @@ mod tests {
     }
 
     #[test]
-    fn a_plugin_of_kubectl_is_named_as_people_call_it() {
-        let name = |program: &str| called_as(Some(OsStr::new(program)));
-        assert_eq!(name("/usr/local/bin/kubectl-portolan"), Some("kubectl portolan"));
-        assert_eq!(name("portolan"), None);
+    fn help_of_a_plugin_of_kubectl_names_the_program_as_people_call_it() {
+        let mut definition = for_plugin(definition());
+        definition.build();
+        for (words, mut command) in commands(&definition, "") {
+            let help = command.render_long_help().to_string();
+            assert!(help.contains("Usage: kubectl portolan"), "{words}:\n{help}");
+            assert_eq!(shell::as_plugin(&help), help, "{words}");
+        }
     }
 }

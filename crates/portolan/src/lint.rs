@@ -39,7 +39,8 @@ Examples:
   portolan lint -f manifests/ -o json
 
 Exit codes: 0 fine, 1 an error was found (with --strict: or a warning),
-2 the input cannot be read, 3 the hub cannot be reached or refuses.";
+also in a file that is no UTF-8, YAML or JSON; 2 a wrong command line, a file
+that cannot be opened, or no object; 3 the hub cannot be reached or refuses.";
 
 /// Find mistakes in manifests; nothing is written
 ///

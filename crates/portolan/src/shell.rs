@@ -1,11 +1,76 @@
-//! Commands that people paste into a shell: they work from every folder.
+//! Commands that people paste into a shell: they work from every folder, and name the program as the user calls it.
 
+use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::path::Path;
+use std::sync::LazyLock;
+
+/// The words by which a user calls this program as a plugin of kubectl.
+pub(crate) const PLUGIN: &str = "kubectl portolan";
+
+/// Whether kubectl has started this process as its plugin.
+pub(crate) fn is_plugin() -> bool {
+    static IS_PLUGIN: LazyLock<bool> =
+        LazyLock::new(|| is_plugin_file(std::env::args_os().next().as_deref()));
+    *IS_PLUGIN
+}
+
+fn is_plugin_file(program: Option<&OsStr>) -> bool {
+    let name = program.and_then(|program| Path::new(program).file_name());
+    name.is_some_and(|name| name == "kubectl-portolan")
+}
 
 /// How this program is called from another folder: `cargo run` calls it by a relative path that is on no one's PATH.
 pub(crate) fn program() -> String {
     let called = std::env::args().next().filter(|called| called.contains('/'));
-    called.map_or_else(|| "portolan".to_owned(), |called| path(Path::new(&called)))
+    match called {
+        _ if is_plugin() => PLUGIN.to_owned(),
+        Some(called) => path(Path::new(&called)),
+        None => "portolan".to_owned(),
+    }
+}
+
+/// A text for people whose commands name the program as this process was called: `portolan get` becomes
+/// `kubectl portolan get` in a plugin of kubectl.
+pub(crate) fn as_called(text: &str) -> Cow<'_, str> {
+    match is_plugin() {
+        true => Cow::Owned(as_plugin(text)),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// The text with the plugin's words in front of every subcommand. The word `portolan` alone is the product's name.
+pub(crate) fn as_plugin(text: &str) -> String {
+    static COMMANDS: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let definition = crate::cli::definition();
+        let names = definition
+            .get_subcommands()
+            .map(|command| command.get_name().to_owned());
+        names.collect()
+    });
+    const CALL: &str = "portolan ";
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(CALL) {
+        let (before, call) = rest.split_at(at);
+        let after = &call[CALL.len()..];
+        let word = after
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .next()
+            .unwrap_or_default();
+        shown.push_str(before);
+        let begins_word = shown
+            .chars()
+            .last()
+            .is_none_or(|c| c.is_whitespace() || "`('|".contains(c));
+        if begins_word && !shown.ends_with("kubectl ") && COMMANDS.iter().any(|name| name == word) {
+            shown.push_str("kubectl ");
+        }
+        shown.push_str(CALL);
+        rest = after;
+    }
+    shown.push_str(rest);
+    shown
 }
 
 /// A path from the root, as a word for a shell.
@@ -26,6 +91,34 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_plugin_of_kubectl_names_commands_as_a_user_calls_it() {
+        assert!(is_plugin_file(Some(OsStr::new(
+            "/usr/local/bin/kubectl-portolan"
+        ))));
+        assert!(!is_plugin_file(Some(OsStr::new("/usr/local/bin/portolan"))));
+        for (text, shown) in [
+            (
+                "`portolan get placements` lists all",
+                "`kubectl portolan get placements` lists all",
+            ),
+            (
+                "Examples:\n  portolan up --demo",
+                "Examples:\n  kubectl portolan up --demo",
+            ),
+            (
+                "portolan crds | kubectl apply",
+                "kubectl portolan crds | kubectl apply",
+            ),
+            ("kubectl portolan get", "kubectl portolan get"),
+            ("portolan 0.1.0 is up", "portolan 0.1.0 is up"),
+            ("bin/portolan get", "bin/portolan get"),
+            ("portolan ", "portolan "),
+        ] {
+            assert_eq!(as_plugin(text), shown);
+        }
+    }
 
     #[test]
     fn a_path_with_spaces_is_one_word_for_a_shell() {

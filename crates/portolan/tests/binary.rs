@@ -34,6 +34,71 @@ fn cluster(label: &str) -> String {
 }
 
 #[test]
+fn a_file_that_is_no_text_and_one_that_is_no_yaml_have_the_same_exit_code() {
+    let scratch = Scratch::new();
+    scratch.write("bytes.yaml", [0xff, 0xfe]);
+    scratch.write("open.yaml", "a: [");
+    for file in ["bytes.yaml", "open.yaml"] {
+        let run = portolan(scratch.path(), &["lint", "-f", file], "");
+        assert_eq!(run.code, 1, "{file}: {}", run.stderr);
+        assert!(
+            run.stdout.starts_with(&format!("error: {file}: ")),
+            "{}",
+            run.stdout
+        );
+    }
+    let run = portolan(scratch.path(), &["lint", "-f", "nosuch.yaml"], "");
+    assert_eq!(run.code, 2, "{}", run.stdout);
+}
+
+#[test]
+fn a_credential_plugin_that_fails_is_named_with_what_it_said_and_without_its_secrets() {
+    let scratch = Scratch::new();
+    let kubeconfig = |command: &str| {
+        format!(
+            "{{clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:1'}}}}], current-context: here, contexts: [{{name: \
+             here, context: {{cluster: c, user: u}}}}], users: [{{name: u, user: {{exec: {{apiVersion: \
+             client.authentication.k8s.io/v1, command: {command}, args: ['-c', 'echo log in first >&2; exit 4', hunter2], env: \
+             [{{name: TOKEN, value: hunter3}}]}}}}}}]}}"
+        )
+    };
+    scratch.write("fails.yaml", kubeconfig("sh"));
+    scratch.write("missing.yaml", kubeconfig("no-such-plugin"));
+    let said = |file: &str| {
+        let run = portolan(scratch.path(), &["get", "placements", "--kubeconfig", file], "");
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        assert!(!run.stderr.contains("hunter"), "{}", run.stderr);
+        run.stderr
+    };
+    let fails = said("fails.yaml");
+    assert!(
+        fails.contains("the credential plugin sh ended with exit status 4: log in first; run the command sh"),
+        "{fails}"
+    );
+    let missing = said("missing.yaml");
+    assert!(
+        missing.contains("cannot be started") && missing.contains("install no-such-plugin"),
+        "{missing}"
+    );
+}
+
+#[test]
+fn a_plugin_of_kubectl_hints_at_commands_as_people_call_it() {
+    let scratch = Scratch::new();
+    let plugin = scratch.path().join("kubectl-portolan");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_portolan"), &plugin).expect("a link can be made");
+    let output = Command::new(&plugin)
+        .args(["get", "placements"])
+        .env_remove("KUBECONFIG")
+        .env_remove("KUBERNETES_SERVICE_HOST")
+        .env("HOME", scratch.path())
+        .output()
+        .expect("the plugin starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("start one with `kubectl portolan up`"), "{said}");
+}
+
+#[test]
 fn a_label_value_of_ten_megabytes_is_refused_in_a_few_words() {
     let stderr = refused("big.yaml", cluster(&"x".repeat(10 << 20)));
     assert!(

@@ -44,11 +44,15 @@ pub(super) fn take_lists_apart(
     objects
 }
 
-/// Other people's objects are none of our business; one whose group is misspelled is most likely ours.
+/// Other people's objects are none of our business; one whose group is misspelled, or whose kind is ours, is most likely
+/// ours.
 fn ignore(place: &Place, api_version: &str, kind: &str, value: &Value, notes: &mut Notes) {
-    let ignored = format!("ignored: {kind} of {api_version} plays no part in a placement");
+    let ignored =
+        format!("ignored: {kind} of {api_version} plays no part in a placement, and is not checked");
     let group = api_version.split('/').next().unwrap_or_default();
-    let Some(meant) = spelling::did_you_mean(group, GROUPS) else {
+    let by_group = spelling::did_you_mean(group, GROUPS).map(str::to_owned);
+    let is_group = by_group.is_some();
+    let Some(meant) = by_group.or_else(|| meant_by_kind(kind)) else {
         return notes.add(place, ignored);
     };
     let name = value.pointer("/metadata/name").and_then(Value::as_str);
@@ -59,11 +63,30 @@ fn ignore(place: &Place, api_version: &str, kind: &str, value: &Value, notes: &m
         "apiVersion",
         api_version,
         format!("no kind of ours is in this group, and the object is ignored; did you mean {meant}?"),
-        format!("a version of {meant}"),
+        match is_group {
+            true => format!("a version of {meant}"),
+            false => meant.clone(),
+        },
     );
     let subject = subject.trim_end();
     let message = format!("{subject}: {ignored}; did you mean {meant}?");
     notes.add_field(place, subject, &error, message);
+}
+
+/// The group and version of ours that has a kind of this name, or of one that is spelled like it.
+fn meant_by_kind(kind: &str) -> Option<String> {
+    let ours = structural::kinds();
+    let names = || ours.iter().map(|kind| kind.kind.as_str());
+    let name = match names().any(|name| name == kind) {
+        true => kind,
+        // The shorter a name is, the more names of others are like it.
+        false => spelling::did_you_mean(kind, names().filter(|name| name.len() > 8))?,
+    };
+    let found = ours.iter().find(|kind| kind.kind == name)?;
+    Some(match name == kind {
+        true => found.api_version(),
+        false => format!("{name} of {}", found.api_version()),
+    })
 }
 
 /// Names that nobody has checked may be of any length.
@@ -305,6 +328,64 @@ mod tests {
             notes.contains("did you mean cluster.open-cluster-management.io?"),
             "{notes}"
         );
+    }
+
+    #[test]
+    fn a_kind_of_ours_in_the_group_of_others_is_ignored_with_a_warning() {
+        for (api_version, kind, meant) in [
+            (
+                "v1",
+                "Placement",
+                "did you mean cluster.open-cluster-management.io/v1beta1?",
+            ),
+            (
+                "apps/v1",
+                "Placment",
+                "did you mean Placement of cluster.open-cluster-management.io/v1beta1?",
+            ),
+            (
+                "v1",
+                "ManagedClusterset",
+                "did you mean ManagedClusterSet of cluster",
+            ),
+        ] {
+            let (objects, notes, _) = apart(json!({ "apiVersion": api_version, "kind": kind }));
+            assert_eq!(objects.len(), 0);
+            assert!(notes.contains(meant), "{notes}");
+        }
+        for kind in [
+            "Deployment",
+            "StatefulSet",
+            "DaemonSet",
+            "ReplicaSet",
+            "Service",
+            "Namespace",
+            "ConfigMap",
+            "Secret",
+            "Job",
+            "CronJob",
+            "Pod",
+            "Node",
+            "Role",
+            "RoleBinding",
+            "ClusterRole",
+            "ClusterRoleBinding",
+            "Ingress",
+            "Lease",
+            "Event",
+            "Workload",
+            "Cluster",
+            "ClusterSet",
+            "Deployments",
+            "Replacement",
+            "ServiceAccount",
+        ] {
+            let (_, notes, _) = apart(json!({ "apiVersion": "example.com/v1", "kind": kind }));
+            assert!(
+                notes.contains("is not checked") && !notes.contains("did you mean"),
+                "{notes}"
+            );
+        }
     }
 
     #[test]

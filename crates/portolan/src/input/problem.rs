@@ -97,6 +97,19 @@ impl Problem {
         }
     }
 
+    /// Something about the bytes of a source that was read: a finding about the file, as one about a document is.
+    pub(super) fn of_content(source: &str, what: impl fmt::Display) -> Problem {
+        let what = bounded(&what.to_string());
+        let finding = Finding {
+            file: source.to_owned(),
+            ..Finding::new(Severity::Error, None, "", &what)
+        };
+        Problem {
+            text: format!("{source}: {what}"),
+            finding: Some(Box::new(finding)),
+        }
+    }
+
     /// Something about a document that could not be read at all.
     pub(super) fn of_document(place: &Place, what: impl fmt::Display) -> Problem {
         let what = bounded(&what.to_string());

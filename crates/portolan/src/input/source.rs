@@ -147,7 +147,7 @@ pub(super) fn decode(name: &str, bytes: Vec<u8>) -> Result<String, Problem> {
             .filter(|byte| **byte == b'\n')
             .count()
             + 1;
-        Problem::of_source(
+        Problem::of_content(
             name,
             format!("not UTF-8 text at byte {at} (line {line}); accepted: UTF-8"),
         )

@@ -15,6 +15,8 @@ use tokio::sync::oneshot;
 
 pub(crate) use age::age;
 
+use crate::shell;
+
 /// `-o`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -40,9 +42,9 @@ impl Format {
         match self {
             Format::Table => {
                 let width = terminal::columns();
-                Ok(prose::wrapped(&people(width), width))
+                Ok(prose::wrapped(&shell::as_called(&people(width)), width))
             }
-            Format::Wide => Ok(people(None)),
+            Format::Wide => Ok(shell::as_called(&people(None)).into_owned()),
             Format::Json => json(value),
             Format::Yaml => yaml(value),
         }
@@ -86,13 +88,13 @@ pub(crate) async fn closed() {
 
 /// Writes remarks to standard error, where a failure to write has no one to be told to. Wrapped on a terminal.
 pub(crate) fn remark(text: &str) {
-    let text = prose::wrapped(text, terminal::columns_of_errors());
+    let text = prose::wrapped(&shell::as_called(text), terminal::columns_of_errors());
     let _ = finish(anstream::stderr().lock(), &text);
 }
 
 /// Prints sentences, wrapped on a terminal.
 pub(crate) fn say(text: &str) -> anyhow::Result<()> {
-    print(&prose::wrapped(text, terminal::columns()))
+    print(&prose::wrapped(&shell::as_called(text), terminal::columns()))
 }
 
 fn finish(mut stream: impl Write, text: &str) -> anyhow::Result<()> {
