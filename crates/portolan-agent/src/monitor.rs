@@ -326,7 +326,9 @@ mod tests {
     #[test]
     fn it_is_ready_when_all_works_are_known_and_the_hub_answers() {
         let monitor = Monitor::new();
-        WorkKind::ALL.map(|kind| monitor.keeps_records(kind, true));
+        for kind in WorkKind::ALL {
+            monitor.keeps_records(kind, true);
+        }
         assert_eq!(monitor.why_not_ready().len(), 2);
         monitor.lacks(BTreeSet::new());
         assert!(monitor.why_not_ready().is_empty());
@@ -347,7 +349,9 @@ mod tests {
     fn it_is_not_ready_before_hub_and_member_serve_the_definitions_that_it_needs() {
         let monitor = Monitor::new();
         monitor.lacks(BTreeSet::new());
-        WorkKind::ALL.map(|kind| monitor.keeps_records(kind, false));
+        for kind in WorkKind::ALL {
+            monitor.keeps_records(kind, false);
+        }
         let reasons = monitor.why_not_ready().join("\n");
         assert!(
             reasons.contains("does not serve appliedmanifestworks"),
@@ -360,7 +364,9 @@ mod tests {
         assert_eq!(monitor.why_not_ready(), [""; 0]);
         assert!(monitor.is_ready_at_last());
         assert!(!monitor.is_ready_at_last(), "it was said");
-        WorkKind::ALL.map(|kind| monitor.serves_works(kind, false));
+        for kind in WorkKind::ALL {
+            monitor.serves_works(kind, false);
+        }
         let reasons = monitor.why_not_ready().join("\n");
         assert!(
             reasons.contains("the hub serves neither manifestworks"),
