@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use portolan_api::count::counted;
 use portolan_api::labels::conditions;
 use portolan_controllers::failure::shortened;
 use portolan_controllers::logging::{ChangeLog, FailureLog};
@@ -188,7 +189,7 @@ impl Monitor {
     /// Says the count of a burst that is over.
     pub(crate) fn say_burst(&self) {
         if let Some(more) = self.changes().unsaid(Instant::now()) {
-            tracing::info!("{more} more works changed");
+            tracing::info!("{} changed", counted(more, "more work"));
         }
     }
 

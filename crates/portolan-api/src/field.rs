@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde_json::{Number, Value};
 
+use crate::count::counted;
+
 /// How many characters of a value or of a path segment an error repeats.
 const PREVIEW: usize = 64;
 
@@ -119,20 +121,6 @@ fn number_text(number: &Number) -> String {
     match number.as_f64().filter(|_| number.is_f64()) {
         Some(whole) if whole.fract() == 0.0 && whole.abs() < 1e30 => format!("{whole:.0}"),
         _ => number.to_string(),
-    }
-}
-
-/// A number with its noun: `1 entry`, `2 entries`.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {}", plural(count, noun))
-}
-
-/// The noun for so many.
-pub(crate) fn plural(count: u64, noun: &str) -> String {
-    match (count, noun.strip_suffix('y')) {
-        (1, _) => noun.to_owned(),
-        (_, Some(stem)) => format!("{stem}ies"),
-        (_, None) => format!("{noun}s"),
     }
 }
 

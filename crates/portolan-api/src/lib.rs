@@ -13,6 +13,7 @@
 //! and the linter use the schemas and the validation.
 
 pub mod cluster;
+pub mod count;
 mod crd;
 pub mod duration;
 mod field;

@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use portolan_api::count::counted;
+
 use crate::{DecisionSet, Revision, Slice};
 
 /// Why a decision cannot be acted on at the moment. Whoever acted on it before keeps what it has.
@@ -14,7 +16,7 @@ pub enum Hold {
     #[error("the slices carry different revisions: {}", listed(.0))]
     Mixed(Vec<Option<Revision>>),
     /// No revision is whole.
-    #[error("revision {revision} is not whole: {slices} slices, {}", wanted(.count))]
+    #[error("revision {revision} is not whole: {}, {}", carrying(.slices), wanted(.count))]
     Incomplete {
         /// The newest revision there is.
         revision: Revision,
@@ -182,6 +184,10 @@ fn union(slices: &[&Slice], revision: Option<Revision>) -> DecisionSet {
 fn listed(revisions: &[Option<Revision>]) -> String {
     let name = |revision: &Option<Revision>| revision.as_ref().map_or("none".to_owned(), Revision::to_string);
     revisions.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+fn carrying(slices: &usize) -> String {
+    counted(*slices, "slice")
 }
 
 fn wanted(count: &Option<u64>) -> String {

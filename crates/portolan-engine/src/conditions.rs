@@ -2,6 +2,7 @@
 
 use portolan_api::FieldError;
 use portolan_api::cluster::{Placement, UpdateStrategyType};
+use portolan_api::count::counted;
 use portolan_api::labels::ocm::{CLUSTER_SET, MAX_DECISIONS};
 use portolan_api::labels::{conditions, messages, reasons};
 use serde::Serialize;
@@ -98,7 +99,8 @@ pub(crate) fn of(
                 "EvaluationFailed"
             },
             format!(
-                "The last decision of {clusters} clusters is kept until the placement can be evaluated again"
+                "The last decision of {} is kept until the placement can be evaluated again",
+                counted(clusters, "cluster")
             ),
         ));
     }
@@ -334,8 +336,8 @@ fn spread_message(outcome: &Outcome) -> String {
         .map(|index| format!("spec.spreadPolicy.spreadConstraints[{index}]"))
         .collect();
     format!(
-        "{} kept {} clusters out that passed every filter",
+        "{} kept {} out that passed every filter",
         list.join(" and "),
-        outcome.skipped.len()
+        counted(outcome.skipped.len(), "cluster")
     )
 }

@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::process::ExitCode;
 
 use portolan_api::cluster;
+use portolan_api::count::counted;
 use portolan_api::labels::conditions::PLACEMENT_WARNING;
 use portolan_engine::conditions::ANNOTATION_REFUSED;
 use portolan_engine::placement::PlacementKey;
@@ -202,14 +203,10 @@ fn text(report: &Report) -> String {
         };
         text.push_str(&format!("{word}: {}\n", sentence(finding)));
     }
-    let plural = |count: usize, noun: &str| match count {
-        1 => format!("1 {noun}"),
-        count => format!("{count} {noun}s"),
-    };
     text.push_str(&match (report.errors, report.warnings) {
         (0, 0) => "no mistakes found\n".to_owned(),
         (errors, warnings) => {
-            format!("{}, {}\n", plural(errors, "error"), plural(warnings, "warning"))
+            format!("{}, {}\n", counted(errors, "error"), counted(warnings, "warning"))
         }
     });
     text

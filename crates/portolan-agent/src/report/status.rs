@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use portolan_api::count::{are, counted, part_are};
 use portolan_api::labels::conditions;
 use portolan_api::work::{ManifestCondition, ManifestResourceMeta, StatusFeedback};
 use serde_json::{Value, json};
@@ -123,7 +124,12 @@ pub(crate) fn unreadable(work: &Work, why: &str, now: Timestamp) -> Status {
 
 /// The status of a deleted work some of whose objects are still there.
 pub(crate) fn waiting(work: &Work, left: &[String], now: Timestamp) -> Status {
-    let why = format!("{} objects are still there: {}", left.len(), first(left));
+    let why = format!(
+        "{} {} still there: {}",
+        counted(left.len(), "object"),
+        are(left.len()),
+        first(left)
+    );
     instead(
         work,
         vec![Said::new(conditions::DELETING, Truth::True, REMOVING, why)],
@@ -280,9 +286,8 @@ fn applied(findings: &[Finding]) -> Said {
             Truth::False,
             WORK_NOT_APPLIED,
             format!(
-                "{} of {} manifests are not applied: {}",
-                failed.len(),
-                findings.len(),
+                "{} not applied: {}",
+                part_are(failed.len(), findings.len(), "manifest"),
                 first(failed)
             ),
         ),
@@ -349,9 +354,8 @@ fn absent(manifests: &[ManifestCondition]) -> String {
         .map(|manifest| named(&manifest.resource_meta))
         .collect();
     format!(
-        "{} of {} objects are not available: {}",
-        missing.len(),
-        manifests.len(),
+        "{} not available: {}",
+        part_are(missing.len(), manifests.len(), "object"),
         first(&missing)
     )
 }

@@ -168,9 +168,9 @@ impl Passes {
         let findings: Vec<Finding> = findings.into_values().collect();
         lock(&self.seen).insert(order.key.clone(), seen);
         if written > 0 {
-            let all = findings.len();
+            let all = portolan_api::count::counted(findings.len(), "object");
             self.monitor
-                .say(order.key, &format!("{written} of {all} objects applied"));
+                .say(order.key, &format!("{written} of {all} applied"));
         }
         CarriedOut {
             findings,

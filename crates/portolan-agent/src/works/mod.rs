@@ -243,6 +243,7 @@ pub(crate) fn hear(passes: &Passes, input: Input, settings: &Settings) {
 fn say_ready(passes: &Passes, cluster: &str) {
     if passes.monitor.is_ready_at_last() {
         let works = passes.desk().works().len();
-        tracing::info!("ready: {works} works for cluster {cluster}");
+        let works = portolan_api::count::counted(works, "work");
+        tracing::info!("ready: {works} for cluster {cluster}");
     }
 }

@@ -191,7 +191,7 @@ impl Passes {
         let words = [(gone, "removed"), (kept, "kept")].into_iter();
         let words = words.filter(|(count, _)| *count > 0);
         let words: Vec<String> = words
-            .map(|(count, what)| format!("{count} objects {what}"))
+            .map(|(count, what)| format!("{} {what}", portolan_api::count::counted(count, "object")))
             .collect();
         if !words.is_empty() {
             self.monitor.say(key, &words.join(", "));

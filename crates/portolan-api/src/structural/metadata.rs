@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::syntax::{self, is_dns_label, is_dns_subdomain, is_label_value, is_qualified_name, is_time};
 use super::{Errors, MAX_ERRORS};
+use crate::count::counted;
 use crate::field::{FieldError, Path};
 
 /// The fields of object metadata.
@@ -138,7 +139,7 @@ fn map(value: &Value, path: &Path<'_>, annotations: bool, errors: &mut Errors) {
         size += key.len() + value.as_str().map_or(0, str::len);
     }
     if annotations && size > MAX_ANNOTATION_BYTES {
-        let problem = format!("{size} bytes in all annotations together");
+        let problem = format!("{} in all annotations together", counted(size, "byte"));
         errors.push(
             path,
             value,

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use super::compile::{Format, Node, Type};
 use super::defaults::is_envelope;
 use super::{Errors, metadata, syntax};
-use crate::field::{Path, counted, plural, quoted};
+use crate::count::{counted, plural};
+use crate::field::{Path, quoted};
 use crate::schema;
 
 pub(super) fn root(node: &Node, object: &Value, errors: &mut Errors) {

@@ -193,7 +193,7 @@ fn half_an_update_keeps_what_was_told_and_says_why_once() {
     let updates = consumer.updates();
     assert_eq!(
         updates[0].hold.as_ref().unwrap().to_string(),
-        "revision 1 is not whole: 1 slices, 2 wanted"
+        "revision 1 is not whole: 1 slice, 2 wanted"
     );
     assert_eq!(names(updates[0].set.clusters()), ["a"]);
     assert_eq!(consumer.said(), nothing());

@@ -54,7 +54,7 @@ fn the_highest_whole_revision_is_taken() {
 #[test]
 fn a_state_between_two_revisions_is_not_acted_on() {
     let mixed = [revised(5, 2, 0, &["a"]), revised(4, 2, 1, &["b"])];
-    assert_eq!(listed(&mixed), ["revision 5 is not whole: 1 slices, 2 wanted"]);
+    assert_eq!(listed(&mixed), ["revision 5 is not whole: 1 slice, 2 wanted"]);
     let disagreeing = [revised(5, 2, 0, &["a"]), revised(5, 3, 1, &["b"])];
     assert_eq!(
         listed(&disagreeing),

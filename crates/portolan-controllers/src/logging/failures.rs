@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kube::runtime::watcher;
+use portolan_api::count::counted;
 use tokio::time::Instant;
 
 use super::limiter::{Ends, Limiter, Line, Recovery};
@@ -455,7 +456,8 @@ impl FailureLog {
         } = line
         {
             text.push_str(&format!(
-                " ({times} failures since the last line, failing for {})",
+                " ({} since the last line, failing for {})",
+                counted(times, "failure"),
                 time_span(lasting)
             ));
         }
@@ -470,22 +472,21 @@ impl FailureLog {
         } in over
         {
             let (server, lasting) = (self.0.server, time_span(lasting));
+            let times = counted(times, "request");
             match &cause {
                 Cause::Unreachable => {
-                    tracing::info!("{server} answers again after {lasting} ({times} requests failed)");
+                    tracing::info!("{server} answers again after {lasting} ({times} failed)");
                 }
                 Cause::Unauthorized => {
-                    tracing::info!(
-                        "{server} accepts the credentials again after {lasting} ({times} requests failed)"
-                    );
+                    tracing::info!("{server} accepts the credentials again after {lasting} ({times} failed)");
                 }
                 cause if cause.is_everyday() => {}
                 Cause::Objects { operation, .. } | Cause::Forbidden { operation } => {
-                    tracing::info!("{operation} works again after {lasting} ({times} requests failed)");
+                    tracing::info!("{operation} works again after {lasting} ({times} failed)");
                 }
                 Cause::Broken { .. } => {
                     let Operation { verb, resource, .. } = operation;
-                    tracing::info!("{verb} {resource} works again after {lasting} ({times} requests failed)");
+                    tracing::info!("{verb} {resource} works again after {lasting} ({times} failed)");
                 }
             }
         }

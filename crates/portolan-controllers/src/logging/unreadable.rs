@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
+use portolan_api::count::counted;
+
 use super::FailureLog;
 
 /// Objects that are named in the answer of a probe; the rest is a number.
@@ -55,7 +57,7 @@ impl FailureLog {
             .map(|((resource, object), problem)| format!("{resource} {object} cannot be read: {problem}"))
             .collect();
         if let Some(more) = known.unreadable.len().checked_sub(NAMED).filter(|more| *more > 0) {
-            lines.push(format!("{more} more objects cannot be read"));
+            lines.push(format!("{} cannot be read", counted(more, "more object")));
         }
         lines
     }

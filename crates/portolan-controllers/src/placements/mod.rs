@@ -34,6 +34,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
+use portolan_api::count::counted;
 use portolan_engine::placement::PlacementKey;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -355,7 +356,7 @@ impl Placements {
 
     fn report_burst(&mut self) {
         if let Some(more) = self.changes.unsaid(Instant::now()) {
-            tracing::info!("{more} more decisions changed");
+            tracing::info!("{} changed", counted(more, "more decision"));
         }
     }
 
@@ -447,13 +448,5 @@ fn reference(job: &Job) -> ObjectReference {
         name: Some(job.placement.name.clone()),
         uid: job.placement.uid.clone(),
         ..ObjectReference::default()
-    }
-}
-
-/// A number with its noun: `1 cluster`, `2 clusters`.
-fn counted(count: usize, noun: &str) -> String {
-    match count {
-        1 => format!("1 {noun}"),
-        count => format!("{count} {noun}s"),
     }
 }

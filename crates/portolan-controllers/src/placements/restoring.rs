@@ -308,11 +308,12 @@ impl Waiting {
         };
         let kinds: Vec<String> = self.kinds.iter().map(Watched::to_string).collect();
         format!(
-            "The last decision is kept until {until}: {}{more} are missing, and the CustomResourceDefinition of {} was \
+            "The last decision is kept until {until}: {}{more} {are} missing, and the CustomResourceDefinition of {} was \
              created recently. Clusters still missing at {until} leave the decision",
             named.join(", "),
             kinds.join(", "),
-            until = self.until
+            until = self.until,
+            are = portolan_api::count::are(self.clusters.len())
         )
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use portolan_api::FieldError;
+use portolan_api::count;
 use portolan_api::labels::{conditions, reasons};
 use portolan_api::work::{ManifestWorkReplicaSetStatus, PlacementSummary, Summary};
 
@@ -212,10 +213,10 @@ fn rolled_out(set: &Set, tally: &Tally) -> Said {
         return ("True", reasons::NO_CLUSTERS, message);
     }
     if is_certain && all == done {
-        let message = format!("all {all} clusters are done{}", absent(tally));
+        let message = format!("{} done{}", count::all_are(all, "cluster"), absent(tally));
         return ("True", reasons::COMPLETE, message);
     }
-    let mut message = format!("{done} of {all} clusters are done");
+    let mut message = format!("{} done", count::part_are(done, all, "cluster"));
     for (count, what) in [
         (sum(|placement| placement.failed), "failed"),
         (sum(|placement| placement.offline), "offline and caught up later"),
@@ -265,7 +266,7 @@ fn applied(summary: &Summary, tally: &Tally) -> Said {
         ..
     } = *summary;
     let in_progress = tally.placements.iter().any(|placement| placement.in_progress > 0);
-    let message = format!("{available} of {total} works are available");
+    let message = format!("{} available", count::part_are(available, total, "work"));
     if total == 0 {
         let reason = match desired(tally) {
             0 => reasons::PLACEMENT_DECISION_EMPTY,

@@ -143,10 +143,11 @@ impl Guard {
     pub(super) fn listed(&mut self) {
         if !self.held.is_empty() && self.release_at.is_none() {
             tracing::warn!(
-                "the CustomResourceDefinition {} exists again, but {} of its objects are missing; objects that are still \
+                "the CustomResourceDefinition {} exists again, but {} of its objects {} missing; objects that are still \
                  missing in {:?} count as deleted",
                 self.name,
                 self.held.len(),
+                portolan_api::count::are(self.held.len()),
                 self.grace
             );
             self.release_at = Some(Instant::now() + self.grace);

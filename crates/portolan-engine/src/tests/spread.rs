@@ -38,7 +38,7 @@ fn do_not_schedule_keeps_domains_level_and_says_what_is_left_out() {
     assert!(
         condition
             .message
-            .contains("spreadConstraints[0] kept 1 clusters out"),
+            .contains("spreadConstraints[0] kept 1 cluster out"),
         "{}",
         condition.message
     );

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::cluster::ManagedCluster;
+use portolan_api::count;
 use portolan_api::labels::conditions;
 use portolan_engine::fleet::Inventory;
 
 use super::read::Observed;
-use super::{Check, count, names};
+use super::{Check, names};
 use crate::input::Manifests;
 
 /// Lease durations without a heartbeat after which a cluster counts as silent, as in OCM's registration.
@@ -47,7 +48,10 @@ fn accepted(clusters: &[&ManagedCluster]) -> Check {
         .map(|cluster| name(cluster))
         .collect();
     match waiting.first() {
-        None => Check::ok("accepted", format!("the hub accepts {}", all(clusters.len()))),
+        None => Check::ok(
+            "accepted",
+            format!("the hub accepts {}", count::all(clusters.len(), "cluster")),
+        ),
         Some(first) => Check::problem(
             "accepted",
             format!(
@@ -68,12 +72,15 @@ fn available(clusters: &[&ManagedCluster]) -> Check {
         .partition(|cluster| is_simulated(cluster));
     let gone: Vec<&str> = gone.into_iter().map(name).collect();
     match (gone.len(), simulated.len()) {
-        (0, 0) => Check::ok("available", format!("{} available", are(clusters.len()))),
+        (0, 0) => Check::ok(
+            "available",
+            format!("{} available", count::all_are(clusters.len(), "cluster")),
+        ),
         (0, failed) => Check::note(
             "available",
             format!(
                 "{failed} of {} not available, as the demo simulates it: {}",
-                count(clusters.len(), "cluster"),
+                count::counted(clusters.len(), "cluster"),
                 names(simulated.into_iter().map(name))
             ),
         ),
@@ -81,7 +88,7 @@ fn available(clusters: &[&ManagedCluster]) -> Check {
             "available",
             format!(
                 "{missing} of {} not available: {}",
-                count(clusters.len(), "cluster"),
+                count::counted(clusters.len(), "cluster"),
                 names(gone.iter().copied())
             ),
             "start `portolan agent` for them, or read its log; to try placements without agents, set the condition \
@@ -133,7 +140,7 @@ fn sets(manifests: &Manifests) -> Check {
             "there is no ManagedClusterSet",
             "`portolan controller --registration` makes the sets default and global; or apply one",
         ),
-        number => Check::ok("sets", count(number, "ManagedClusterSet")),
+        number => Check::ok("sets", count::counted(number, "ManagedClusterSet")),
     }
 }
 
@@ -216,7 +223,10 @@ fn profiles(manifests: &Manifests) -> Check {
             "there is no ClusterProfile and no ManagedCluster",
             "let a cluster manager publish ClusterProfiles, or let clusters in with `portolan join`",
         ),
-        (number, true) => Check::ok("clusters", format!("{} healthy", are(number))),
+        (number, true) => Check::ok(
+            "clusters",
+            format!("{} healthy", count::all_are(number, "cluster")),
+        ),
         (_, false) => Check::problem(
             "clusters",
             format!("ControlPlaneHealthy is not True: {}", names(ill)),
@@ -236,18 +246,4 @@ fn condition<'a>(cluster: &'a ManagedCluster, kind: &str) -> Option<&'a Conditio
 
 fn is_true(condition: Option<&Condition>) -> bool {
     condition.is_some_and(|condition| condition.status == "True")
-}
-
-fn all(number: usize) -> String {
-    match number {
-        1 => "the only cluster".to_owned(),
-        number => format!("all {number} clusters"),
-    }
-}
-
-fn are(number: usize) -> String {
-    match number {
-        1 => "the only cluster is".to_owned(),
-        number => format!("all {number} clusters are"),
-    }
 }

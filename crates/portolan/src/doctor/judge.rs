@@ -2,11 +2,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 use portolan_api::cluster::Placement;
+use portolan_api::count::counted;
 use portolan_api::labels::conditions;
 use portolan_engine::placement::{PlacementKey, is_ours};
 
 use super::read::{NoAnswer, Observed};
-use super::{Check, count, fleet, names, subject};
+use super::{Check, fleet, names, subject};
 
 /// A Placement that is younger than this may still be waiting for its first evaluation.
 const FIRST_EVALUATION: SignedDuration = SignedDuration::from_secs(10);
@@ -124,14 +125,14 @@ fn controller(observed: &Observed, placements: &[&Placement], now: Timestamp) ->
             name,
             format!(
                 "a controller has evaluated {} as they are now (condition {condition})",
-                count(all, "Placement")
+                counted(all, "Placement")
             ),
         ),
         (all, some) => Check::problem(
             name,
             format!(
                 "{some} of {} without a condition {condition} for the current generation: {}",
-                count(all, "Placement"),
+                counted(all, "Placement"),
                 names(behind.iter().map(String::as_str))
             ),
             "start `portolan controller --kubeconfig FILE` (or `portolan up`), or read the log of the one that runs",

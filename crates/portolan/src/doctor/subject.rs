@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use portolan_api::cluster::Placement;
+use portolan_api::count::{all_are, counted};
 use portolan_api::labels::{conditions, ocm};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_controllers::overview::{Objects, Overview, OverviewState, overview};
@@ -11,7 +12,7 @@ use portolan_engine::conditions::ROLLING_UPDATE_RECOMMENDED;
 use portolan_engine::placement::{PlacementKey, why_not_ours};
 
 use super::read::Observed;
-use super::{Check, count, names};
+use super::{Check, names};
 use crate::cli;
 use crate::decided::Said;
 use crate::input::Manifests;
@@ -150,7 +151,7 @@ fn conditions_of(placements: &[&Placement]) -> Check {
     let fine = format!(
         "{} of {} satisfied",
         evaluated,
-        count(placements.len(), "Placement")
+        counted(placements.len(), "Placement")
     );
     let advice = "`portolan explain NS/NAME` says why each cluster is selected or not";
     concluded("placements", fine, &complaints, advice)
@@ -175,7 +176,7 @@ fn decisions_of(manifests: &Manifests, placements: &[&Placement]) -> Check {
             (listed != reported).then(|| {
                 let words = format!(
                     "its status reports {}, its PlacementDecisions list {listed}",
-                    count(reported, "cluster")
+                    counted(reported, "cluster")
                 );
                 (key.to_string(), words)
             })
@@ -201,7 +202,7 @@ fn rollouts(
         .collect();
     let fine = format!(
         "{} complete or going on",
-        are(sets.len(), "ManifestWorkReplicaSet")
+        all_are(sets.len(), "ManifestWorkReplicaSet")
     );
     let advice = "`portolan rollout status NS/NAME` shows the groups and the clusters that failed";
     concluded("rollouts", fine, &complaints, advice)
@@ -309,11 +310,4 @@ fn chosen(manifests: &Manifests, set: &ManifestWorkReplicaSet) -> Vec<String> {
         .filter(|said| placements.contains(&said.placement))
         .flat_map(|said| said.clusters().map(str::to_owned).collect::<Vec<_>>())
         .collect()
-}
-
-fn are(number: usize, noun: &str) -> String {
-    match number {
-        1 => format!("the only {noun} is"),
-        number => format!("all {number} {noun}s are"),
-    }
 }

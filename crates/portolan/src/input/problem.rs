@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use portolan_api::FieldError;
+use portolan_api::count::counted;
 
 use super::finding::{Finding, Severity};
 
@@ -331,7 +332,7 @@ impl fmt::Display for Notes {
         }
         match self.notes.len().saturating_sub(LISTED_NOTES) {
             0 => Ok(()),
-            more => writeln!(f, "note: and {more} more notes"),
+            more => writeln!(f, "note: and {}", counted(more, "more note")),
         }
     }
 }

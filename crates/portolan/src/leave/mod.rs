@@ -13,6 +13,7 @@ use std::time::Duration;
 use anyhow::bail;
 use kube::Client;
 use portolan_api::cluster::ManagedCluster;
+use portolan_api::count::counted;
 use portolan_api::labels::ocm;
 
 use crate::completions::names;
@@ -177,7 +178,7 @@ fn refuse_others(found: &Found, name: &str, url: &str) -> anyhow::Result<()> {
 fn released(name: &str, works: &[Left]) -> String {
     let mut text = format!(
         "{} of {name} let go without the agent; these objects stay on the member cluster, if they are there:\n",
-        waiting::count(works.len(), "work")
+        counted(works.len(), "work")
     );
     for work in works {
         let objects = match work.objects.as_slice() {

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt;
 use portolan_api::cluster::ManagedCluster;
+use portolan_api::count::counted;
 use tokio::time::Instant;
 
 use super::hub::{Doing, Hub, read};
@@ -49,7 +50,7 @@ pub(super) async fn decisions(hub: &Hub, timeout: Duration) -> Doing<()> {
         if begun.elapsed() >= timeout {
             output::remark(&format!(
                 "{} still {} {}: {}; a scheduler that runs takes it out\n",
-                count(naming.len(), "decision"),
+                counted(naming.len(), "decision"),
                 if naming.len() == 1 { "names" } else { "name" },
                 hub.cluster,
                 listed(naming.iter().map(String::as_str)),
@@ -100,7 +101,7 @@ fn progress(
 ) -> String {
     let mut text = format!(
         "waiting for the agent of {name} to remove {}, for {} already: {}; {}",
-        count(works.len(), "work"),
+        counted(works.len(), "work"),
         output::age(begun, now),
         listed(works.iter().map(ToString::to_string)),
         agent(heard, now),
@@ -139,7 +140,7 @@ pub(super) fn given_up(
         "{name} is not removed: {within} {}: {}; {}. Nothing new is placed on {name}, and its agent removes the works when it \
          runs; then `portolan leave {name}` removes the rest. If the cluster is gone for good, `portolan leave {name} --force` \
          lets the works go, and their objects stay on the member cluster",
-        count(works.len(), "work"),
+        counted(works.len(), "work"),
         listed(works.iter().map(ToString::to_string)),
         agent(heard, now),
     )
@@ -161,7 +162,7 @@ pub(super) fn held_by_others(name: &str, works: &[Left]) -> String {
     format!(
         "{name} is not removed: {} wait for others than the agent: {}; they go when these finalizers are taken off, then \
          call `portolan leave {name}` again",
-        count(works.len(), "work"),
+        counted(works.len(), "work"),
         listed(held),
     )
 }
@@ -216,11 +217,6 @@ pub(super) async fn cluster(hub: &Hub, timeout: Duration) -> Doing<Option<String
     }
 }
 
-/// `1 work`, `2 works`.
-pub(super) fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
 /// The first few names, and how many more there are.
 fn listed(names: impl Iterator<Item = impl AsRef<str>>) -> String {
     let names: Vec<String> = names.map(|name| name.as_ref().to_owned()).collect();
@@ -241,7 +237,7 @@ mod tests {
         assert_eq!(names(2), "w1, w2");
         assert_eq!(names(7), "w1, w2, w3, w4, w5 and 2 more");
         assert_eq!(
-            (count(1, "work"), count(2, "work")),
+            (counted(1, "work"), counted(2, "work")),
             ("1 work".to_owned(), "2 works".to_owned())
         );
     }

@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
+use portolan_api::count::counted;
+
 use super::load::Fleet;
 use super::spokes::{Former, Spokes};
 use crate::{shell, version};
@@ -38,8 +40,8 @@ impl std::fmt::Display for Greeting<'_> {
         if let Some(spokes) = self.spokes {
             writeln!(
                 f,
-                "  members      {} embedded clusters, in memory, with simulated workloads",
-                spokes.number()
+                "  members      {}, in memory, with simulated workloads",
+                counted(spokes.number(), "embedded cluster")
             )?;
             writeln!(
                 f,

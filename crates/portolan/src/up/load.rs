@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures::{StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
 use portolan_api::cluster::ManagedCluster;
+use portolan_api::count::counted;
 use portolan_api::labels::conditions;
 use portolan_controllers::logging::FailureLog;
 use tokio::time::MissedTickBehavior;
@@ -37,8 +38,8 @@ impl std::fmt::Display for Fleet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{} simulated clusters, a placement for each user story in {}",
-            self.demo.clusters,
+            "{}, a placement for each user story in {}",
+            counted(self.demo.clusters, "simulated cluster"),
             NAMESPACES.join(", ")
         )
     }
@@ -61,8 +62,11 @@ impl Fleet {
         let at = clock::now();
         let mut plan = Plan::new(&demo, &there, at.as_second());
         super::progress(&match there.len() {
-            0 => format!("loading the first of {number} simulated clusters; the others join later"),
-            there => format!("bringing {there} simulated clusters up to date"),
+            0 => format!(
+                "loading the first of {}; the others join later",
+                counted(number, "simulated cluster")
+            ),
+            there => format!("bringing {} up to date", counted(there, "simulated cluster")),
         });
         all(NAMESPACES.iter().map(|name| writer.create_namespace(name)))
             .await

@@ -2,6 +2,7 @@ use jaq_core::load::lex::StrPart;
 use jaq_core::load::parse::{BinaryOp, Term};
 use jaq_core::ops::Cmp;
 use jaq_core::path::{self, Opt};
+use portolan_api::count::counted;
 use serde_json::Value;
 
 use super::{Comparison, Expression, Function, Part, Relation};
@@ -147,7 +148,7 @@ fn call(name: &str, arguments: &[Term<&str>], depth: usize) -> Result<Expression
         },
         ("select", [condition]) => Expression::Select(boxed(condition)?),
         ("first", [inner]) => Expression::First(boxed(inner)?),
-        _ => return Err(format!("{name} with {} arguments", arguments.len())),
+        _ => return Err(format!("{name} with {}", counted(arguments.len(), "argument"))),
     })
 }
 
@@ -207,7 +208,7 @@ fn refused(term: &Term<&str>) -> String {
         Term::TryCatch(..) => "catch".to_owned(),
         Term::IfThenElse(..) => "if".to_owned(),
         Term::Def(..) => "def".to_owned(),
-        Term::Call(name, arguments) => format!("{name} with {} arguments", arguments.len()),
+        Term::Call(name, arguments) => format!("{name} with {}", counted(arguments.len(), "argument")),
         Term::Id | Term::Recurse | Term::Path(..) => "this".to_owned(),
     }
 }

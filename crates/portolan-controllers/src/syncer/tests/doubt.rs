@@ -116,7 +116,7 @@ fn half_a_revision_changes_nothing_also_after_a_restart() {
     );
     assert_eq!(
         message,
-        "works stay as they are: revision 1 is not whole: 1 slices, 2 wanted"
+        "works stay as they are: revision 1 is not whole: 1 slice, 2 wanted"
     );
     hub.decide(&part(1, Some((1, 2)), &["b"]));
     hub.settle();

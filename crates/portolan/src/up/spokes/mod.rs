@@ -71,7 +71,10 @@ impl Spokes {
     ) -> anyhow::Result<Spokes> {
         refuse_strangers(server, number).await?;
         make_sets(server, number).await?;
-        super::progress(&format!("starting {number} member clusters"));
+        super::progress(&format!(
+            "starting {}",
+            portolan_api::count::counted(number, "member cluster")
+        ));
         let mut progress = Progress::new("member clusters", number);
         let fates: fate::Fates = Arc::new(
             (0..number)
