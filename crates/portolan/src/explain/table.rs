@@ -1,6 +1,7 @@
 //! An explanation for people: all clusters as a table, or one cluster as a report.
 
 use jiff::Timestamp;
+use portolan_api::count::counted;
 use portolan_api::labels::conditions;
 use portolan_engine::explain::{Explanation, Flip, Stage, Verdict};
 use portolan_engine::status::Code;
@@ -32,7 +33,7 @@ pub(super) fn all(
         Column::new("STAGE").drop(1),
         Column::new("RANK"),
         Column::new("TOTAL"),
-        Column::prose("REASON", 30),
+        Column::prose("REASON", 30).told_once(),
     ]);
     // Selected clusters come first.
     let shown = summary.selected.saturating_add(others);
@@ -108,7 +109,6 @@ fn heading(explanation: &Explanation, summary: &Summary) -> String {
         ..
     } = explanation;
     let selected = summary.selected;
-    let noun = if selected == 1 { "cluster" } else { "clusters" };
     let wanted = match explanation.number_of_clusters {
         Some(number) => format!(" of {number} asked for"),
         None => String::new(),
@@ -118,7 +118,8 @@ fn heading(explanation: &Explanation, summary: &Summary) -> String {
         false => format!("{status:?}"),
     };
     format!(
-        "{namespace}/{name}: {status}, {selected} {noun} selected{wanted}\n{}{}",
+        "{namespace}/{name}: {status}, {} selected{wanted}\n{}{}",
+        counted(selected, "cluster"),
         summary.sentence(),
         complaint(explanation)
     )
@@ -255,7 +256,8 @@ fn position(explanation: &Explanation, verdict: &Verdict) -> String {
     if verdict.prefer_no_select > 0 {
         let taints = verdict.prefer_no_select;
         text.push_str(&format!(
-            "ranked behind clusters with fewer than {taints} untolerated PreferNoSelect taints\n"
+            "ranked behind clusters with fewer than {}\n",
+            counted(taints, "untolerated PreferNoSelect taint")
         ));
     }
     if let (Some(distance), Some(cut_off)) = (verdict.distance_to_cut_off, &explanation.cut_off) {

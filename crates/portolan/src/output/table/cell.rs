@@ -104,7 +104,7 @@ pub(super) fn shortened(text: &str, width: usize, cut: Cut) -> String {
 }
 
 /// The text on lines of at most so many columns, broken at blanks. A word that is wider, such as a long key of a label, is
-/// broken where the line ends: a part that is left out would be the part that tells two keys apart.
+/// broken between its parts: a part that is left out would be the part that tells two keys apart.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = vec![String::new()];
@@ -121,13 +121,22 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
             }
             if line.is_empty() {
                 let head = start(rest.chars(), width.max(2));
-                rest = &rest[head.len()..];
-                line.push_str(&head);
+                let (head, tail) = rest.split_at(seam(&head));
+                rest = tail;
+                line.push_str(head);
             }
             lines.push(String::new());
         }
     }
     without_remnant(lines, width)
+}
+
+/// Where the start of a word that is too wide ends: behind `=`, `/` or a comma, or else behind another mark between the
+/// parts of a name. A word without such marks ends with the line.
+fn seam(head: &str) -> usize {
+    let marks: [&[char]; 2] = [&['=', '/', ',', ';'], &['.', '-', '_', ':', ']']];
+    let behind = |marks: &[char]| head.rfind(marks).map(|mark| mark + 1);
+    marks.into_iter().find_map(behind).unwrap_or(head.len())
 }
 
 /// A last line of a few characters, such as the number of a sentence, takes the word before it along.

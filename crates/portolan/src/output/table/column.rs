@@ -23,6 +23,7 @@ pub(crate) struct Column {
     pub(super) header: &'static str,
     pub(super) cut: Cut,
     pub(super) drop: Option<u8>,
+    pub(super) is_told_once: bool,
 }
 
 impl Column {
@@ -32,6 +33,7 @@ impl Column {
             header,
             cut: Cut::Last,
             drop: None,
+            is_told_once: false,
         }
     }
 
@@ -63,6 +65,15 @@ impl Column {
     pub(crate) const fn drop(self, order: u8) -> Column {
         Column {
             drop: Some(order),
+            ..self
+        }
+    }
+
+    /// A column whose long text is shown once: where it takes more than one line, later rows with the same text name the first
+    /// row instead.
+    pub(crate) const fn told_once(self) -> Column {
+        Column {
+            is_told_once: true,
             ..self
         }
     }

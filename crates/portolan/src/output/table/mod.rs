@@ -8,6 +8,9 @@ mod column;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use unicode_width::UnicodeWidthStr;
 
 pub(crate) use cell::{Cell, Tone};
@@ -64,10 +67,42 @@ impl Table {
             header.push(Cell::toned(ELLIPSIS, Tone::Faint));
         }
         let mut text = self.line(&header, &layout, room);
+        let mut told = HashMap::new();
         for row in &self.rows {
-            text.push_str(&self.line(row, &layout, room));
+            text.push_str(&self.line(&self.told_once(row, &layout, &mut told), &layout, room));
         }
         text
+    }
+
+    /// The row with a reference in place of each long text that a row before has in its column. `told` has these texts by
+    /// column, each with the first cell of its row. Texts on one line stay as they are.
+    fn told_once(
+        &self,
+        row: &[Cell],
+        layout: &Layout,
+        told: &mut HashMap<(usize, String), String>,
+    ) -> Vec<Cell> {
+        let mut row = row.to_vec();
+        let Some(first) = row.first().map(|cell| cell.text.clone()) else {
+            return row;
+        };
+        let columns = layout.columns.iter();
+        for (column, width) in columns.filter(|(column, _)| self.columns[*column].is_told_once) {
+            let Some(cell) = row.get_mut(*column) else {
+                continue;
+            };
+            let lines = cell.within(*width, self.columns[*column].cut);
+            if lines.len() < 2 {
+                continue;
+            }
+            match told.entry((*column, lines.join(" "))) {
+                Entry::Occupied(entry) => *cell = Cell::toned(format!("as {}", entry.get()), cell.tone),
+                Entry::Vacant(entry) => {
+                    entry.insert(first.clone());
+                }
+            }
+        }
+        row
     }
 
     /// The lines of a row: one, or as many as its longest wrapped cell needs.

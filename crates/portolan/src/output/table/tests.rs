@@ -124,8 +124,9 @@ fn prose_goes_on_below_in_its_own_column() {
         plain(&table, Some(30)),
         "CLUSTER  REASON\n\
          east-1   taint\n\
-         \x20        example.com/maintenan\n\
-         \x20        ce-window:NoSelect\n\
+         \x20        example.com/\n\
+         \x20        maintenance-window:\n\
+         \x20        NoSelect\n\
          west-1   rank 3\n"
     );
     for width in 1..60 {
@@ -133,4 +134,25 @@ fn prose_goes_on_below_in_its_own_column() {
             assert!(line.width() <= width.max(2), "{width}: {line:?}");
         }
     }
+}
+
+#[test]
+fn a_long_text_that_a_row_before_has_is_shown_once() {
+    let mut table = Table::new([Column::name("CLUSTER"), Column::prose("REASON", 10).told_once()]);
+    for cluster in ["east-1", "east-2", "east-3"] {
+        table.row([cluster.into(), "the cluster is in no set of the namespace".into()]);
+    }
+    table.row(["west-1".into(), "rank 3".into()]);
+    table.row(["west-2".into(), "rank 3".into()]);
+    assert_eq!(
+        plain(&table, Some(36)),
+        "CLUSTER  REASON\n\
+         east-1   the cluster is in no set of\n\
+         \x20        the namespace\n\
+         east-2   as east-1\n\
+         east-3   as east-1\n\
+         west-1   rank 3\n\
+         west-2   rank 3\n"
+    );
+    assert_eq!(plain(&table, None).matches("in no set").count(), 3);
 }
