@@ -24,6 +24,7 @@ mod tree;
 use std::path::{Path, PathBuf};
 
 use portolan_api::FieldError;
+use portolan_api::count::counted;
 
 use crate::progress::Progress;
 
@@ -48,28 +49,51 @@ pub(crate) fn read_over(
     read_paths(paths, Some(there), notes)
 }
 
-/// Reads the one document of a file that is no manifest. `-` stands for standard input.
+/// Reads the one document of a file that is no manifest. `-` stands for standard input. In a folder it is the one document
+/// that has no kind: manifests may lie beside it.
 pub(crate) fn read_document(path: &Path) -> Result<(Place, serde_json::Value), Problems> {
     let mut problems = Problems::default();
     let mut documents = Vec::new();
+    let is_folder = path.is_dir();
     for source in source::find(&[path.to_owned()], &mut problems) {
-        match source.read() {
-            Ok(text) => documents.extend(document::parse(source.name(), &text)),
-            Err(problem) => problems.push(problem),
+        let parsed = match source.read() {
+            Ok(text) => document::parse(source.name(), &text),
+            Err(problem) => {
+                problems.push(problem);
+                continue;
+            }
+        };
+        for document in parsed {
+            match document {
+                Ok(document) if is_folder && document.value.get("kind").is_some() => {}
+                Ok(document) => documents.push((source.name().to_owned(), document)),
+                Err(problem) => problems.push(problem),
+            }
         }
     }
-    let name = path.display().to_string();
-    match documents.len() {
-        _ if !problems.is_empty() => Err(problems),
-        1 => match documents.remove(0) {
-            Ok(document) => Ok((document.place, document.value)),
-            Err(problem) => Err(problem.into()),
-        },
-        count => {
-            let what = format!("there are {count} documents in it; accepted: one, in YAML or JSON");
-            Err(Problem::of_source(&name, what).into())
-        }
+    if !problems.is_empty() {
+        return Err(problems);
     }
+    let what = match documents.as_slice() {
+        [_] => {
+            let (_, document) = documents.remove(0);
+            return Ok((document.place, document.value));
+        }
+        [] if is_folder => {
+            "there is no document without a kind in this folder; accepted: a file, or a folder that has \
+                            one such document, in YAML or JSON"
+                .to_owned()
+        }
+        [(first, _), (second, _), ..] if is_folder => format!(
+            "there are {} without a kind in this folder; accepted: one of the files, such as -f {first} or -f {second}",
+            counted(documents.len(), "document")
+        ),
+        documents => {
+            let count = counted(documents.len(), "document");
+            format!("there are {count} in it; accepted: one, in YAML or JSON")
+        }
+    };
+    Err(Problem::of_source(&path.display().to_string(), what).into())
 }
 
 /// Everything that is wrong with the fields of such a document.

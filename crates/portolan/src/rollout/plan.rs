@@ -57,8 +57,8 @@ Exit codes: 0 fine, 2 bad input.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The rollout in YAML or JSON, or - for standard input
-    #[arg(short, long, value_name = "FILE")]
+    /// The rollout in YAML or JSON: a file, a folder that has one beside its manifests, or - for standard input
+    #[arg(short, long, value_name = "PATH")]
     file: PathBuf,
 
     /// The time to decide at, in RFC 3339 [default: what the file says, or now]
