@@ -253,14 +253,37 @@ pub fn overview(objects: Objects, now: Timestamp) -> Overview {
         placements: Vec::new(),
     };
     state.look_at(&key, now, |view| fill(&mut overview, view));
-    for placement in &mut overview.placements {
-        placement.warnings = warnings.get(&placement.name).cloned().unwrap_or_default();
+    let mut named: BTreeMap<String, usize> = BTreeMap::new();
+    for (position, placement) in overview.placements.iter_mut().enumerate() {
+        match named.get(&placement.name) {
+            // The first reference has said what there is to say about the Placement.
+            Some(first) => *placement = repeated(placement, position, *first),
+            None => placement.warnings = warnings.get(&placement.name).cloned().unwrap_or_default(),
+        }
+        named.entry(placement.name.clone()).or_insert(position);
     }
+    let mut said = BTreeSet::new();
+    overview.mistakes.retain(|mistake| said.insert(mistake.clone()));
     overview.state = overview.judge();
     overview
 }
 
-/// What the conditions of a Placement say is wrong with it.
+/// A reference to a Placement that an earlier one names. It gets no cluster, because the first one has them all.
+fn repeated(placement: &PlacementOverview, position: usize, first: usize) -> PlacementOverview {
+    let warning = format!(
+        "spec.placementRefs[{position}].name = {:?} has no effect: spec.placementRefs[{first}] names the same Placement; \
+         accepted: each Placement once",
+        placement.name
+    );
+    PlacementOverview {
+        name: placement.name.clone(),
+        strategy: placement.strategy,
+        warnings: vec![warning],
+        ..PlacementOverview::default()
+    }
+}
+
+/// What the conditions of a Placement say is wrong with it. Two of them may say the same.
 fn said(placement: &Placement) -> Vec<String> {
     let list = placement.status.iter().flat_map(|status| &status.conditions);
     let wrong = list.filter(|condition| match condition.type_.as_str() {
@@ -268,7 +291,13 @@ fn said(placement: &Placement) -> Vec<String> {
         conditions::PLACEMENT_MISCONFIGURED | conditions::PLACEMENT_WARNING => condition.status == "True",
         _ => false,
     });
-    wrong.map(|condition| condition.message.clone()).collect()
+    let mut messages: Vec<String> = Vec::new();
+    for message in wrong.map(|condition| &condition.message) {
+        if !messages.contains(message) {
+            messages.push(message.clone());
+        }
+    }
+    messages
 }
 
 fn fill(overview: &mut Overview, view: &View<'_>) {

@@ -181,6 +181,18 @@ fn replica_set(
             );
             found.push((severity, error));
         }
+        let before = &set.spec.placement_refs[..position];
+        if let Some(first) = before.iter().position(|other| other.name == reference.name) {
+            let error = FieldError::of_text(
+                format!("{path}.name"),
+                &reference.name,
+                format!(
+                    "spec.placementRefs[{first}] names the same Placement, so that this reference has no effect"
+                ),
+                "each Placement once",
+            );
+            found.push((Severity::Warning, error));
+        }
         let strategy = reference.rollout_strategy.clone().unwrap_or_default();
         let strategy = Strategy::new(&strategy, &format!("{path}.rolloutStrategy"));
         let groups = placements.groups(namespace, &reference.name);

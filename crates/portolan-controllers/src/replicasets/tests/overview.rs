@@ -106,7 +106,7 @@ fn a_cluster_in_progress_has_the_reason_that_its_agent_gives() {
         "Applied",
         "False",
         "ApplyFailed",
-        "1 of 1 manifests are not applied",
+        "1 of 1 manifest is not applied",
     );
     let manifest = condition(
         "Applied",
@@ -151,4 +151,24 @@ fn no_clusters_is_not_complete_and_the_placement_says_why() {
     assert_eq!(answer.placements[0].warnings, ["no cluster"]);
     let json = serde_json::to_value(&answer).unwrap();
     assert_eq!(json["state"], "NoClusters");
+}
+
+#[test]
+fn a_placement_that_is_named_twice_is_told_once_with_the_field_that_has_no_effect() {
+    let mut set = replica_set(json!([]));
+    let again = set.spec.placement_refs[0].clone();
+    set.spec.placement_refs.push(again);
+    let unsatisfied = condition("PlacementSatisfied", "False", "AllDecisionsScheduled", "too few");
+    let misconfigured = condition("PlacementMisconfigured", "True", "Misconfigured", "too few");
+    let answer = look(set, &[], &["a", "b"], json!([unsatisfied, misconfigured]));
+    assert_eq!(answer.clusters, 2);
+    assert_eq!(answer.placements[0].warnings, ["too few"]);
+    assert_eq!(
+        answer.placements[1].warnings,
+        [
+            "spec.placementRefs[1].name = \"p\" has no effect: spec.placementRefs[0] names the same Placement; accepted: each \
+             Placement once"
+        ]
+    );
+    assert!(answer.placements[1].groups.is_empty());
 }
