@@ -7,7 +7,9 @@ use clap::{Parser, Subcommand};
 use jiff::Timestamp;
 use portolan_engine::placement::PlacementKey;
 
-use crate::input::Problems;
+use crate::given::Given;
+use crate::input::{Problem, Problems};
+use crate::object_name::{self, ObjectName};
 use crate::world::Inventory;
 use crate::{
     agent, bench, clock, completions, controller, crds, demo, doctor, explain, get, hub, join, leave, lint,
@@ -104,25 +106,29 @@ pub(crate) struct InputArgs {
 /// Which placement: an argument, as in every command that names an object, or `--placement`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlacementArgs {
-    /// The placement: NAMESPACE/NAME
-    #[arg(value_name = "NS/NAME", value_parser = parse_placement, add = completions::names::placements())]
-    argument: Option<PlacementKey>,
+    /// The placement: NAMESPACE/NAME, or NAME in the namespace of --namespace
+    #[arg(value_name = "NAME", value_parser = object_name::parse, add = completions::names::placements())]
+    argument: Option<ObjectName>,
 
-    /// The same as the argument NS/NAME
+    /// The same as the argument NAME
     #[arg(
         long = "placement",
-        value_name = "NS/NAME",
-        value_parser = parse_placement,
+        value_name = "NAME",
+        value_parser = object_name::parse,
         conflicts_with = "argument",
         add = completions::names::placements()
     )]
-    flag: Option<PlacementKey>,
+    flag: Option<ObjectName>,
+
+    /// Namespace of the placement [default: that of the kubeconfig's context, or default]
+    #[arg(short, long, value_name = "NS")]
+    namespace: Option<String>,
 }
 
 impl PlacementArgs {
     /// The placement that was named. `--file` takes every word that follows it: its last word, when it is no file and
     /// reads as NS/NAME, is the placement and is taken out of the files.
-    pub(crate) fn take(&self, files: &mut Vec<PathBuf>) -> Option<PlacementKey> {
+    pub(crate) fn take(&self, files: &mut Vec<PathBuf>) -> Option<ObjectName> {
         if let Some(named) = self.argument.as_ref().or(self.flag.as_ref()) {
             return Some(named.clone());
         }
@@ -130,19 +136,15 @@ impl PlacementArgs {
         if last.extension().is_some() {
             return None;
         }
-        let key = parse_placement(last.to_str()?).ok()?;
+        let text = last.to_str().filter(|text| text.contains('/'))?;
+        let named = object_name::parse(text).ok()?;
         files.pop();
-        Some(key)
+        Some(named)
     }
-}
 
-/// Reads `NS/NAME`.
-pub(crate) fn parse_placement(text: &str) -> Result<PlacementKey, String> {
-    match text.split('/').collect::<Vec<_>>().as_slice() {
-        [namespace, name] if !namespace.is_empty() && !name.is_empty() => {
-            Ok(PlacementKey::new(namespace, name))
-        }
-        _ => Err("accepted: NAMESPACE/NAME, such as default/web".to_owned()),
+    /// Namespace and name of the placement that [`PlacementArgs::take`] gave.
+    pub(crate) fn key(&self, named: &ObjectName, given: &Given) -> Result<PlacementKey, Problem> {
+        named.key(self.namespace.as_deref(), given.namespace())
     }
 }
 

@@ -5,6 +5,7 @@ use portolan_api::spelling;
 
 use crate::input::{self, Manifests, Notes, Problem};
 use crate::live::{Extent, Session};
+use crate::object_name::{DEFAULT_NAMESPACE, listed};
 
 /// The objects, and where they are from.
 pub(crate) struct Given {
@@ -17,6 +18,11 @@ pub(crate) struct Given {
 }
 
 impl Given {
+    /// The namespace of a name that brings none.
+    pub(crate) fn namespace(&self) -> &str {
+        self.hub.as_ref().map_or(DEFAULT_NAMESPACE, Session::namespace)
+    }
+
     /// Where the objects are from, for the end of a sentence: `in the input`, `on https://…`.
     pub(crate) fn place(&self) -> String {
         match (&self.hub, &self.applied) {
@@ -27,10 +33,7 @@ impl Given {
     }
 }
 
-/// How many names a message lists.
-const LISTED_NAMES: usize = 10;
-
-/// The error about a name that does not exist: `kind` and `name` as the user knows them, `place` from [`Given::place`],
+/// The error about a name without a namespace that does not exist: `kind` and `name` as the user knows them, `place` from [`Given::place`],
 /// and the names that exist.
 pub(crate) fn missing(
     kind: &str,
@@ -45,12 +48,7 @@ pub(crate) fn missing(
     ) {
         (Some(meant), _) => format!("did you mean {meant}?"),
         (None, 0) => format!("there is no {kind} at all"),
-        (None, count) if count > LISTED_NAMES => format!(
-            "there are: {} and {} more",
-            names[..LISTED_NAMES].join(", "),
-            count - LISTED_NAMES
-        ),
-        (None, _) => format!("there are: {}", names.join(", ")),
+        (None, _) => format!("there are: {}", listed(&names)),
     };
     Problem::of_arguments(format!("there is no {kind} {name} {place}; {there}"))
 }

@@ -34,6 +34,7 @@ mod live;
 mod logging;
 mod man;
 mod number;
+mod object_name;
 mod output;
 mod progress;
 mod rollout;

@@ -17,8 +17,8 @@ use portolan_engine::placement::{
     PlacementKey, has_key, is_ours, owns_decision, why_not_ours, with_stand_ins,
 };
 
-use crate::given;
 use crate::input::{Manifests, Notes, Problem};
+use crate::object_name;
 
 /// `--inventory`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -164,8 +164,8 @@ impl World {
                 "nothing is decided for the Placement {wanted} {place}: {why}"
             )));
         }
-        let names = self.engine.placements().map(ToString::to_string);
-        Err(given::missing("Placement", &wanted.to_string(), place, names))
+        let there = self.engine.placements().chain(self.left_out.keys()).cloned();
+        Err(object_name::missing("Placement", wanted, place, there))
     }
 
     /// What a placement has stored, and what of others stands on its names or under its key, in index order.

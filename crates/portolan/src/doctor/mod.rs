@@ -13,13 +13,14 @@ mod tests;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use portolan_engine::placement::PlacementKey;
 use serde::Serialize;
 
+use crate::input::Problems;
+use crate::object_name::{self, ObjectName};
 use crate::output::table::Tone;
 use crate::output::{self, Format};
 use crate::world::Inventory;
-use crate::{cli, clock, live};
+use crate::{clock, live};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,10 +48,14 @@ const PAUSE: Duration = Duration::from_secs(1);
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Only this Placement and the ManifestWorkReplicaSet of the same name, with the Placements that it refers to
-    /// [default: all]
-    #[arg(value_name = "NS/NAME", value_parser = cli::parse_placement)]
-    subject: Option<PlacementKey>,
+    /// Only this Placement and the ManifestWorkReplicaSet of the same name, with the Placements that it refers to:
+    /// NAMESPACE/NAME, or NAME [default: all]
+    #[arg(value_name = "NAME", value_parser = object_name::parse)]
+    subject: Option<ObjectName>,
+
+    /// Namespace of NAME [default: that of the kubeconfig's context, or default]
+    #[arg(short, long, value_name = "NS", requires = "subject")]
+    namespace: Option<String>,
 
     #[command(flatten)]
     connect: live::ConnectArgs,
@@ -145,20 +150,23 @@ impl Check {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let (hub, checks, is_reachable) = live::block_on(async {
+    let (hub, subject, checks, is_reachable) = live::block_on(async {
         let server = args.connect.connect().await?;
-        let subject = args.subject.as_ref();
+        let flag = args.namespace.as_deref();
+        let named = args.subject.as_ref();
+        let subject = named.map(|named| named.key(flag, &server.namespace)).transpose();
+        let subject = subject.map_err(Problems::from)?;
         let mut reads = 1;
         let (observed, checks) = loop {
             let observed = read::read(&server, args.inventory).await;
-            let checks = judge::judge(&observed, subject, clock::now());
+            let checks = judge::judge(&observed, subject.as_ref(), clock::now());
             if reads == READS || !checks.iter().any(Check::may_pass) {
                 break (observed, checks);
             }
             reads += 1;
             tokio::time::sleep(PAUSE).await;
         };
-        Ok((server.url, checks, observed.version.is_ok()))
+        Ok((server.url, subject, checks, observed.version.is_ok()))
     })?;
     let problems = checks
         .iter()
@@ -171,7 +179,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let report = Report {
         hub,
-        subject: args.subject.as_ref().map(ToString::to_string),
+        subject: subject.as_ref().map(ToString::to_string),
         problems,
         checks,
     };
@@ -220,13 +228,5 @@ fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     match names.len().saturating_sub(LISTED) {
         0 => names.join(", "),
         more => format!("{} and {more} more", names[..LISTED].join(", ")),
-    }
-}
-
-/// `1 cluster`, `3 clusters`.
-fn count(number: usize, noun: &str) -> String {
-    match number {
-        1 => format!("1 {noun}"),
-        number => format!("{number} {noun}s"),
     }
 }

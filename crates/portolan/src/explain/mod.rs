@@ -89,6 +89,8 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     let mut notes = Notes::default();
     let given = given::read(&args.input, Extent::Placing, &mut notes)?;
     let place = given.place();
+    let wanted = wanted.map(|named| args.placement.key(&named, &given)).transpose();
+    let wanted = wanted.map_err(Problems::from)?;
     let Given { before, applied, hub } = given;
     let manifests = applied.unwrap_or(before);
     world::note_gaps(&manifests, &mut notes);

@@ -22,8 +22,8 @@ use crate::output::table::{Cell, Column, Table, Tone};
 pub(super) struct Row {
     /// Only ClusterProfiles have one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    namespace: Option<String>,
-    name: String,
+    pub(super) namespace: Option<String>,
+    pub(super) name: String,
     sets: Vec<String>,
     /// True, False or Unknown; null when nobody reported.
     available: Option<String>,

@@ -8,12 +8,14 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 use portolan_engine::fleet;
+use portolan_engine::placement::PlacementKey;
 use serde::Serialize;
 
 use crate::completions::names;
 use crate::given::{self, Given};
 use crate::input::{Manifests, Notes, Problem, Problems};
 use crate::live::Extent;
+use crate::object_name::{self, ObjectName};
 use crate::output::Format;
 use crate::output::table::Table;
 use crate::{cli, clock, output};
@@ -41,18 +43,18 @@ pub(crate) struct Args {
     #[arg(value_enum)]
     what: What,
 
-    /// Only this one: NAME, or NAMESPACE/NAME
-    #[arg(value_name = "NAME", add = names::listed())]
-    name: Option<String>,
+    /// Only this one: NAMESPACE/NAME, or NAME; a ManagedCluster has no namespace
+    #[arg(value_name = "NAME", value_parser = object_name::parse, add = names::listed())]
+    name: Option<ObjectName>,
 
     #[command(flatten)]
     input: cli::InputArgs,
 
-    /// Only this namespace
+    /// Only this namespace; of NAME [default: that of the kubeconfig's context, or default]
     #[arg(short, long, value_name = "NS")]
     namespace: Option<String>,
 
-    /// All namespaces, which is the default
+    /// All namespaces, which is the default without NAME
     #[arg(short = 'A', long, conflicts_with = "namespace")]
     all_namespaces: bool,
 
@@ -91,27 +93,7 @@ struct Filter<'a> {
     name: Option<&'a str>,
 }
 
-impl<'a> Filter<'a> {
-    /// `NAMESPACE/NAME` names a namespace too.
-    fn new(namespace: Option<&'a str>, name: Option<&'a str>) -> anyhow::Result<Filter<'a>> {
-        let (of_name, name) = match name.map(|name| name.split_once('/').unwrap_or(("", name))) {
-            None => ("", None),
-            Some((namespace, name)) => (namespace, Some(name)),
-        };
-        match namespace {
-            Some(namespace) if !of_name.is_empty() && of_name != namespace => {
-                anyhow::bail!(
-                    "--namespace {namespace} and {of_name}/… name two namespaces; accepted: one of both"
-                )
-            }
-            None if !of_name.is_empty() => Ok(Filter {
-                namespace: Some(of_name),
-                name,
-            }),
-            namespace => Ok(Filter { namespace, name }),
-        }
-    }
-
+impl Filter<'_> {
     fn namespace(&self, namespace: Option<&str>) -> bool {
         self.namespace.is_none_or(|wanted| namespace == Some(wanted))
     }
@@ -122,12 +104,24 @@ impl<'a> Filter<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let filter = Filter::new(args.namespace.as_deref(), args.name.as_deref())?;
+    // Before a hub is asked.
+    let namespace = args.namespace().map_err(Problems::from)?;
     let mut notes = Notes::default();
     let given = given::read(&args.input, args.extent(), &mut notes)?;
     let place = given.place();
+    let usual = given.namespace().to_owned();
     let Given { before, applied, .. } = given;
     let manifests = applied.unwrap_or(before);
+    args.refuse_namespace(&manifests).map_err(Problems::from)?;
+    let filter = Filter {
+        namespace: match &args.name {
+            Some(_) if !args.all_namespaces && !args.is_of_no_namespace(&manifests) => {
+                namespace.or(Some(&usual))
+            }
+            _ => namespace,
+        },
+        name: args.name.as_ref().map(ObjectName::name),
+    };
     args.check_name(&manifests, &filter, &place)
         .map_err(Problems::from)?;
     output::remark(&notes.to_string());
@@ -140,6 +134,37 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 impl Args {
+    /// The namespace that was typed.
+    fn namespace(&self) -> Result<Option<&str>, Problem> {
+        let flag = self.namespace.as_deref();
+        match &self.name {
+            Some(name) => name.namespace(flag),
+            None => Ok(flag),
+        }
+    }
+
+    /// Whether the objects live outside of namespaces.
+    fn is_of_no_namespace(&self, manifests: &Manifests) -> bool {
+        let inventory = self.input.inventory.resolve(manifests);
+        self.what == What::Clusters && inventory == fleet::Inventory::ManagedClusters
+    }
+
+    /// A namespace before the name of a cluster that has none.
+    fn refuse_namespace(&self, manifests: &Manifests) -> Result<(), Problem> {
+        let Some(name) = &self.name else { return Ok(()) };
+        match name
+            .namespace(None)?
+            .filter(|_| self.is_of_no_namespace(manifests))
+        {
+            Some(namespace) => Err(Problem::of_arguments(format!(
+                "{namespace}/{name} names the namespace {namespace}, and a ManagedCluster lives outside of namespaces; \
+                 accepted: `portolan get clusters {name}`",
+                name = name.name()
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// A placement that is named may exist without decisions, so that both are read.
     fn extent(&self) -> Extent {
         match (self.what, &self.name) {
@@ -151,47 +176,60 @@ impl Args {
     /// An object that is asked for by name has to exist.
     fn check_name(&self, manifests: &Manifests, filter: &Filter<'_>, place: &str) -> Result<(), Problem> {
         let Some(name) = filter.name else { return Ok(()) };
-        let kind = match (self.what, self.input.inventory.resolve(manifests)) {
-            (What::Placements | What::Decisions, _) => "Placement",
-            (What::Clusters, fleet::Inventory::ManagedClusters) => "ManagedCluster",
-            (What::Clusters, fleet::Inventory::ClusterProfiles) => "ClusterProfile",
-        };
-        let exists = match self.what {
-            What::Placements => !placements::rows(manifests, filter).is_empty(),
+        let inventory = self.input.inventory.resolve(manifests);
+        let everything = Filter::default();
+        let (kind, is_there) = match self.what {
+            What::Placements => ("Placement", !placements::rows(manifests, filter).is_empty()),
             What::Decisions => {
-                !placements::rows(manifests, filter).is_empty()
-                    || !decisions::rows(manifests, filter).is_empty()
+                let is_decided = !decisions::rows(manifests, filter).is_empty();
+                (
+                    "Placement",
+                    is_decided || !placements::rows(manifests, filter).is_empty(),
+                )
             }
             What::Clusters => {
-                let inventory = self.input.inventory.resolve(manifests);
-                !clusters::rows(manifests, inventory, filter).is_empty()
+                let kind = match inventory {
+                    fleet::Inventory::ManagedClusters => "ManagedCluster",
+                    fleet::Inventory::ClusterProfiles => "ClusterProfile",
+                };
+                (kind, !clusters::rows(manifests, inventory, filter).is_empty())
             }
         };
-        let list = match self.what {
-            What::Placements | What::Decisions => "placements",
-            What::Clusters => "clusters",
-        };
+        if is_there {
+            return Ok(());
+        }
         let is_meant = |place: &str| match (filter.namespace, place.split_once('/')) {
             (Some(namespace), Some(there)) => there == (namespace, name),
             (None, Some((_, there))) => there == name,
             (_, None) => place == name,
         };
-        if let Some((there, why)) = manifests.unreadable(kind).find(|(there, _)| is_meant(there))
-            && !exists
-        {
+        if let Some((there, why)) = manifests.unreadable(kind).find(|(there, _)| is_meant(there)) {
             return Err(Problem::of_arguments(format!(
                 "the {kind} {there} {place} cannot be read: {why}"
             )));
         }
-        match (exists, filter.namespace) {
-            (true, _) => Ok(()),
-            (false, Some(namespace)) => Err(Problem::of_arguments(format!(
-                "there is no {kind} {namespace}/{name} {place}; `portolan get {list}` lists all"
-            ))),
-            (false, None) => Err(Problem::of_arguments(format!(
-                "there is no {kind} {name} {place}; `portolan get {list}` lists all"
-            ))),
-        }
+        let there: Vec<(String, String)> = match self.what {
+            What::Placements | What::Decisions => manifests
+                .placements()
+                .map(PlacementKey::of)
+                .map(|key| (key.namespace.to_string(), key.name.to_string()))
+                .collect(),
+            What::Clusters => clusters::rows(manifests, inventory, &everything)
+                .into_iter()
+                .map(|row| (row.namespace.unwrap_or_default(), row.name))
+                .collect(),
+        };
+        Err(
+            match filter.namespace.filter(|_| !self.is_of_no_namespace(manifests)) {
+                Some(namespace) => {
+                    let there = there
+                        .iter()
+                        .map(|(namespace, name)| PlacementKey::new(namespace, name));
+                    object_name::missing(kind, &PlacementKey::new(namespace, name), place, there)
+                }
+                None => given::missing(kind, name, place, there.into_iter().map(|(_, name)| name)),
+            },
+        )
     }
 
     /// The answer, or nothing when people would see an empty table.
@@ -231,19 +269,5 @@ impl Args {
             (_, What::Decisions) => "; decisions are written by `portolan controller` and `portolan up`",
             _ => "",
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_may_bring_its_namespace() {
-        let filter = Filter::new(None, Some("ml/training")).unwrap();
-        assert!(filter.namespace(Some("ml")) && filter.name(Some("training")));
-        assert!(!filter.namespace(Some("web")) && !filter.name(Some("other")));
-        assert!(Filter::new(Some("web"), Some("ml/training")).is_err());
-        assert!(Filter::new(Some("ml"), Some("ml/training")).is_ok());
     }
 }

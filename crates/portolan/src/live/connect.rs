@@ -38,6 +38,8 @@ pub(crate) struct Server {
     pub(crate) url: String,
     /// What the credentials are and where they come from, without the secret.
     pub(crate) credentials: String,
+    /// The namespace of the kubeconfig's context, or `default`: where a name without a namespace is looked for.
+    pub(crate) namespace: String,
 }
 
 impl Server {
@@ -55,6 +57,7 @@ impl Server {
         let credentials = credentials::describe(&config.auth_info, clock::now());
         let url = config.cluster_url.to_string();
         let url = url.trim_end_matches('/').to_owned();
+        let namespace = config.default_namespace.clone();
         // kube panics on a token that no header can carry.
         if let Some(token) = &config.auth_info.token
             && bearer(token.expose_secret()).is_none()
@@ -73,16 +76,16 @@ impl Server {
         let token_file = token_file
             .transpose()
             .with_context(|| format!("cannot use the kubeconfig for {url}"))?;
-        let namespace = config.default_namespace.clone();
         let mut unlimited = build(config, &url)?;
         if let Some(token_file) = token_file {
-            unlimited = token_file.authorize(unlimited, namespace);
+            unlimited = token_file.authorize(unlimited, namespace.clone());
         }
         let client = with_timeout(unlimited.clone(), request_timeout()?);
         let server = Server {
             client,
             url,
             credentials,
+            namespace,
         };
         Ok((server, unlimited))
     }

@@ -98,6 +98,14 @@ fn is_unavailable(error: &kube::Error) -> bool {
     }
 }
 
+/// Whether the hub cannot be reached or is not ready: asking it again later may help.
+pub(super) fn is_away(error: &kube::Error) -> bool {
+    match error {
+        kube::Error::Api(status) => matches!(status.code, 0 | 408 | 429 | 500..),
+        error => is_unavailable(error),
+    }
+}
+
 /// Whether the server knows nothing at the path: an object that is missing is told in a Status.
 fn is_no_path(status: &kube::core::Status) -> bool {
     status.code == 404 && status.reason != "NotFound"
@@ -203,6 +211,8 @@ mod tests {
         ] {
             let explained = explain(&error, "list placements", "https://hub");
             assert_eq!(is_of_hub(&explained.context("--hub")), of_hub, "{error}");
+            let is_refusal = matches!(&error, kube::Error::Api(status) if [401, 403].contains(&status.code));
+            assert_eq!(is_away(&error), of_hub && !is_refusal, "{error}");
             let raw = Err::<(), _>(error).context("cannot wait").unwrap_err();
             assert_eq!(is_of_hub(&raw), of_hub, "{raw:#}");
         }

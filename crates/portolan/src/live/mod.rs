@@ -3,6 +3,7 @@
 //! Nothing here decides or writes. Commands that read use a [`Session`]; commands that follow or write take the client.
 
 mod connect;
+pub(crate) mod connection;
 mod credentials;
 mod error;
 mod events;
@@ -24,7 +25,7 @@ pub(crate) use connect::{ConnectArgs, Server, config_of};
 pub(crate) use error::{describe, explain, is_of_hub, is_unserved, no_usable_answer};
 pub(crate) use events::Event;
 pub(crate) use list::{Extent, read};
-pub(crate) use readable::readable;
+pub(crate) use readable::{LeftOut, note, readable, split};
 pub(crate) use renewal::{Credentials, Renewable, follow};
 
 /// Runs what has to wait for a server, on this thread alone.
@@ -43,6 +44,11 @@ impl Session {
         let runtime = runtime()?;
         let server = runtime.block_on(args.connect())?;
         Ok(Session { runtime, server })
+    }
+
+    /// The namespace of the kubeconfig's context.
+    pub(crate) fn namespace(&self) -> &str {
+        &self.server.namespace
     }
 
     /// What the hub is called in messages.

@@ -117,6 +117,8 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     let mut notes = Notes::default();
     let given = given::read(&args.input, Extent::Placing, &mut notes)?;
     let place = given.place();
+    let wanted = wanted.map(|named| args.placement.key(&named, &given)).transpose();
+    let wanted = wanted.map_err(Problems::from)?;
     let wanted = wanted.as_ref().map(|key| Wanted { key, place: &place });
     let Given { before, applied, .. } = given;
     let there = applied.as_ref().unwrap_or(&before);

@@ -23,6 +23,7 @@ use crate::hub::{self, not_started};
 use crate::listen;
 use crate::live::{ConnectArgs, Server};
 use crate::logging::LogArgs;
+use crate::object_name::DEFAULT_NAMESPACE;
 use crate::output;
 use crate::stop::{self, Part, Stop};
 use crate::tracing_export::TraceArgs;
@@ -190,7 +191,8 @@ impl Up {
 
     /// Lets the fleet live and shows decisions, until nobody reads them any more.
     async fn live(&self) -> anyhow::Result<()> {
-        let show = |turns: Vec<_>, at_start| watch::show(&turns, at_start, watch::Format::Text);
+        let mut columns = watch::Columns::default();
+        let show = |turns: Vec<_>, at_start| watch::show(&turns, at_start, watch::Format::Text, &mut columns);
         let fleet = async {
             match &self.fleet {
                 Some(fleet) => fleet.live().await,
@@ -267,6 +269,7 @@ impl Args {
             client: Client::new(hub.service(), "default"),
             url: hub.url().unwrap_or_default(),
             credentials: "those of this process".to_owned(),
+            namespace: DEFAULT_NAMESPACE.to_owned(),
         };
         progress("installing the CustomResourceDefinitions");
         install(&server, InstallCrds::Missing).await?;

@@ -10,17 +10,14 @@ use portolan_api::{cluster, multicluster};
 use portolan_controllers::watch::{Delta, Feed, Key, Source};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use super::board::{Board, Object, Turn};
 use crate::decided::Said;
-use crate::live::{self, Server};
-use crate::{clock, output};
+use crate::live::{self, Server, connection};
 
 /// The objects of one decision change one after the other; this long they are waited for.
 const SETTLE: Duration = Duration::from_millis(100);
-/// How often a hub that is lost is asked whether it is back.
-const RETRY: Duration = Duration::from_secs(1);
 const FAR: Duration = Duration::from_secs(1 << 30);
 
 /// When to stop by oneself.
@@ -83,7 +80,7 @@ pub(crate) async fn follow(
     let slices = vec![Feed::new(sender, Message::Slice)];
     watches.spawn(source(client, namespace, slices, &failed).run());
     // So does this.
-    watches.spawn(connection(client.clone(), failed));
+    watches.spawn(watch_over(client.clone(), failed));
     let mut board = Board::default();
     let mut known = [false; 2];
     let mut at_start = true;
@@ -123,23 +120,12 @@ where
     }
 }
 
-/// Says once when the hub is lost and once when it is back. A watch that failed may have failed by itself.
-async fn connection(client: Client, failed: Arc<Notify>) {
+/// Says when the hub is lost and when it is back. A watch that failed may have failed by itself.
+async fn watch_over(client: Client, failed: Arc<Notify>) {
     loop {
         failed.notified().await;
-        if client.apiserver_version().await.is_ok() {
-            continue;
-        }
-        remark("the connection to the hub is lost; waiting for it to come back");
-        while client.apiserver_version().await.is_err() {
-            sleep(RETRY).await;
-        }
-        remark("the hub is back");
+        connection::outlast(&client).await;
     }
-}
-
-fn remark(text: &str) {
-    output::remark(&format!("{}  {text}\n", clock::of_day(clock::now())));
 }
 
 fn source<K>(client: &Client, namespace: Option<&str>, feeds: Vec<Feed<K>>, failed: &Arc<Notify>) -> Source<K>
@@ -181,7 +167,7 @@ fn take_delta<K: kube::Resource>(
         Delta::Applied(decision) => board.apply(named(Key::of(decision.meta())), said(&decision)),
         Delta::Deleted(key) => board.remove(&named(key)),
         // What was shown of it stays: it is unknown, not gone.
-        Delta::Unreadable(object) => remark(&format!(
+        Delta::Unreadable(object) => connection::remark(&format!(
             "PlacementDecision {} cannot be read: {object}",
             object.place()
         )),

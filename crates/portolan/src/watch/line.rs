@@ -1,6 +1,7 @@
 //! A turn as a line for people, or as one JSON object for each cluster.
 
 use jiff::Timestamp;
+use portolan_api::count::counted;
 use serde::Serialize;
 
 use super::board::{Change, Shown, Turn};
@@ -10,33 +11,71 @@ use crate::output::table::Tone;
 
 /// Clusters named in one line. The rest is counted.
 const NAMED: usize = 4;
-/// Columns that the name of a placement and its number of clusters have.
-type Widths = (usize, usize);
-/// What they usually fit into.
-const ALIGNED: Widths = (20, 12);
-/// No more than they need.
-const NARROW: Widths = (0, 0);
+/// Columns for the name of a placement. A longer name moves its own line alone: wider columns would leave no line room
+/// for the names of clusters.
+const WIDEST_NAME: usize = 30;
+
+/// How wide the name of a placement and its number of clusters are in every line. They only grow, so that lines that follow
+/// each other stay aligned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Columns {
+    placement: usize,
+    number: usize,
+}
+
+impl Default for Columns {
+    /// A hundred clusters fit.
+    fn default() -> Columns {
+        Columns {
+            placement: 0,
+            number: "100 clusters".len(),
+        }
+    }
+}
+
+impl Columns {
+    /// No more than a line needs.
+    const NARROW: Columns = Columns {
+        placement: 0,
+        number: 0,
+    };
+
+    /// Makes room for these.
+    pub(crate) fn widen(&mut self, turns: &[Turn]) {
+        for turn in turns {
+            let name = turn.placement.to_string().chars().count();
+            if name <= WIDEST_NAME {
+                self.placement = self.placement.max(name);
+            }
+            self.number = self.number.max(counted(turn.clusters, "cluster").len());
+        }
+    }
+}
 
 /// One line: time, placement, how many clusters there are now, what changed. `at_start` names what is there already. With
-/// a number of columns the line fits into them: it names fewer clusters and counts the rest. Names are never cut; only a
-/// placement whose own name is too long for a line takes more than one.
-pub(crate) fn text(turn: &Turn, time: Timestamp, at_start: bool, columns: Option<usize>) -> String {
+/// a number of columns for the terminal the line fits into them: it names fewer clusters and counts the rest. Names are
+/// never cut; only a placement whose own name is too long for a line takes more than one.
+pub(crate) fn text(
+    turn: &Turn,
+    time: Timestamp,
+    at_start: bool,
+    room: Option<usize>,
+    columns: &Columns,
+) -> String {
     let fits = |line: &String| {
         let width = anstream::adapter::strip_str(line).to_string().chars().count();
-        columns.is_none_or(|columns| width <= columns)
+        room.is_none_or(|room| width <= room)
     };
-    // One name is worth more than aligned columns, and these are worth more than a second name.
-    let aligned = (1..=NAMED).rev().map(|named| (named, ALIGNED));
-    let mut lines = aligned
-        .chain([(1, NARROW), (0, ALIGNED), (0, NARROW)])
-        .map(|(named, widths)| line(turn, time, at_start, named, widths));
+    let mut lines = (0..=NAMED)
+        .rev()
+        .map(|named| line(turn, time, at_start, named, columns));
     let fitting = lines.find(fits);
-    fitting.unwrap_or_else(|| line(turn, time, at_start, 0, NARROW))
+    fitting.unwrap_or_else(|| line(turn, time, at_start, 0, &Columns::NARROW))
 }
 
 /// The line with at most so many clusters by name.
-fn line(turn: &Turn, time: Timestamp, at_start: bool, named: usize, widths: Widths) -> String {
-    let (placement, number) = widths;
+fn line(turn: &Turn, time: Timestamp, at_start: bool, named: usize, columns: &Columns) -> String {
+    let Columns { placement, number } = *columns;
     let word = |change: &(String, Change)| word(change, at_start);
     let (scored, others): (Vec<_>, Vec<_>) = turn
         .changes
@@ -54,13 +93,9 @@ fn line(turn: &Turn, time: Timestamp, at_start: bool, named: usize, widths: Widt
         words.push(format!("and {left_out} more"));
     }
     if scored.len() > room {
-        let word = if scored.len() == 1 { "score" } else { "scores" };
-        words.push(format!("{} new {word}", scored.len()));
+        words.push(counted(scored.len(), "new score"));
     }
-    let clusters = match turn.clusters {
-        1 => "1 cluster".to_owned(),
-        many => format!("{many} clusters"),
-    };
+    let clusters = counted(turn.clusters, "cluster");
     let line = format!(
         "{}  {:<placement$}  {:<number$}  {}",
         Tone::Faint.paint(&clock::of_day(time)),
@@ -182,9 +217,16 @@ mod tests {
         }
     }
 
+    /// The line in columns that were made for it.
+    fn fitted(turn: &Turn, at_start: bool, room: Option<usize>) -> String {
+        let mut columns = Columns::default();
+        columns.widen(std::slice::from_ref(turn));
+        let line = text(turn, Timestamp::UNIX_EPOCH, at_start, room, &columns);
+        anstream::adapter::strip_str(&line).to_string()
+    }
+
     fn plain(turn: &Turn, at_start: bool) -> String {
-        let line = text(turn, Timestamp::UNIX_EPOCH, at_start, None);
-        let line = anstream::adapter::strip_str(&line).to_string();
+        let line = fitted(turn, at_start, None);
         line.split_once("  ").unwrap().1.to_owned()
     }
 
@@ -209,14 +251,14 @@ mod tests {
         ]);
         assert_eq!(
             plain(&turn, false),
-            "ml/training           4 clusters    +a (80)  -b  c group 0→1  d 7→9"
+            "ml/training  4 clusters    +a (80)  -b  c group 0→1  d 7→9"
         );
     }
 
     #[test]
     fn what_is_there_at_the_start_has_not_come() {
         let turn = turn(vec![("a".to_owned(), Change::Added(shown(0, 80)))]);
-        assert_eq!(plain(&turn, true), "ml/training           1 cluster     a (80)");
+        assert_eq!(plain(&turn, true), "ml/training  1 cluster     a (80)");
     }
 
     #[test]
@@ -239,16 +281,13 @@ mod tests {
         let name = |number: usize| format!("prod-eu-central-1-{number:04}");
         let added = |number: usize| (name(number), Change::Added(shown(0, 100)));
         let turn = turn((0..9).map(added).collect());
-        let at = |columns: usize| {
-            let line = text(&turn, Timestamp::UNIX_EPOCH, false, Some(columns));
-            anstream::adapter::strip_str(&line).to_string()
-        };
+        let at = |columns: usize| fitted(&turn, false, Some(columns));
         assert_eq!(
             at(80),
-            "00:00:00  ml/training  9 clusters  +prod-eu-central-1-0000 (100)  and 8 more"
+            "00:00:00  ml/training  9 clusters    +prod-eu-central-1-0000 (100)  and 8 more"
         );
         assert!(
-            at(140).ends_with("  +prod-eu-central-1-0001 (100)  and 7 more"),
+            at(140).ends_with("  +prod-eu-central-1-0002 (100)  and 6 more"),
             "{}",
             at(140)
         );
@@ -262,6 +301,57 @@ mod tests {
     }
 
     #[test]
+    fn lines_that_follow_each_other_have_the_same_columns() {
+        let moved = |cluster: &str| {
+            let from = Group {
+                index: 2,
+                name: String::new(),
+            };
+            (
+                cluster.to_owned(),
+                Change::Moved {
+                    from,
+                    to: shown(1, 0),
+                },
+            )
+        };
+        let of = |name: &str, clusters: usize, changes: Vec<(String, Change)>| Turn {
+            placement: PlacementKey::new("shop", name),
+            changes,
+            clusters,
+        };
+        let turns = [
+            of("web", 1, vec![("af-south-1-099".to_owned(), Change::Removed)]),
+            of(
+                "frontend",
+                60,
+                (0..11).map(|_| moved("ap-northeast-1-045")).collect(),
+            ),
+            of(&"n".repeat(40), 1500, Vec::new()),
+            of(
+                "frontend-of-a-team",
+                1500,
+                vec![("c".to_owned(), Change::Removed)],
+            ),
+        ];
+        let mut columns = Columns::default();
+        columns.widen(&turns);
+        let lines = turns.each_ref().map(|turn| {
+            let line = text(turn, Timestamp::UNIX_EPOCH, false, Some(80), &columns);
+            anstream::adapter::strip_str(&line).to_string()
+        });
+        assert_eq!(
+            lines.each_ref().map(String::as_str),
+            [
+                "00:00:00  shop/web                 1 cluster      -af-south-1-099",
+                "00:00:00  shop/frontend            60 clusters    11 moved",
+                "00:00:00  shop/nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn  1500 clusters",
+                "00:00:00  shop/frontend-of-a-team  1500 clusters  -c",
+            ]
+        );
+    }
+
+    #[test]
     fn a_line_without_room_for_a_name_says_how_many_came_and_went() {
         let mut turn = turn(vec![
             ("a".repeat(40), Change::Added(shown(0, 0))),
@@ -269,10 +359,7 @@ mod tests {
             ("c".repeat(40), Change::Removed),
         ]);
         turn.clusters = 7;
-        let line = |at_start| {
-            let line = text(&turn, Timestamp::UNIX_EPOCH, at_start, Some(70));
-            anstream::adapter::strip_str(&line).to_string()
-        };
+        let line = |at_start| fitted(&turn, at_start, Some(70));
         assert!(
             line(false).ends_with("7 clusters    2 added, 1 removed"),
             "{}",
@@ -285,7 +372,7 @@ mod tests {
     fn a_placement_with_a_long_name_is_named_whole() {
         let mut turn = turn(vec![("a".to_owned(), Change::Removed)]);
         turn.placement = PlacementKey::new("a-long-namespace", &"n".repeat(60));
-        let line = text(&turn, Timestamp::UNIX_EPOCH, false, Some(40));
+        let line = fitted(&turn, false, Some(40));
         assert!(line.contains(&"n".repeat(60)), "{line}");
     }
 

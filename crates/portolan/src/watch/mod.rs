@@ -14,13 +14,16 @@ use portolan_api::cluster::Placement;
 use portolan_engine::placement::PlacementKey;
 
 use crate::completions::names;
+use crate::input::Problems;
 use crate::live::Server;
+use crate::object_name::{self, ObjectName};
 use crate::stop::Stop;
 use crate::tracing_export::TraceArgs;
-use crate::{cli, clock, live, logging, output};
+use crate::{clock, live, logging, output};
 use board::Turn;
 
 pub(crate) use follow::{Ends, follow};
+pub(crate) use line::Columns;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,15 +43,15 @@ which: +added, -removed, `group 0→1` moved, `80→82` has a new score.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Only this placement
-    #[arg(value_name = "NS/PLACEMENT", value_parser = cli::parse_placement, add = names::placements())]
-    placement: Option<PlacementKey>,
+    /// Only this placement: NAMESPACE/NAME, or NAME
+    #[arg(value_name = "NAME", value_parser = object_name::parse, add = names::placements())]
+    placement: Option<ObjectName>,
 
     #[command(flatten)]
     connect: live::ConnectArgs,
 
-    /// Only this namespace
-    #[arg(short, long, value_name = "NS", conflicts_with = "placement")]
+    /// Only this namespace; of NAME [default: that of the kubeconfig's context, or default]
+    #[arg(short, long, value_name = "NS")]
     namespace: Option<String>,
 
     /// Leave out what is decided already
@@ -83,18 +86,23 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     live::block_on(async {
         let mut stop = Stop::new()?;
         let server = args.connect.connect().await?;
-        let namespace = args
-            .namespace
-            .as_deref()
-            .or(args.placement.as_ref().map(|key| &*key.namespace));
+        let flag = args.namespace.as_deref();
+        let named = args.placement.as_ref();
+        let placement = named.map(|named| named.key(flag, &server.namespace)).transpose();
+        let placement = placement.map_err(Problems::from)?;
+        let namespace = placement.as_ref().map(|key| &*key.namespace).or(flag);
         follow::probe(&server, namespace).await?;
         let ends = Ends {
             after: args.after,
             quiet: args.until_quiet,
         };
-        let show = |turns: Vec<Turn>, at_start: bool| args.show(turns, at_start);
+        let mut columns = Columns::default();
+        let wanted = placement.as_ref();
+        let show = |turns: Vec<Turn>, at_start: bool| args.show(turns, wanted, at_start, &mut columns);
         let watched = async {
-            args.say_what_is_missing(&server).await;
+            if let Some(key) = wanted {
+                say_what_is_missing(&server, key).await;
+            }
             follow(&server.client, namespace, ends, show).await
         };
         tokio::select! {
@@ -106,41 +114,49 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-impl Args {
-    /// A placement that is not there may come; until then somebody who mistyped its name would wait in silence.
-    async fn say_what_is_missing(&self, server: &Server) {
-        let Some(key) = &self.placement else { return };
-        let api: Api<Placement> = Api::namespaced(server.client.clone(), &key.namespace);
-        // Without the right to read Placements their decisions can still be watched.
-        if let Ok(None) = api.get_opt(&key.name).await {
-            output::remark(&format!(
-                "there is no Placement {key} on {} yet; waiting for its decision. `portolan get placements` lists all\n",
-                server.url
-            ));
-        }
-    }
-
-    fn show(&self, mut turns: Vec<Turn>, at_start: bool) -> anyhow::Result<ControlFlow<()>> {
-        turns.retain(|turn| {
-            self.placement
-                .as_ref()
-                .is_none_or(|wanted| *wanted == turn.placement)
-        });
-        if at_start && self.changes_only {
-            turns.clear();
-        }
-        show(&turns, at_start, self.output)
+/// A placement that is not there may come; until then somebody who mistyped its name would wait in silence.
+async fn say_what_is_missing(server: &Server, key: &PlacementKey) {
+    let api: Api<Placement> = Api::namespaced(server.client.clone(), &key.namespace);
+    // Without the right to read Placements their decisions can still be watched.
+    if let Ok(None) = api.get_opt(&key.name).await {
+        output::remark(&format!(
+            "there is no Placement {key} on {} yet; waiting for its decision. `portolan get placements` lists all\n",
+            server.url
+        ));
     }
 }
 
-/// Prints turns as they come. A reader that has seen enough ends it.
-pub(crate) fn show(turns: &[Turn], at_start: bool, format: Format) -> anyhow::Result<ControlFlow<()>> {
+impl Args {
+    fn show(
+        &self,
+        mut turns: Vec<Turn>,
+        wanted: Option<&PlacementKey>,
+        at_start: bool,
+        columns: &mut Columns,
+    ) -> anyhow::Result<ControlFlow<()>> {
+        turns.retain(|turn| wanted.is_none_or(|wanted| *wanted == turn.placement));
+        columns.widen(&turns);
+        if at_start && self.changes_only {
+            turns.clear();
+        }
+        show(&turns, at_start, self.output, columns)
+    }
+}
+
+/// Prints turns as they come. A reader that has seen enough ends it. `columns` are those of the lines before.
+pub(crate) fn show(
+    turns: &[Turn],
+    at_start: bool,
+    format: Format,
+    columns: &mut Columns,
+) -> anyhow::Result<ControlFlow<()>> {
     let now = clock::now();
+    columns.widen(turns);
     // Asked each time: a window changes its size.
-    let columns = output::terminal::columns();
+    let room = output::terminal::columns();
     for turn in turns {
         let lines = match format {
-            Format::Text => vec![line::text(turn, now, at_start, columns)],
+            Format::Text => vec![line::text(turn, now, at_start, room, columns)],
             Format::Json => line::records(turn, now, at_start)
                 .map(|record| serde_json::to_string(&record))
                 .collect::<Result<_, _>>()?,

@@ -325,7 +325,7 @@ fn watch_fits_the_terminal_and_prints_everything_elsewhere() {
     let clusters: Vec<(&str, i64)> = names.iter().map(|name| (name.as_str(), 100)).collect();
     live.apply(decision(&clusters));
     let args = ["watch", "--kubeconfig", live.argument(), "--until-quiet", "200ms"];
-    for (columns, named) in [(80, 1), (140, 2)] {
+    for (columns, named) in [(80, 1), (140, 3)] {
         let lines = super::terminal::lines(scratch.path(), &args, columns);
         let [line] = lines.as_slice() else {
             panic!("one line was expected: {lines:?}");
@@ -424,7 +424,7 @@ fn a_name_that_the_hub_does_not_have_is_an_error_that_names_the_hub() {
             &["get", "clusters", "nosuch"],
             "there is no ManagedCluster nosuch on https://",
         ),
-        (&["explain", "ml/nosuch"], "; there are: ml/training"),
+        (&["explain", "ml/nosuch"], "; the namespace ml has: ml/training"),
         (
             &["simulate", "ml/nosuch"],
             "there is no Placement ml/nosuch on https://",
