@@ -43,43 +43,19 @@ pub(super) struct AbortArgs {
 }
 
 pub(super) fn pause(args: &PauseArgs) -> anyhow::Result<ExitCode> {
-    let annotations = json!({ portolan::ROLLOUT_PAUSED: "true" });
-    control(&args.target, |rollout, _| Step {
-        annotations: Some(annotations),
-        said: match rollout.is_complete() {
-            true => {
-                "paused; every cluster is done, and the next change of the template waits until it is resumed"
-            }
-            false => "paused",
-        },
-    })
+    control(&args.target, |rollout, _| pausing(rollout))
 }
 
 pub(super) fn resume(args: &ResumeArgs) -> anyhow::Result<ExitCode> {
-    let annotations = json!({ portolan::ROLLOUT_PAUSED: null, portolan::ROLLOUT_ABORTED: null });
-    control(&args.target, |rollout, _| Step {
-        annotations: Some(annotations),
-        said: match rollout.paused || rollout.aborted {
-            true => "resumed",
-            false => "was neither paused nor aborted; nothing is changed",
-        },
-    })
+    control(&args.target, |rollout, _| resuming(rollout))
 }
 
 pub(super) fn abort(args: &AbortArgs) -> anyhow::Result<ExitCode> {
-    control(&args.target, |rollout, generation| match rollout.is_complete() {
-        true => Step {
-            annotations: None,
-            said: "is complete: every cluster is done, and there is nothing to abort",
-        },
-        false => Step {
-            annotations: Some(json!({ portolan::ROLLOUT_ABORTED: generation.to_string() })),
-            said: "aborted",
-        },
-    })
+    control(&args.target, aborting)
 }
 
 /// What a command does to a replica set, and says.
+#[derive(Debug, PartialEq)]
 struct Step {
     /// Those to write, if any.
     annotations: Option<Value>,
@@ -87,28 +63,126 @@ struct Step {
     said: &'static str,
 }
 
+impl Step {
+    fn nothing(said: &'static str) -> Step {
+        Step {
+            annotations: None,
+            said,
+        }
+    }
+}
+
+fn pausing(rollout: &Overview) -> Step {
+    if rollout.paused {
+        return Step::nothing("is paused already; nothing is changed");
+    }
+    Step {
+        annotations: Some(json!({ portolan::ROLLOUT_PAUSED: "true" })),
+        said: match rollout.is_complete() {
+            true => {
+                "paused; every cluster is done, and the next change of the template waits until it is resumed"
+            }
+            false => "paused",
+        },
+    }
+}
+
+fn resuming(rollout: &Overview) -> Step {
+    match rollout.paused || rollout.aborted {
+        true => Step {
+            annotations: Some(json!({ portolan::ROLLOUT_PAUSED: null, portolan::ROLLOUT_ABORTED: null })),
+            said: "resumed",
+        },
+        false => Step::nothing("was neither paused nor aborted; nothing is changed"),
+    }
+}
+
+fn aborting(rollout: &Overview, generation: i64) -> Step {
+    if rollout.is_complete() {
+        return Step::nothing("is complete: every cluster is done, and there is nothing to abort");
+    }
+    if rollout.aborted {
+        return Step::nothing("is aborted already; nothing is changed");
+    }
+    Step {
+        annotations: Some(json!({ portolan::ROLLOUT_ABORTED: generation.to_string() })),
+        said: "aborted",
+    }
+}
+
 /// `step` gets the rollout and the generation of the replica set.
 fn control(target: &Target, step: impl FnOnce(&Overview, i64) -> Step) -> anyhow::Result<ExitCode> {
-    let (namespace, name) = target.key()?;
-    let said = live::block_on(async {
-        let server = target.connect.connect().await?;
-        let objects = hub::read(&server, namespace, name).await?;
-        let version = objects.set.metadata.resource_version.clone();
-        let generation = objects.set.metadata.generation.unwrap_or_default();
-        let step = step(&overview(objects, clock::now()), generation);
+    let (key, said) = live::block_on(async {
+        let (server, key) = target.connect().await?;
+        let found = hub::read(&server, &key).await?;
+        live::note(&found.left_out);
+        let metadata = &found.objects.set.metadata;
+        let version = metadata.resource_version.clone();
+        let generation = metadata.generation.unwrap_or_default();
+        let step = step(&overview(found.objects, clock::now()), generation);
         let Some(annotations) = step.annotations else {
-            return Ok(step.said);
+            return Ok((key, step.said));
         };
-        let api: Api<ManifestWorkReplicaSet> = Api::namespaced(server.client.clone(), namespace);
+        let api: Api<ManifestWorkReplicaSet> = Api::namespaced(server.client.clone(), &key.namespace);
         // With the version that was read, so that an abort means the generation that there is.
         let patch = json!({"metadata": {"resourceVersion": version, "annotations": annotations}});
         let patched = api
-            .patch(name, &PatchParams::default(), &Patch::Merge(patch))
+            .patch(&key.name, &PatchParams::default(), &Patch::Merge(patch))
             .await;
-        patched
-            .map(|_| step.said)
-            .map_err(|error| live::explain(&error, "annotate the ManifestWorkReplicaSet", &server.url))
+        patched.map_err(|error| live::explain(&error, "annotate the ManifestWorkReplicaSet", &server.url))?;
+        Ok((key, step.said))
     })?;
-    output::say(&format!("{namespace}/{name} {said}\n"))?;
+    output::say(&format!("{key} {said}\n"))?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use portolan_controllers::overview::OverviewState;
+
+    use super::*;
+
+    fn rollout(paused: bool, aborted: bool) -> Overview {
+        Overview {
+            namespace: "shop".to_owned(),
+            name: "web".to_owned(),
+            paused,
+            aborted,
+            state: OverviewState::Progressing,
+            clusters: 2,
+            done: 1,
+            mistakes: Vec::new(),
+            placements: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_step_that_was_taken_already_says_so_and_writes_nothing() {
+        for (step, said) in [
+            (
+                pausing(&rollout(true, false)),
+                "is paused already; nothing is changed",
+            ),
+            (
+                aborting(&rollout(false, true), 3),
+                "is aborted already; nothing is changed",
+            ),
+            (
+                resuming(&rollout(false, false)),
+                "was neither paused nor aborted; nothing is changed",
+            ),
+        ] {
+            assert_eq!(step, Step::nothing(said));
+        }
+    }
+
+    #[test]
+    fn a_step_that_changes_something_is_written() {
+        assert_eq!(
+            aborting(&rollout(true, false), 3).annotations,
+            Some(json!({ portolan::ROLLOUT_ABORTED: "3" }))
+        );
+        assert!(pausing(&rollout(false, true)).annotations.is_some());
+        assert!(resuming(&rollout(false, true)).annotations.is_some());
+    }
 }

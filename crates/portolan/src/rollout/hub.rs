@@ -6,22 +6,24 @@ use kube::core::{ClusterResourceScope, NamespaceResourceScope};
 use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
 use portolan_api::labels::ocm;
 use portolan_api::reading::Received;
-use portolan_api::spelling;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_controllers::overview::Objects;
 use portolan_engine::placement::PlacementKey;
 
+use super::concerned::{Concerned, only};
 use crate::completions::names;
-use crate::live::{self, Server};
+use crate::input::Problems;
+use crate::live::{self, LeftOut, Server};
+use crate::object_name::{self, ObjectName};
 
 /// Which replica set, on which hub: the same for every command that names one.
 #[derive(Debug, clap::Args)]
 pub(super) struct Target {
-    /// The ManifestWorkReplicaSet: NAMESPACE/NAME, or NAME with --namespace
-    #[arg(value_name = "NAME", add = names::replica_sets())]
-    name: String,
+    /// The ManifestWorkReplicaSet: NAMESPACE/NAME, or NAME
+    #[arg(value_name = "NAME", value_parser = object_name::parse, add = names::replica_sets())]
+    name: ObjectName,
 
-    /// Namespace of the ManifestWorkReplicaSet [default: default]
+    /// Namespace of NAME [default: that of the kubeconfig's context, or default]
     #[arg(short, long, value_name = "NS")]
     namespace: Option<String>,
 
@@ -30,42 +32,35 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Namespace and name.
-    pub(super) fn key(&self) -> anyhow::Result<(&str, &str)> {
-        let (namespace, name) = match self.name.split_once('/') {
-            Some((namespace, name)) => (Some(namespace), name),
-            None => (None, self.name.as_str()),
-        };
-        match (namespace, self.namespace.as_deref()) {
-            _ if name.is_empty() || name.contains('/') => {
-                anyhow::bail!(
-                    "{} is no name; accepted: NAMESPACE/NAME, such as shop/web",
-                    self.name
-                )
-            }
-            (Some(one), Some(other)) if one != other => {
-                anyhow::bail!("--namespace {other} and {one}/… name two namespaces; accepted: one of both")
-            }
-            (one, other) => Ok((one.or(other).unwrap_or("default"), name)),
-        }
+    /// The hub, and namespace and name of the replica set.
+    pub(super) async fn connect(&self) -> anyhow::Result<(Server, PlacementKey)> {
+        // Before a hub is looked for.
+        let flag = self.namespace.as_deref();
+        self.name.namespace(flag).map_err(Problems::from)?;
+        let server = self.connect.connect().await?;
+        let key = self.name.key(flag, &server.namespace).map_err(Problems::from)?;
+        Ok((server, key))
     }
 }
 
-/// Reads a replica set.
-pub(super) async fn get(
-    server: &Server,
-    namespace: &str,
-    name: &str,
-) -> anyhow::Result<ManifestWorkReplicaSet> {
-    let api: Api<Received<ManifestWorkReplicaSet>> = Api::namespaced(server.client.clone(), namespace);
+/// A replica set with everything that its rollouts depend on, as far as it can be read.
+pub(super) struct Found {
+    pub(super) objects: Objects,
+    /// What cannot be read of it.
+    pub(super) left_out: Vec<LeftOut>,
+}
+
+/// Reads a replica set, if it exists.
+async fn find(server: &Server, key: &PlacementKey) -> anyhow::Result<Option<ManifestWorkReplicaSet>> {
+    let api: Api<Received<ManifestWorkReplicaSet>> = Api::namespaced(server.client.clone(), &key.namespace);
     let found = api
-        .get_opt(name)
+        .get_opt(&key.name)
         .await
         .map_err(|error| live::explain(&error, "read the ManifestWorkReplicaSet", &server.url))?;
     match found.map(Received::readable) {
-        Some(Ok(set)) => Ok(set),
+        Some(Ok(set)) => Ok(Some(set)),
         // Any JSON can be read as an object that cannot be read.
-        Some(Err(unreadable)) if unreadable.metadata.name.as_deref() != Some(name) => {
+        Some(Err(unreadable)) if unreadable.metadata.name.as_deref() != Some(&*key.name) => {
             Err(live::no_usable_answer(
                 "read the ManifestWorkReplicaSet",
                 &server.url,
@@ -73,54 +68,69 @@ pub(super) async fn get(
             ))
         }
         Some(Err(unreadable)) => anyhow::bail!(
-            "the ManifestWorkReplicaSet {namespace}/{name} on {} cannot be read: {unreadable}",
+            "the ManifestWorkReplicaSet {key} on {} cannot be read: {unreadable}",
             server.url
         ),
-        None => Err(missing(server, namespace, name).await),
+        None => Ok(None),
     }
 }
 
 /// The error about a replica set that does not exist. It names those that may be meant, as far as they can be listed.
-async fn missing(server: &Server, namespace: &str, name: &str) -> anyhow::Error {
+pub(super) async fn missing(server: &Server, key: &PlacementKey) -> anyhow::Error {
     let api: Api<ManifestWorkReplicaSet> = Api::all(server.client.clone());
-    let listed = api.list_metadata(&ListParams::default()).await;
-    let there: Vec<PlacementKey> = listed
+    let place = format!("on {}", server.url);
+    let Ok(listed) = api.list_metadata(&ListParams::default()).await else {
+        return anyhow::anyhow!(
+            "there is no ManifestWorkReplicaSet {key} {place}; `portolan rollout list` lists all"
+        );
+    };
+    let there = listed
         .into_iter()
-        .flatten()
-        .filter_map(|set| Some(PlacementKey::new(&set.metadata.namespace?, &set.metadata.name?)))
-        .collect();
-    let alike: Vec<String> = there
-        .iter()
-        .filter(|key| &*key.name == name)
-        .map(ToString::to_string)
-        .collect();
-    let asked = format!("{namespace}/{name}");
-    let names: Vec<String> = there.iter().map(ToString::to_string).collect();
-    let meant = match alike.is_empty() {
-        true => spelling::did_you_mean(&asked, names.iter().map(String::as_str)).map(str::to_owned),
-        false => Some(alike.join(" or ")),
-    };
-    let hint = match meant {
-        Some(meant) => format!("did you mean {meant}?"),
-        None => "`portolan rollout list` lists all".to_owned(),
-    };
-    anyhow::anyhow!(
-        "there is no ManifestWorkReplicaSet {asked} on {}; {hint}",
-        server.url
-    )
+        .filter_map(|set| Some(PlacementKey::new(&set.metadata.namespace?, &set.metadata.name?)));
+    Problems::from(object_name::missing("ManifestWorkReplicaSet", key, &place, there)).into()
 }
 
-/// Reads a replica set with its works, placements, decisions and clusters.
-pub(super) async fn read(server: &Server, namespace: &str, name: &str) -> anyhow::Result<Objects> {
-    let set = get(server, namespace, name).await?;
-    let owned = format!("{}={}", ocm::REPLICA_SET, owner_label(namespace, name));
-    Ok(Objects {
-        works: list(server, Api::all(server.client.clone()), &owned).await?,
-        placements: in_namespace(server, namespace).await?,
-        decisions: in_namespace(server, namespace).await?,
-        clusters: everywhere(server).await?,
+/// Reads a replica set with its works, placements, decisions and clusters. An error when there is none.
+pub(super) async fn read(server: &Server, key: &PlacementKey) -> anyhow::Result<Found> {
+    match read_if_there(server, key).await? {
+        Some(found) => Ok(found),
+        None => Err(missing(server, key).await),
+    }
+}
+
+/// The same, and nothing when there is no such replica set.
+pub(super) async fn read_if_there(server: &Server, key: &PlacementKey) -> anyhow::Result<Option<Found>> {
+    let Some(set) = find(server, key).await? else {
+        return Ok(None);
+    };
+    let owned = format!("{}={}", ocm::REPLICA_SET, owner_label(&key.namespace, &key.name));
+    let namespace = &*key.namespace;
+    let (works, unread_works) = split_list(server, Api::all(server.client.clone()), &owned).await?;
+    let (placements, unread_placements) = split_list(server, namespaced(server, namespace), "").await?;
+    let (decisions, unread_decisions) = split_list(server, namespaced(server, namespace), "").await?;
+    let (clusters, unread_clusters) = split_list(server, Api::all(server.client.clone()), "").await?;
+    let objects = Objects {
+        works,
+        placements,
+        decisions,
+        clusters,
         set,
-    })
+    };
+    let concerned = Concerned::of(&objects);
+    let mut left_out = unread_works;
+    left_out.extend(only(unread_placements, |metadata| {
+        concerned.has_placement(metadata)
+    }));
+    left_out.extend(only(unread_decisions, |metadata| {
+        concerned.has_decision(metadata)
+    }));
+    left_out.extend(only(unread_clusters, |metadata| concerned.has_cluster(metadata)));
+    Ok(Some(Found { objects, left_out }))
+}
+
+/// Whether the server still serves replica sets, so that one that is not there was deleted.
+pub(super) async fn serves_replica_sets(server: &Server) -> bool {
+    refuse_unserved(server).await.is_ok()
 }
 
 /// Every replica set of a hub, or of a namespace, and everything that their rollouts depend on.
@@ -195,7 +205,14 @@ where
         + std::fmt::Debug
         + 'static,
 {
-    list(server, Api::namespaced(server.client.clone(), namespace), "").await
+    list(server, namespaced(server, namespace), "").await
+}
+
+fn namespaced<K>(server: &Server, namespace: &str) -> Api<K>
+where
+    K: kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+{
+    Api::namespaced(server.client.clone(), namespace)
 }
 
 async fn everywhere<K>(server: &Server) -> anyhow::Result<Vec<K>>
@@ -209,14 +226,28 @@ where
     list(server, Api::all(server.client.clone()), "").await
 }
 
-/// A kind that is not served has no objects.
+/// The objects that can be read; the others are named.
 async fn list<K>(server: &Server, api: Api<Received<K>>, labels: &str) -> anyhow::Result<Vec<K>>
 where
     K: kube::Resource<DynamicType = ()> + Clone + serde::de::DeserializeOwned + std::fmt::Debug + 'static,
 {
+    let (objects, left_out) = split_list(server, api, labels).await?;
+    live::note(&left_out);
+    Ok(objects)
+}
+
+/// The objects that can be read, and those that cannot. A kind that is not served has no objects.
+async fn split_list<K>(
+    server: &Server,
+    api: Api<Received<K>>,
+    labels: &str,
+) -> anyhow::Result<(Vec<K>, Vec<LeftOut>)>
+where
+    K: kube::Resource<DynamicType = ()> + Clone + serde::de::DeserializeOwned + std::fmt::Debug + 'static,
+{
     match api.list(&ListParams::default().labels(labels)).await {
-        Ok(list) => Ok(live::readable(list)),
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
+        Ok(list) => Ok(live::split(list)),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok((Vec::new(), Vec::new())),
         Err(error) => Err(live::explain(
             &error,
             &format!("list {}", K::plural(&())),

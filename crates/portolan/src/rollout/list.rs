@@ -148,12 +148,22 @@ fn table(rows: &[Row], now: Timestamp) -> Table {
             0 => Cell::toned("-", Tone::Faint),
             count => Cell::toned(count.to_string(), tone),
         };
+        // A rollout that cannot be followed has no clusters that could be counted.
+        let is_known = row.clusters > 0
+            || !matches!(
+                row.state,
+                OverviewState::Invalid | OverviewState::PlacementUnknown
+            );
+        let known = |count: usize| match is_known {
+            true => count.into(),
+            false => Cell::toned("-", Tone::Faint),
+        };
         table.row([
             row.namespace.as_str().into(),
             row.name.as_str().into(),
             state(row.state),
-            row.done.into(),
-            row.clusters.into(),
+            known(row.done),
+            known(row.clusters),
             count(row.failed, Tone::Bad),
             count(row.offline, Tone::Doubtful),
             row.created

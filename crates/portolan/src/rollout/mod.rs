@@ -1,5 +1,6 @@
 //! `portolan rollout`: which clusters get a workload next, how far a rollout is, and how to stop it.
 
+mod concerned;
 mod control;
 mod hub;
 mod list;

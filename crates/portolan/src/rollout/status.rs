@@ -1,14 +1,16 @@
 //! `portolan rollout status` and `watch`: groups, progress, failures, soak and an estimate.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
 use portolan_controllers::overview::{Overview, OverviewState, overview};
+use portolan_engine::placement::PlacementKey;
 
 use super::hub::{self, Target};
 use super::status_table;
-use crate::live::{self, Server};
+use crate::live::{self, Server, connection};
 use crate::output::{prose, terminal};
 use crate::stop::Stop;
 use crate::{clock, output};
@@ -55,13 +57,14 @@ Examples:
   # In a script: ten minutes at most, then 1 if it is not complete
   portolan rollout watch shop/web --for 10m
 
-Exit codes: 0 complete, 1 ended before that, 2 bad input,
-3 the hub cannot be reached or refuses.";
+Exit codes: 0 complete, 1 ended before that, 2 bad input or deleted,
+3 the hub refuses, or cannot be reached at the start.";
 
 /// Follow a rollout until every cluster is done, or until it stops
 ///
 /// It stops when more clusters failed than maxFailures allows, or when it is aborted. A pause and a placement without
-/// clusters do not end it.
+/// clusters do not end it, and neither does a hub that restarts: it says that the hub is lost, and goes on when the hub is
+/// back.
 #[derive(Debug, clap::Args)]
 #[command(after_help = WATCH_EXAMPLES)]
 pub(super) struct WatchArgs {
@@ -94,8 +97,10 @@ enum Format {
 
 pub(super) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     let overview = live::block_on(async {
-        let server = args.target.connect.connect().await?;
-        look(&server, &args.target).await
+        let (server, key) = args.target.connect().await?;
+        let found = hub::read(&server, &key).await?;
+        live::note(&found.left_out);
+        Ok(overview(found.objects, clock::now()))
     })?;
     let text = args.output.render(&overview, |width| {
         status_table::render(&overview, clock::now(), width)
@@ -116,7 +121,7 @@ pub(super) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
 pub(super) fn watch(args: &WatchArgs) -> anyhow::Result<ExitCode> {
     let complete = live::block_on(async {
         let mut stop = Stop::new()?;
-        let server = args.target.connect.connect().await?;
+        let (server, key) = args.target.connect().await?;
         let end = async {
             match args.after {
                 Some(after) => tokio::time::sleep(after).await,
@@ -124,7 +129,7 @@ pub(super) fn watch(args: &WatchArgs) -> anyhow::Result<ExitCode> {
             }
         };
         tokio::select! {
-            ended = follow(&server, args) => ended,
+            ended = follow(&server, &key, args) => ended,
             () = output::closed() => Ok(false),
             () = end => Ok(false),
             () = stop.requested() => Ok(false),
@@ -138,38 +143,50 @@ pub(super) fn watch(args: &WatchArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Prints what changed until all is done or nothing goes on. Whether all is done.
-async fn follow(server: &Server, args: &WatchArgs) -> anyhow::Result<bool> {
+async fn follow(server: &Server, key: &PlacementKey, args: &WatchArgs) -> anyhow::Result<bool> {
+    let mut found = Some(hub::read(server, key).await?);
     let mut last = None;
+    let mut noted = BTreeSet::new();
     loop {
-        let now = look(server, &args.target).await?;
-        let line = match args.output {
-            Format::Text => status_table::line(&now),
-            Format::Json => serde_json::to_string(&now)?,
-        };
-        if last.as_ref() != Some(&line) {
-            let shown = match args.output {
-                Format::Text => {
-                    let line = format!("{} {line}", clock::of_day(clock::now()));
-                    prose::wrapped(&line, terminal::columns())
-                }
-                Format::Json => line.clone(),
-            };
-            if !output::print_line(&shown)? {
+        if let Some(found) = found.take() {
+            let mut left_out = found.left_out;
+            left_out.retain(|object| noted.insert(object.to_string()));
+            live::note(&left_out);
+            let now = overview(found.objects, clock::now());
+            if !show(&now, args, &mut last)? {
                 return Ok(now.is_complete());
             }
-            last = Some(line);
-        }
-        match now.state {
-            OverviewState::Complete => return Ok(true),
-            OverviewState::MaxFailuresExceeded | OverviewState::Aborted => return Ok(false),
-            _ => {}
+            match now.state {
+                OverviewState::Complete => return Ok(true),
+                OverviewState::MaxFailuresExceeded | OverviewState::Aborted => return Ok(false),
+                _ => {}
+            }
+        } else if hub::serves_replica_sets(server).await {
+            anyhow::bail!("the ManifestWorkReplicaSet {key} on {} was deleted", server.url);
         }
         // Never without a pause, whatever was asked for.
         tokio::time::sleep(args.every.max(Duration::from_millis(100))).await;
+        let read = async || hub::read_if_there(server, key).await;
+        found = connection::outlasting(&server.client, read).await?;
     }
 }
 
-async fn look(server: &Server, target: &Target) -> anyhow::Result<Overview> {
-    let (namespace, name) = target.key()?;
-    Ok(overview(hub::read(server, namespace, name).await?, clock::now()))
+/// Prints a line when it differs from the last one. Whether anybody still reads.
+fn show(now: &Overview, args: &WatchArgs, last: &mut Option<String>) -> anyhow::Result<bool> {
+    let line = match args.output {
+        Format::Text => status_table::line(now),
+        Format::Json => serde_json::to_string(now)?,
+    };
+    if last.as_ref() == Some(&line) {
+        return Ok(true);
+    }
+    let shown = match args.output {
+        Format::Text => {
+            let line = format!("{}  {line}", clock::of_day(clock::now()));
+            prose::wrapped(&line, terminal::columns())
+        }
+        Format::Json => line.clone(),
+    };
+    *last = Some(line);
+    output::print_line(&shown)
 }

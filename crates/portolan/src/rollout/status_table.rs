@@ -1,6 +1,7 @@
 //! How far a rollout is, for people.
 
 use jiff::Timestamp;
+use portolan_api::count::part;
 use portolan_controllers::overview::{
     ClusterOverview, GroupOverview, Overview, OverviewState, PlacementOverview,
 };
@@ -22,6 +23,7 @@ pub(super) fn render(overview: &Overview, now: Timestamp, width: Option<usize>) 
         text.push_str(&format!("\n{} ({})\n", placement.name, placement.strategy));
         match &placement.problem {
             Some(problem) => text.push_str(&format!("  {}\n", Tone::Doubtful.paint(problem))),
+            None if placement.groups.is_empty() => {}
             None => text.push_str(&groups(placement).render(width)),
         }
         for warning in &placement.warnings {
@@ -54,10 +56,23 @@ pub(super) fn line(overview: &Overview) -> String {
 }
 
 fn gist(overview: &Overview) -> String {
-    if overview.state == OverviewState::NoClusters {
-        return "no clusters: the placement selects none".to_owned();
+    let held = match (overview.aborted, overview.paused) {
+        (true, _) => "; aborted",
+        (_, true) => "; paused",
+        _ => "",
+    };
+    match overview.state {
+        OverviewState::NoClusters => return "no clusters: the placement selects none".to_owned(),
+        // What is wrong follows.
+        OverviewState::Invalid => return format!("invalid, so that its works stay as they are{held}"),
+        OverviewState::PlacementUnknown if overview.clusters == 0 => {
+            return format!(
+                "it is not known which clusters are selected, so that its works stay as they are{held}"
+            );
+        }
+        _ => {}
     }
-    let mut text = format!("{} of {} clusters done", overview.done, overview.clusters);
+    let mut text = format!("{} done", part(overview.done, overview.clusters, "cluster"));
     if overview.is_complete() {
         text.push_str(", complete");
         if overview.paused {
@@ -167,7 +182,7 @@ fn troubles(placement: &PlacementOverview, now: Timestamp, width: Option<usize>)
         Column::name("CLUSTER"),
         Column::new("STATE"),
         Column::new("SINCE").drop(1),
-        Column::prose("REASON", 30),
+        Column::prose("REASON", 30).told_once(),
     ])
     .indented(2);
     let more = all.len().saturating_sub(LISTED);
@@ -217,5 +232,67 @@ fn listed(what: &str, items: impl Iterator<Item = String>) -> String {
             )
         }
         _ => format!("  {what}: {}\n", items.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn overview(state: OverviewState) -> Overview {
+        Overview {
+            namespace: "shop".to_owned(),
+            name: "web".to_owned(),
+            paused: false,
+            aborted: false,
+            state,
+            clusters: 0,
+            done: 0,
+            mistakes: Vec::new(),
+            placements: vec![PlacementOverview {
+                name: "fleet".to_owned(),
+                strategy: "All",
+                ..PlacementOverview::default()
+            }],
+        }
+    }
+
+    fn rendered(overview: &Overview) -> String {
+        let text = render(overview, Timestamp::UNIX_EPOCH, None);
+        anstream::adapter::strip_str(&text).to_string()
+    }
+
+    #[test]
+    fn an_invalid_rollout_says_what_is_wrong_once_and_counts_nothing() {
+        let mut invalid = overview(OverviewState::Invalid);
+        invalid.mistakes.push("cannot accept spec.x".to_owned());
+        assert_eq!(
+            rendered(&invalid),
+            "shop/web: invalid, so that its works stay as they are\ncannot accept spec.x\n\nfleet (All)\n"
+        );
+        assert_eq!(
+            line(&invalid),
+            "invalid, so that its works stay as they are; cannot accept spec.x"
+        );
+    }
+
+    #[test]
+    fn a_rollout_to_an_unknown_placement_says_so_once_and_counts_nothing() {
+        let mut unknown = overview(OverviewState::PlacementUnknown);
+        unknown.paused = true;
+        unknown.placements[0].problem = Some("nothing is decided yet".to_owned());
+        let gist = "it is not known which clusters are selected, so that its works stay as they are; paused";
+        assert_eq!(
+            rendered(&unknown),
+            format!("shop/web: {gist}\n\nfleet (All)\n  nothing is decided yet\n")
+        );
+        assert_eq!(line(&unknown), format!("{gist}; fleet: nothing is decided yet"));
+    }
+
+    #[test]
+    fn one_cluster_is_no_clusters() {
+        let mut one = overview(OverviewState::Progressing);
+        one.clusters = 1;
+        assert_eq!(line(&one), "0 of 1 cluster done");
     }
 }

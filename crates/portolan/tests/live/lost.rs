@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::hub::Live;
 use super::process::Process;
+use super::rollout;
 use super::support::Scratch;
 
 /// The way to a hub, which can be cut.
@@ -110,5 +111,50 @@ fn a_hub_that_is_lost_while_it_is_watched_is_spoken_of_once_and_so_is_its_return
     }
     let (code, rest) = watch.stop();
     assert_eq!((code, rest.as_str()), (Some(0), ""));
+    live.stop();
+}
+
+#[test]
+fn a_rollout_that_is_watched_outlasts_its_hub_and_ends_when_it_is_deleted() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    rollout::scene(&live);
+    let way = Way::to(&live, scratch.path());
+    let kubeconfig = way.kubeconfig.to_str().unwrap();
+    let args = [
+        "rollout",
+        "watch",
+        "shop/web",
+        "--kubeconfig",
+        kubeconfig,
+        "--every",
+        "100ms",
+    ];
+    let mut watch = Process::start(scratch.path(), &args, &BTreeMap::new());
+    watch.line_with(&["3 of 6 clusters done"]);
+    for round in 0..2 {
+        way.cut();
+        let lost = watch.log_with(&[""]);
+        assert!(lost.contains("connection to the hub is lost"), "{round}: {lost}");
+        way.mend();
+        let back = watch.log_with(&[""]);
+        assert!(back.contains("the hub is back"), "{round}: {back}");
+    }
+    live.apply(rollout::work(
+        "c4",
+        &[("Applied", "True", "01"), ("Available", "True", "02")],
+    ));
+    watch.line_with(&["of 6 clusters done"]);
+    live.delete(&json!({
+        "apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
+        "metadata": {"name": "web", "namespace": "shop"},
+    }));
+    let deleted = watch.log_with(&[""]);
+    assert!(
+        deleted.starts_with("error: the ManifestWorkReplicaSet shop/web on https://")
+            && deleted.ends_with(" was deleted"),
+        "{deleted}"
+    );
+    assert_eq!(watch.wait(), Some(2));
     live.stop();
 }

@@ -82,6 +82,14 @@ impl Process {
     }
 }
 
+impl Process {
+    /// Waits until it ends by itself. The exit code.
+    pub(crate) fn wait(mut self) -> Option<i32> {
+        self.stdout.by_ref().for_each(drop);
+        self.child.wait().expect("it can be waited for").code()
+    }
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();

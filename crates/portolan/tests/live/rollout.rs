@@ -441,3 +441,69 @@ fn a_hub_that_is_killed_between_two_groups_goes_on_where_it_was() {
     assert!(watched.contains("3 of 3 clusters done, complete"), "{watched}");
     second.stop();
 }
+
+#[test]
+fn a_step_that_was_taken_already_is_said_and_is_no_error() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    scene(&live);
+    let ask = |command: &str| {
+        let args = ["rollout", command, "shop/web", "--kubeconfig", live.argument()];
+        let run = portolan(scratch.path(), &args, "");
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{command}");
+        run.stdout
+    };
+    for (command, said) in [
+        (
+            "resume",
+            "shop/web was neither paused nor aborted; nothing is changed\n",
+        ),
+        ("pause", "shop/web paused\n"),
+        ("pause", "shop/web is paused already; nothing is changed\n"),
+        ("resume", "shop/web resumed\n"),
+        ("abort", "shop/web aborted\n"),
+        ("abort", "shop/web is aborted already; nothing is changed\n"),
+    ] {
+        assert_eq!(ask(command), said);
+    }
+    live.stop();
+}
+
+#[test]
+fn a_name_alone_is_looked_for_in_the_namespace_of_the_context() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    scene(&live);
+    let config = std::fs::read_to_string(&live.kubeconfig).unwrap();
+    let mut config: Value = serde_saphyr::from_str(&config).unwrap();
+    config["contexts"][0]["context"]["namespace"] = "shop".into();
+    scratch.write("shop.kubeconfig", config.to_string());
+    for (args, said) in [
+        (
+            &["rollout", "status", "web"][..],
+            "shop/web: 3 of 6 clusters done",
+        ),
+        (
+            &["get", "placements", "all", "-o", "json"],
+            "\"namespace\": \"shop\"",
+        ),
+        (&["watch", "all", "--until-quiet", "1s"], "shop/all"),
+    ] {
+        let args = [args, &["--kubeconfig", "shop.kubeconfig"]].concat();
+        let run = portolan(scratch.path(), &args, "");
+        assert!(run.code == 0 && run.stdout.contains(said), "{args:?}: {run:?}");
+    }
+    // The hub schedules nothing for it, and says so of the placement that is meant.
+    for (command, said) in [
+        ("explain", "the Placement shop/all on https://"),
+        ("doctor", "shop/all"),
+    ] {
+        let args = [command, "all", "--kubeconfig", "shop.kubeconfig"];
+        let run = portolan(scratch.path(), &args, "");
+        assert!(
+            format!("{}{}", run.stdout, run.stderr).contains(said),
+            "{args:?}: {run:?}"
+        );
+    }
+    live.stop();
+}
