@@ -12,7 +12,7 @@ use portolan_engine::placement::PlacementKey;
 
 /// Placements that are evaluated for one namespace in a row while others wait. More, and the others wait longer; less, and
 /// the order of evaluation differs from that of the keys for smaller namespaces. An expensive placement counts as several.
-pub(super) const TURN: u64 = 100;
+pub(super) const TURN: u64 = 1000;
 
 /// Whose turn it is, and where each namespace stopped.
 #[derive(Debug)]
@@ -143,16 +143,16 @@ mod tests {
 
     #[test]
     fn a_namespace_that_is_always_due_does_not_keep_another_from_its_turn() {
-        let due = all(&[1000, 1]);
+        let due = all(&[3000, 1]);
         let busy = |key: &PlacementKey| &*key.namespace == "n0";
-        let order = run(&mut Rotation::default(), due, 1000, |_| 1, busy);
+        let order = run(&mut Rotation::default(), due, 3000, |_| 1, busy);
         let at = order.iter().position(|other| *other == key(1, 0));
-        assert_eq!(at, Some(100), "after one turn of the other");
+        assert_eq!(at, Some(1000), "after one turn of the other");
     }
 
     #[test]
     fn one_expensive_placement_is_a_whole_turn() {
-        let due = all(&[1000, 1]);
+        let due = all(&[3000, 1]);
         let busy = |key: &PlacementKey| &*key.namespace == "n0";
         let order = run(&mut Rotation::default(), due, 10, |_| TURN, busy);
         assert_eq!(order[..2], [key(0, 0), key(1, 0)]);
