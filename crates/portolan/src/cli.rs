@@ -178,6 +178,15 @@ fn for_plugin(definition: clap::Command) -> clap::Command {
             Some(help) => command.after_help(help),
             None => command,
         };
+        let (short, long) = (renamed(command.get_about()), renamed(command.get_long_about()));
+        let command = match short {
+            Some(about) => command.about(about),
+            None => command,
+        };
+        let command = match long {
+            Some(about) => command.long_about(about),
+            None => command,
+        };
         let command = command.mut_args(|arg| {
             let (short, long) = (renamed(arg.get_help()), renamed(arg.get_long_help()));
             let arg = match short {

@@ -86,7 +86,7 @@ fn manifests(object: &Value, spec: &str, findings: &mut Findings) {
             path,
             value: format!(
                 "a list with {}",
-                crate::field::counted(manifests.len() as u64, "entry")
+                crate::count::counted(manifests.len() as u64, "entry")
             ),
             problem: format!("{} bytes of objects", size.0),
             accepted: format!("at most {MAX_MANIFESTS_BYTES} bytes"),

@@ -52,7 +52,7 @@ fn ignore(place: &Place, api_version: &str, kind: &str, value: &Value, notes: &m
     let group = api_version.split('/').next().unwrap_or_default();
     let by_group = spelling::did_you_mean(group, GROUPS).map(str::to_owned);
     let is_group = by_group.is_some();
-    let Some(meant) = by_group.or_else(|| meant_by_kind(kind)) else {
+    let Some(meant) = by_group.or_else(|| meant_by_kind(api_version, kind)) else {
         return notes.add(place, ignored);
     };
     let name = value.pointer("/metadata/name").and_then(Value::as_str);
@@ -74,13 +74,14 @@ fn ignore(place: &Place, api_version: &str, kind: &str, value: &Value, notes: &m
 }
 
 /// The group and version of ours that has a kind of this name, or of one that is spelled like it.
-fn meant_by_kind(kind: &str) -> Option<String> {
+fn meant_by_kind(api_version: &str, kind: &str) -> Option<String> {
     let ours = structural::kinds();
     let names = || ours.iter().map(|kind| kind.kind.as_str());
     let name = match names().any(|name| name == kind) {
         true => kind,
-        // The shorter a name is, the more names of others are like it.
-        false => spelling::did_you_mean(kind, names().filter(|name| name.len() > 8))?,
+        // Groups of others may have kinds that are spelled like ours.
+        false if api_version.contains('/') => return None,
+        false => spelling::did_you_mean(kind, names())?,
     };
     let found = ours.iter().find(|kind| kind.kind == name)?;
     Some(match name == kind {
@@ -339,7 +340,7 @@ mod tests {
                 "did you mean cluster.open-cluster-management.io/v1beta1?",
             ),
             (
-                "apps/v1",
+                "v1",
                 "Placment",
                 "did you mean Placement of cluster.open-cluster-management.io/v1beta1?",
             ),
