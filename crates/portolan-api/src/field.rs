@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn one_is_told_in_the_singular_and_a_large_number_with_its_digits() {
         assert_eq!(preview(&json!({"a": 1})), "an object with 1 field");
-        assert_eq!(preview(&json!({})), "an object with 0 fields");
+        assert_eq!(preview(&json!({})), "an empty object");
         assert_eq!(counted(1, "entry"), "1 entry");
         assert_eq!(counted(2, "entry"), "2 entries");
         assert_eq!(preview(&json!(1e20)), "100000000000000000000");
