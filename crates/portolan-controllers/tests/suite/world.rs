@@ -31,6 +31,17 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 static TURN: Mutex<()> = Mutex::const_new(());
 
+/// Where the objects of a definition are listed, for each version that is served.
+fn lists(crd: &CustomResourceDefinition) -> impl Iterator<Item = String> {
+    let served = crd.spec.versions.iter().filter(|version| version.served);
+    served.map(|version| {
+        format!(
+            "/apis/{}/{}/{}?limit=1",
+            crd.spec.group, version.name, crd.spec.names.plural
+        )
+    })
+}
+
 pub(crate) struct World {
     pub(crate) server: TestServer,
     pub(crate) client: Client,
@@ -75,6 +86,7 @@ impl World {
 
     pub(crate) async fn install(&self, crds: Vec<CustomResourceDefinition>) {
         let api = Api::<CustomResourceDefinition>::all(self.client.clone());
+        let lists: Vec<String> = crds.iter().flat_map(lists).collect();
         for mut crd in crds {
             let name = crd.metadata.name.clone().unwrap();
             match api.create(&PostParams::default(), &crd).await {
@@ -97,6 +109,14 @@ impl World {
             })
         })
         .await;
+        // A newer server answers 429 for a moment after a definition was established: it fills its cache.
+        for list in lists {
+            eventually(&format!("{list} is listed"), async || {
+                let request = http::Request::get(&list).body(Vec::new()).unwrap();
+                self.client.request_text(request).await.is_ok()
+            })
+            .await;
+        }
     }
 
     pub(crate) async fn clean(&self) {

@@ -139,7 +139,8 @@ async fn a_definition_whose_defaults_its_schema_would_not_keep_is_refused() {
                 let causes = status.details.map(|details| details.causes).unwrap_or_default();
                 // Older servers name the schema of a definition with one version as if it were that of all versions.
                 let place = |field: &str| match field.split_once("openAPIV3Schema.properties[spec]") {
-                    Some((_, below)) => below.to_owned(),
+                    // Kubernetes 1.36 writes a dot before the index of a list that is itself the default.
+                    Some((_, below)) => below.replace("default.[", "default["),
                     None => field.to_owned(),
                 };
                 causes
@@ -150,7 +151,13 @@ async fn a_definition_whose_defaults_its_schema_would_not_keep_is_refused() {
             Err(error) => panic!("{error:?}"),
         };
         let refused: Vec<String> = refused.iter().map(|cause| expected(&server, cause)).collect();
-        if causes != refused {
+        // Kubernetes checks a number that is no integer twice, and names the type first.
+        let is_second = |cause: &String| {
+            let typed = cause.replace("FieldValueInvalid", "FieldValueTypeInvalid");
+            typed != *cause && causes.contains(&typed)
+        };
+        let causes: Vec<&String> = causes.iter().filter(|cause| !is_second(cause)).collect();
+        if !causes.iter().copied().eq(&refused) {
             wrong.push(format!("{spec}\n    {causes:?}\n    {refused:?} were expected"));
         }
     }
