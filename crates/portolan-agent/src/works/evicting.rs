@@ -20,7 +20,7 @@ enum Eviction {
     Wait,
     /// Its time starts to run.
     Start,
-    /// Its work is there: its time does not run any more.
+    /// Its work is there, or nothing is evicted: its time does not run any more.
     Stop,
     /// Its time is over.
     Evict,
@@ -33,8 +33,9 @@ fn eviction(
     now: Timestamp,
 ) -> Eviction {
     match (is_unmanaged, since, grace) {
-        (false, Some(_), _) => Eviction::Stop,
-        (false, None, _) | (true, _, None) => Eviction::Wait,
+        // Without a grace period, too: an agent that gets one later must not count the time in between.
+        (false, Some(_), _) | (true, Some(_), None) => Eviction::Stop,
+        (false, None, _) | (true, None, None) => Eviction::Wait,
         (true, None, Some(_)) => Eviction::Start,
         (true, Some(since), Some(grace)) => match since.checked_add(grace) {
             Ok(end) if now >= end => Eviction::Evict,
@@ -138,7 +139,7 @@ mod tests {
         let at = |second| Timestamp::from_second(second).unwrap();
         let grace = Some(Duration::from_secs(60));
         assert_eq!(eviction(true, None, None, at(0)), Eviction::Wait);
-        assert_eq!(eviction(true, Some(at(0)), None, at(1000)), Eviction::Wait);
+        assert_eq!(eviction(true, Some(at(0)), None, at(1000)), Eviction::Stop);
         assert_eq!(eviction(true, None, grace, at(0)), Eviction::Start);
         assert_eq!(eviction(true, Some(at(0)), grace, at(59)), Eviction::Wait);
         assert_eq!(eviction(true, Some(at(0)), grace, at(60)), Eviction::Evict);

@@ -22,11 +22,25 @@ use crate::work::{Executor, ObjectId, Wish, Work, WorkKind, resolve};
 /// Looks for records of works that are not on the hub once in so many looks at works.
 const SELDOM: u32 = 6;
 
+/// A grace period is measured by looks at the record: with so many of them, its start and its end together are late by at
+/// most half of it. More would read all records more often.
+const LOOKS_PER_GRACE_PERIOD: u32 = 4;
+
+/// How long to wait between two looks at the records of works that are not on the hub.
+fn sweep_interval(poll: Duration, grace: Option<Duration>) -> Duration {
+    let seldom = poll * SELDOM;
+    match grace {
+        Some(grace) => (grace / LOOKS_PER_GRACE_PERIOD).clamp(poll, seldom),
+        None => seldom,
+    }
+}
+
 /// Deals with records whose works are not on the hub, until it is told to stop.
 pub(super) async fn sweep(passes: Arc<Passes>, poll: Duration, mut stop: watch::Receiver<bool>) {
+    let interval = sweep_interval(poll, passes.eviction_grace);
     loop {
         tokio::select! {
-            () = tokio::time::sleep(poll * SELDOM) => {}
+            () = tokio::time::sleep(interval) => {}
             changed = stop.changed() => match changed {
                 Ok(()) if !*stop.borrow() => continue,
                 _ => return,
@@ -228,5 +242,21 @@ impl Passes {
         self.records.hold(&record).await?;
         self.forget(&record.key);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_grace_period_makes_the_sweep_of_records_more_frequent() {
+        let seconds = Duration::from_secs;
+        let poll = seconds(3);
+        assert_eq!(sweep_interval(poll, None), seconds(18));
+        assert_eq!(sweep_interval(poll, Some(seconds(3600))), seconds(18));
+        assert_eq!(sweep_interval(poll, Some(seconds(40))), seconds(10));
+        assert_eq!(sweep_interval(poll, Some(seconds(10))), poll);
+        assert_eq!(sweep_interval(poll, Some(Duration::ZERO)), poll);
     }
 }
