@@ -17,10 +17,13 @@ async fn answer(client: &Client, method: &str, path: &str, kind: &str, body: &[u
     if !kind.is_empty() {
         request = request.header("content-type", kind);
     }
-    let response = client
+    let response = match client
         .send(request.body(Body::from(body.to_vec())).unwrap())
         .await
-        .unwrap();
+    {
+        Ok(response) => response,
+        Err(error) => return format!("no answer: {error:?}"),
+    };
     let code = response.status().as_u16();
     let bytes = response.into_body().collect_bytes().await.unwrap();
     let Ok(value) = serde_json::from_slice::<Value>(&bytes) else {
