@@ -13,9 +13,9 @@ use portolan_engine::placement::{PlacementKey, why_not_ours};
 
 use super::read::Observed;
 use super::{Check, names};
-use crate::cli;
 use crate::decided::Said;
 use crate::input::Manifests;
+use crate::object_name;
 
 /// The check of what does not exist.
 pub(super) const MISSING: &str = "subject";
@@ -45,7 +45,8 @@ pub(super) fn judge(
         .collect();
     let mut broken: Vec<Check> = Vec::new();
     for (name, why) in manifests.unreadable("Placement") {
-        if cli::parse_placement(name).is_ok_and(|key| is_concerned(&key)) {
+        let key = object_name::parse(name).map(|named| named.key(None, object_name::DEFAULT_NAMESPACE));
+        if matches!(&key, Ok(Ok(key)) if is_concerned(key)) {
             broken.push(Check::problem(
                 "unreadable",
                 format!("the Placement {name} cannot be read, so that its decision stays as it is: {why}"),
