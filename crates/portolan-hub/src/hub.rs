@@ -59,6 +59,7 @@ pub struct Builder {
     admission: Chain,
     limits: Option<Limits>,
     client_limits: ClientLimits,
+    published: bool,
 }
 
 /// A hub could not be started.
@@ -233,6 +234,13 @@ impl Builder {
         self
     }
 
+    /// Publishes how a listening hub is reached, as clusters do for the programs in them: the certificate of its authority in
+    /// every namespace (ConfigMap `kube-root-ca.crt`), and the Service `kubernetes`.
+    pub fn published(mut self) -> Self {
+        self.published = true;
+        self
+    }
+
     /// Starts the hub. When this returns it serves.
     pub async fn start(self) -> Result<Hub, StartError> {
         // The address comes before the data: a caller that finds the address in use may start again with another one, and
@@ -292,14 +300,13 @@ impl Builder {
             Some(listener) => Some(self.door(listener.address(), core.clock.now())?),
             None => None,
         };
-        if let Some(door) = &door {
+        let published = door.as_ref().filter(|_| self.published);
+        if let Some(door) = published {
             core.ensure(vec![own_service(door.address().port())])
                 .await
                 .map_err(|failure| StartError::Bootstrap(failure.message().into()))?;
         }
-        let authority = door
-            .as_ref()
-            .and_then(|door| door.kubeconfig().authority_pem.clone());
+        let authority = published.and_then(|door| door.kubeconfig().authority_pem.clone());
         let supervision = &core.supervision;
         tokio::spawn(supervision.clone().watch());
         let mut tasks = vec![

@@ -123,6 +123,7 @@ async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
         let builder = Hub::builder()
             .admission(WorkAdmission)
             .listen(address)
+            .published()
             .names(&args.hostnames.names)
             .stored_bytes(
                 bytes(args.max_stored_mib),

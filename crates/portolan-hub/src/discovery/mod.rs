@@ -100,8 +100,8 @@ fn paths() -> Value {
     json!({"paths": ["/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]})
 }
 
-/// There is nothing at a path. How that is said depends on how much of the path there is: bare text for a group that is not
-/// built in, a Status below one that is, and elsewhere the paths to start from.
+/// There is nothing at a path. How that is said depends on how much of the path there is: a Status below a group that is
+/// built in, and bare text elsewhere.
 pub(crate) fn not_found(registry: &crate::kinds::Registry, path: &str) -> Answer<Response<Body>> {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     match (parts.next(), parts.next()) {
@@ -113,7 +113,7 @@ pub(crate) fn not_found(registry: &crate::kinds::Registry, path: &str) -> Answer
             Ok(plain(StatusCode::NOT_FOUND, "404 page not found\n"))
         }
         (Some("api" | "apis"), _) => Err(Failure::no_such_path()),
-        _ => Ok(value(StatusCode::NOT_FOUND, &paths())),
+        _ => Ok(plain(StatusCode::NOT_FOUND, "404 page not found\n")),
     }
 }
 

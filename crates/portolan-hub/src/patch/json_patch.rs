@@ -53,7 +53,14 @@ pub(crate) fn json_patch(live: &Value, patch: &Value) -> Result<Value, PatchErro
         }
         apply_one(&mut result, operation)?;
     }
-    // An operation on the path "" replaces everything.
+    // An operation on the path "" replaces everything. Kubernetes can apply a patch that makes a list of the object, and then
+    // cannot read what came out.
+    if live.is_object() && result.is_array() {
+        return Err(PatchError::BadRequest(
+            "the patch replaces the whole object with a list: json: cannot unmarshal array into an object"
+                .to_owned(),
+        ));
+    }
     if live.is_object() && !result.is_object() {
         return Err(PatchError::Unprocessable(
             "the patch replaces the whole object with a value that is no object".to_owned(),

@@ -46,10 +46,10 @@ impl DeleteOptions {
             Value::Null
         } else if body.starts_with(b"k8s\0") {
             protobuf::decode(body)
-                .map_err(|error| Failure::late(format!("couldn't decode DeleteOptions: {error}")))?
+                .map_err(|error| Failure::bad_request(format!("couldn't decode DeleteOptions: {error}")))?
         } else {
             serde_json::from_slice(body)
-                .map_err(|error| Failure::late(format!("couldn't decode DeleteOptions: {error}")))?
+                .map_err(|error| Failure::bad_request(format!("couldn't decode DeleteOptions: {error}")))?
         };
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
         let orphan = body.get("orphanDependents").and_then(Value::as_bool);

@@ -95,7 +95,7 @@ impl Core {
     }
 
     async fn snapshot(&self, call: &Call, prefix: &str, limited: bool) -> Answer<Range> {
-        let revision = resource_version(call)?;
+        let revision = listed_version(call)?;
         let how = call.query.get("resourceVersionMatch");
         match (how, revision) {
             (Some(_), None) => Err(list_options(FieldError::forbidden(
@@ -130,7 +130,7 @@ impl Core {
     }
 
     fn go_on(&self, call: &Call, prefix: &str, text: &str) -> Answer<(Range, String)> {
-        if resource_version(call)?.is_some_and(|revision| revision > 0) {
+        if listed_version(call)?.is_some_and(|revision| revision > 0) {
             return Err(Failure::bad_request(
                 "specifying resource version is not allowed when using continue",
             ));
@@ -292,6 +292,12 @@ fn include_object(call: &Call) -> Answer<IncludeObject> {
     let text = call.query.get("includeObject").unwrap_or_default();
     text.parse()
         .map_err(|error: crate::table::UnknownIncludeObject| Failure::bad_request(error.to_string()))
+}
+
+/// A list notices a version that is no number early, a watch late.
+fn listed_version(call: &Call) -> Answer<Option<u64>> {
+    resource_version(call)
+        .map_err(|failure| Failure::bad_request(format!("invalid resource version: {}", failure.message())))
 }
 
 pub(crate) fn resource_version(call: &Call) -> Answer<Option<u64>> {

@@ -73,6 +73,7 @@ async fn every_namespace_has_the_authority_that_programs_are_to_trust() {
         let hub = Hub::builder()
             .data(folder.path())
             .listen(([127, 0, 0, 1], 0).into())
+            .published()
             .start()
             .await
             .unwrap();

@@ -67,6 +67,9 @@ struct Case {
     answer: String,
     /// A minor version as text, and the answer of servers before it.
     before: Option<(String, String)>,
+    /// What a server answers as well that the hub does not follow.
+    #[serde(default)]
+    or: Option<String>,
 }
 
 fn json_type() -> String {
@@ -112,7 +115,8 @@ async fn bad_requests_are_answered_as_kubernetes_answers_them() {
             let kind = format!("application/{}", case.kind);
             let got = answer(&client, method, &path, &kind, body.as_bytes()).await;
             let expected = case.expected(server.version());
-            if got != expected {
+            let is_real = server.is_real();
+            if got != expected && !(is_real && case.or.as_ref().is_some_and(|or| got.starts_with(or))) {
                 let Case { send, kind, body, .. } = case;
                 wrong.push(format!(
                     "{}: {send} {kind} {body}\n    {got}\n    {expected} was expected",

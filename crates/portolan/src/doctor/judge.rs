@@ -21,7 +21,9 @@ pub(super) fn judge(observed: &Observed, wanted: Option<&PlacementKey>, now: Tim
             return vec![Check::problem("hub", why, advice)];
         }
         Err(NoAnswer::Refused { why, credentials }) => {
-            let found = format!("the hub does not accept the credentials: {why}; they are {credentials}");
+            let found = format!(
+                "the hub cannot be used: it does not accept the credentials: {why}; they are {credentials}"
+            );
             let advice = "get new credentials from the administrator of the hub, or choose others with --kubeconfig or \
                           --context; `portolan join NAME` writes new ones for an agent";
             return vec![Check::problem("credentials", found, advice)];
