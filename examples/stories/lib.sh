@@ -13,7 +13,7 @@ KEY=multicluster.x-k8s.io/placement-key
 decisions=placementdecisions.multicluster.x-k8s.io
 started=$(date +%s)
 
-portolan() { if [ -n "${PORTOLAN:-}" ]; then "$PORTOLAN" "$@"; else cargo run --quiet -- "$@"; fi; }
+portolan() { if [ -n "${PORTOLAN:-}" ]; then command "$PORTOLAN" "$@"; else cargo run --quiet -- "$@"; fi; }
 
 member() { # a member, then a command of kubectl there
     context=$1

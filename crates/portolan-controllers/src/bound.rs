@@ -29,6 +29,8 @@ pub(crate) enum Right {
 pub(crate) struct Bound {
     is_asked: bool,
     clusters: BTreeMap<String, Labels>,
+    /// Clusters that are there and could never be read.
+    unread: BTreeSet<String>,
     sets: BTreeMap<String, Membership>,
     /// Names of the bound sets, by namespace.
     bindings: BTreeMap<String, BTreeSet<String>>,
@@ -50,6 +52,7 @@ impl Bound {
         Bound {
             is_asked: true,
             clusters: BTreeMap::new(),
+            unread: BTreeSet::new(),
             sets: BTreeMap::new(),
             bindings: BTreeMap::new(),
             known: Default::default(),
@@ -61,7 +64,8 @@ impl Bound {
         self.is_asked
     }
 
-    /// Whether a cluster may get a new work because of a decision in the namespace.
+    /// Whether a cluster may get a new work because of a decision in the namespace. Of a cluster that is no ManagedCluster
+    /// sets and bindings say nothing, and it is nobody's: the work is one that no agent of a member reads.
     pub(crate) fn right(&self, namespace: &str, cluster: &str) -> Right {
         if !self.is_asked {
             return Right::Granted;
@@ -71,18 +75,11 @@ impl Bound {
         }
         let bound = self.bindings.get(namespace).into_iter().flatten();
         let mut sets = bound.filter_map(|name| self.sets.get(name));
-        let cluster = self.clusters.get(cluster);
-        match cluster.is_some_and(|labels| sets.any(|set| set.has(labels))) {
-            true => Right::Granted,
-            false => Right::Missing,
-        }
-    }
-
-    /// The same for a cluster that may be no ManagedCluster. Of those, bindings say nothing.
-    pub(crate) fn right_if_managed(&self, namespace: &str, cluster: &str) -> Right {
-        match self.right(namespace, cluster) {
-            Right::Missing if !self.clusters.contains_key(cluster) => Right::Granted,
-            right => right,
+        match self.clusters.get(cluster) {
+            None if self.unread.contains(cluster) => Right::Unknown,
+            None => Right::Granted,
+            Some(labels) if sets.any(|set| set.has(labels)) => Right::Granted,
+            Some(_) => Right::Missing,
         }
     }
 
@@ -96,9 +93,13 @@ impl Bound {
                 if is_news {
                     self.clusters.insert(name.to_owned(), labels);
                 }
+                self.unread.remove(name);
                 is_news
             }
-            Delta::Deleted(key) => self.clusters.remove(&key.name).is_some(),
+            Delta::Deleted(key) => self.unread.remove(&key.name) | self.clusters.remove(&key.name).is_some(),
+            Delta::Unreadable(cluster) if !self.clusters.contains_key(name_of(&cluster.metadata)) => {
+                self.unread.insert(name_of(&cluster.metadata).to_owned())
+            }
             // What was last read of one that cannot be read stands.
             _ => false,
         };
@@ -229,9 +230,11 @@ mod tests {
         assert_eq!(bound.right("shop", "east"), Right::Granted);
         assert_eq!(bound.right("shop", "west"), Right::Missing);
         assert_eq!(bound.right("other", "east"), Right::Missing);
-        assert_eq!(bound.right("shop", "nowhere"), Right::Missing);
-        assert_eq!(bound.right_if_managed("shop", "west"), Right::Missing);
-        assert_eq!(bound.right_if_managed("shop", "nowhere"), Right::Granted);
+        assert_eq!(
+            bound.right("shop", "nowhere"),
+            Right::Granted,
+            "it is in no inventory"
+        );
         assert_eq!(Bound::everywhere().right("other", "west"), Right::Granted);
     }
 

@@ -93,7 +93,7 @@ impl State {
             Ok(()) if self.made.contains_key(target) || broken(Rule::BoundClustersOnly) => {
                 Verdict::Present(content.clone())
             }
-            Ok(()) => match self.bound.right_if_managed(home, &target.cluster) {
+            Ok(()) => match self.bound.right(home, &target.cluster) {
                 Right::Granted => Verdict::Present(content.clone()),
                 Right::Unknown => Verdict::Keep,
                 Right::Missing => Verdict::Refused(format!(

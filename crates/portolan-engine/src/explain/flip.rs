@@ -241,7 +241,8 @@ impl Trial<'_> {
             proposals.extend(predicate.labels.requirements.iter().filter_map(unmeet_label));
             proposals.extend(predicate.claims.requirements.iter().filter_map(unmeet_claim));
         }
-        if let (Some(rank), Some(_)) = (verdict.rank, self.placement.spec.number_of_clusters) {
+        // With no cluster at all the workload would be gone, which is more than was asked for.
+        if let (Some(rank @ 2..), Some(_)) = (verdict.rank, self.placement.spec.number_of_clusters) {
             proposals.push(Edit::SetNumberOfClusters { number: rank - 1 });
         }
         proposals.push(Edit::AddTaint {
@@ -352,10 +353,17 @@ impl Trial<'_> {
                     .filter(|t| t.effect != TaintEffect::PreferNoSelect);
                 rejecting.map(|taint| vec![remove_taint(taint)]).collect()
             }
-            Stage::NumberOfClusters => match verdict.rank {
-                Some(rank) => vec![vec![Edit::SetNumberOfClusters { number: rank }]],
-                None => Vec::new(),
-            },
+            // Where clusters are spread, one with a place to spare may still be left out: one place more may be enough.
+            Stage::NumberOfClusters => {
+                let asked = self.placement.spec.number_of_clusters;
+                let more = asked
+                    .and_then(|asked| usize::try_from(asked).ok())
+                    .map(|asked| asked + 1);
+                let numbers = verdict.rank.into_iter().chain(more);
+                numbers
+                    .map(|number| vec![Edit::SetNumberOfClusters { number }])
+                    .collect()
+            }
             Stage::SpreadPolicy => self.other_domains(engine, verdict),
             Stage::NotEvaluated | Stage::Selected => Vec::new(),
         }

@@ -405,7 +405,13 @@ impl<'a> Explainer<'a> {
                     ),
                     None => String::new(),
                 };
-                format!("spec.numberOfClusters is {number} and the rank is {place} of {ranked}{behind}")
+                let spread = match rank.is_some_and(|rank| rank < number) {
+                    true => ", and spec.spreadPolicy gives the places to other domains first",
+                    false => "",
+                };
+                format!(
+                    "spec.numberOfClusters is {number} and the rank is {place} of {ranked}{spread}{behind}"
+                )
             }
             // The explanation says once what is wrong; every cluster has the same reason.
             Stage::NotEvaluated => match self.outcome.status.code {

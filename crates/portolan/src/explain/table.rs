@@ -290,7 +290,10 @@ fn change(verdict: &Verdict, flip: Option<&Flip>) -> String {
         } else {
             "select this cluster"
         };
-        return format!("\nno single change to labels, claims, taints or numberOfClusters would {outcome}\n");
+        return format!(
+            "\nno single change to labels, claims, taints or numberOfClusters was found that would {outcome}; what CEL expressions \
+             ask for was not tried\n"
+        );
     };
     let outcome = if flip.selected_after {
         "to select this cluster"

@@ -97,6 +97,7 @@ async fn disturbed(seed: u64, rounds: usize) -> Fleet {
         for (number, before) in before.into_iter().enumerate() {
             let wanted = script.wanted(number);
             let given_up = before.into_keys().filter(|name| !wanted.contains_key(name));
+            let given_up = given_up.chain(script.passing(number));
             fleet.members[number].recorder.give_up(given_up);
         }
         let hub = fleet.hub.way.client();

@@ -256,6 +256,15 @@ impl Script {
         objects
     }
 
+    /// Names of objects that a member may get for a moment although they are not wanted there: where a member is given up
+    /// and the template is changed right after that, a controller may hear of the second first.
+    pub(super) fn passing(&self, member: usize) -> BTreeSet<String> {
+        match self.members[member].chosen {
+            true => BTreeSet::new(),
+            false => self.template.objects().into_keys().collect(),
+        }
+    }
+
     /// Names of the works that are to be there for a member.
     pub(super) fn works(&self, member: usize) -> BTreeSet<String> {
         let member = &self.members[member];

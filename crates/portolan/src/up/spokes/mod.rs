@@ -174,8 +174,9 @@ async fn refuse_strangers(server: &Server, number: usize) -> anyhow::Result<()> 
         .find(|name| member::number(name).is_some_and(|index| index < number));
     match stranger {
         Some(name) => bail!(
-            "--spokes {number}: the cluster {name} is on the hub already and is no embedded member; accepted: fewer \
-             members, another --data folder, or a hub without that cluster"
+            "--spokes {number}: the cluster {name} is on the hub already and is no embedded member; to make it one, start \
+             `portolan up` without --spokes on the same data, call `portolan leave {name} --force` and start again; or use another \
+             --data folder"
         ),
         None => Ok(()),
     }

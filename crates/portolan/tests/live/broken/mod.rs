@@ -100,7 +100,11 @@ fn problems_of_doctor(run: &Run) -> Vec<String> {
     if run.code != 3 {
         problems.push(format!("exit code {}", run.code));
     }
-    if !run.stdout.contains("PROBLEM  hub: cannot ") {
+    let said = [
+        "PROBLEM  hub: cannot ",
+        "PROBLEM  credentials: the hub cannot be used: ",
+    ];
+    if !said.iter().any(|words| run.stdout.contains(words)) {
         problems.push(format!("it is not said what cannot be done: {}", run.stdout));
     }
     problems
