@@ -70,7 +70,7 @@ async fn a_cluster_that_cannot_be_read_stays_where_it_is_and_others_come_and_go(
         .until_condition("web", CONDITION, ("True", "ObjectUnreadable"))
         .await;
     assert!(
-        message.contains("ManagedCluster c002 cannot be read (status.conditions: invalid type"),
+        message.contains("ManagedCluster c002 cannot be read (status.conditions: the value is the text \"none\"; accepted: a list"),
         "{message}"
     );
     let health = world.controllers.as_ref().unwrap().health();
