@@ -8,6 +8,7 @@ use serde_json::Value;
 
 const GROUP: &str = "work.open-cluster-management.io";
 const RESOURCE: &str = "manifestworks";
+const REPLICA_SETS: &str = "manifestworkreplicasets";
 
 /// Refuses works that no agent could apply, and executors that the writer has no right to use: without that check an executor
 /// would not limit the writer.
@@ -29,28 +30,39 @@ impl Admission for WorkAdmission {
     }
 
     fn rights(&self, request: &AdmissionRequest, object: &Value) -> Vec<Right> {
-        let before = request.old.as_ref().and_then(|old| old.pointer("/spec/executor"));
-        let now = object
-            .pointer("/spec/executor")
-            .filter(|executor| !executor.is_null());
-        let account = |field: &str| {
-            let field = format!("/subject/serviceAccount/{field}");
-            let text = now.and_then(|now| now.pointer(&field)).and_then(Value::as_str);
-            text.unwrap_or_default()
+        let at = match (request.group.as_str(), request.resource.as_str()) {
+            (GROUP, RESOURCE) => "/spec/executor",
+            // The controller makes works of the template with its own rights, which are larger.
+            (GROUP, REPLICA_SETS) => "/spec/manifestWorkTemplate/executor",
+            _ => return Vec::new(),
         };
-        if !is_asked(request, object) || now.is_none() || now == before {
+        if !request.subresource.is_empty() || request.operation == Operation::Delete {
             return Vec::new();
         }
+        let executor = |of: &'_ Value| of.pointer(at).filter(|executor| !executor.is_null()).cloned();
+        let (before, now) = (request.old.as_ref().and_then(&executor), executor(object));
+        let name = match (before, now) {
+            (before, now) if before == now => return Vec::new(),
+            // Without an executor the agent itself takes its place: that is like every executor.
+            (_, None) => String::new(),
+            (_, Some(now)) => {
+                let account = |field: &str| {
+                    let text = now.pointer(&format!("/subject/serviceAccount/{field}"));
+                    text.and_then(Value::as_str).unwrap_or_default().to_owned()
+                };
+                format!(
+                    "system:serviceaccount:{}:{}",
+                    account("namespace"),
+                    account("name")
+                )
+            }
+        };
         vec![Right {
             verb: "execute-as".to_owned(),
             group: GROUP.to_owned(),
             resource: RESOURCE.to_owned(),
             namespace: request.namespace.clone(),
-            name: format!(
-                "system:serviceaccount:{}:{}",
-                account("namespace"),
-                account("name")
-            ),
+            name,
         }]
     }
 }
@@ -114,7 +126,7 @@ mod tests {
 
     use kube::api::{Api, Patch, PatchParams, PostParams};
     use kube::{Client, Error};
-    use portolan_api::work::ManifestWork;
+    use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 
     use super::*;
 
@@ -186,7 +198,7 @@ mod tests {
         let role: k8s_openapi::api::rbac::v1::Role = serde_json::from_value(json!({
             "metadata": { "name": "writer" },
             "rules": [
-                { "apiGroups": [GROUP], "resources": [RESOURCE], "verbs": ["get", "create", "patch"] },
+                { "apiGroups": [GROUP], "resources": [RESOURCE, REPLICA_SETS], "verbs": ["get", "create", "patch"] },
                 { "apiGroups": [GROUP], "resources": [RESOURCE], "verbs": ["execute-as"],
                   "resourceNames": ["system:serviceaccount:n:small"] },
             ],
@@ -218,6 +230,18 @@ mod tests {
             .patch("w", &PatchParams::default(), &Patch::Merge(larger))
             .await;
         assert_eq!(refused(patch).0, 403);
+        let none = Patch::Merge(json!({ "spec": { "executor": null } }));
+        let patch = works.patch("w", &PatchParams::default(), &none).await;
+        assert_eq!(refused(patch).0, 403, "the agent may do more than the executor");
+        let sets: Api<ManifestWorkReplicaSet> = Api::namespaced(works.into_client(), "default");
+        let set = |executor| {
+            let template = work("w", json!([map("a")]), Some(executor)).spec;
+            let spec = json!({ "manifestWorkTemplate": template, "placementRefs": [{ "name": "p" }] });
+            serde_json::from_value(json!({ "metadata": { "name": "s" }, "spec": spec })).unwrap()
+        };
+        assert_eq!(refused(sets.create(&how, &set("large")).await).0, 403);
+        sets.create(&how, &set("small")).await.unwrap();
+        let works: Api<ManifestWork> = Api::namespaced(sets.into_client(), "default");
         let other = json!({ "spec": { "workload": { "manifests": [map("b")] } } });
         works
             .patch("w", &PatchParams::default(), &Patch::Merge(other))

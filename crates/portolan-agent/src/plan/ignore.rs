@@ -139,7 +139,7 @@ impl Expression<'_> {
                     .filter(|(_, parent)| parent.get(name).is_some());
                 named
                     .map(|(mut place, _)| {
-                        place.push(Key::Field(name.clone()));
+                        place.push(Key::Field(name.as_str().into()));
                         place
                     })
                     .collect::<Vec<_>>()
@@ -170,7 +170,7 @@ fn is_identity(place: &[Key]) -> bool {
     let names: Vec<&str> = place
         .iter()
         .map(|key| match key {
-            Key::Field(name) => name.as_str(),
+            Key::Field(name) => name,
             Key::Index(_) => "",
         })
         .collect();
@@ -187,7 +187,7 @@ fn by_pointer(pointer: &str, object: &Value) -> Option<Vec<Key>> {
         let step = step.replace("~1", "/").replace("~0", "~");
         let key = match value {
             Value::Array(_) => Key::Index(step.parse().ok()?),
-            _ => Key::Field(step),
+            _ => Key::Field(step.into()),
         };
         value = child(value, &key)?;
         place.push(key);
@@ -197,7 +197,7 @@ fn by_pointer(pointer: &str, object: &Value) -> Option<Vec<Key>> {
 
 pub(super) fn child<'v>(value: &'v Value, key: &Key) -> Option<&'v Value> {
     match key {
-        Key::Field(name) => value.get(name),
+        Key::Field(name) => value.get(&**name),
         Key::Index(index) => value.get(index),
     }
 }
@@ -210,7 +210,7 @@ fn put(body: &mut Value, place: &[Key], value: Option<Value>) {
     let mut parent = body;
     for key in parents {
         let next = match key {
-            Key::Field(name) => parent.get_mut(name),
+            Key::Field(name) => parent.get_mut(&**name),
             Key::Index(index) => parent.get_mut(index),
         };
         match next {
@@ -219,8 +219,10 @@ fn put(body: &mut Value, place: &[Key], value: Option<Value>) {
         }
     }
     match (parent, last, value) {
-        (Value::Object(fields), Key::Field(name), Some(value)) => drop(fields.insert(name.clone(), value)),
-        (Value::Object(fields), Key::Field(name), None) => drop(fields.remove(name)),
+        (Value::Object(fields), Key::Field(name), Some(value)) => {
+            drop(fields.insert(name.to_string(), value))
+        }
+        (Value::Object(fields), Key::Field(name), None) => drop(fields.remove(&**name)),
         (Value::Array(items), Key::Index(index), value) if *index < items.len() => match value {
             Some(value) => items[*index] = value,
             None => drop(items.remove(*index)),

@@ -7,6 +7,7 @@
 mod parse;
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -17,7 +18,8 @@ pub(crate) struct JsonPath(Vec<Step>);
 /// One step to a place in an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Key {
-    Field(String),
+    /// Shared: a name may be as long as an object, and is part of every place below it.
+    Field(Arc<str>),
     Index(usize),
 }
 
@@ -146,8 +148,10 @@ impl Step {
         next: &mut Places<'v>,
         visits: &mut usize,
     ) -> Result<(), String> {
+        // A place that is deep down takes more room, and more time to write down.
+        let cost = 1 + place.len() / 8;
         let spend = |visits: &mut usize| {
-            *visits = visits.checked_sub(1).ok_or_else(|| {
+            *visits = visits.checked_sub(cost).ok_or_else(|| {
                 format!("the path visits more than {MOST_VISITS} values; accepted: a path that visits fewer")
             })?;
             Ok::<(), String>(())
@@ -161,7 +165,7 @@ impl Step {
         match (self, value) {
             (Step::Fields(names), Value::Object(fields)) => {
                 let found = names.iter().filter_map(|name| Some((name, fields.get(name)?)));
-                next.extend(found.map(|(name, value)| (at(Key::Field(name.clone())), value)));
+                next.extend(found.map(|(name, value)| (at(Key::Field(name.as_str().into())), value)));
             }
             (Step::Elements(ranges), Value::Array(items)) => {
                 for index in ranges.iter().flat_map(|range| range.of(items.len())) {
@@ -212,7 +216,7 @@ fn children(value: &Value) -> Box<dyn Iterator<Item = (Key, &Value)> + '_> {
         }
         Value::Object(fields) => {
             let fields = fields.iter();
-            Box::new(fields.map(|(name, value)| (Key::Field(name.clone()), value)))
+            Box::new(fields.map(|(name, value)| (Key::Field(name.as_str().into()), value)))
         }
         _ => Box::new(std::iter::empty()),
     }

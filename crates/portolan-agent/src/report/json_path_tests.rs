@@ -87,3 +87,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn places_share_the_names_that_they_go_through() {
+    let object = json!({ "x": { "a name that may be long": [0, 1] } });
+    let places = JsonPath::parse(".x.*[*]").unwrap().places(&object).unwrap();
+    let names: Vec<&Arc<str>> = places
+        .iter()
+        .filter_map(|(place, _)| match &place[1] {
+            Key::Field(name) => Some(name),
+            Key::Index(_) => None,
+        })
+        .collect();
+    assert!(names.len() == 2 && Arc::ptr_eq(names[0], names[1]), "{places:?}");
+}

@@ -349,26 +349,29 @@ impl<'a> Rollout<'a> {
         }
         let since = self.view.now.wall.to_string();
         let (set, placement) = (self.view.set, &self.reference.placement);
-        match self.work(name) {
-            Some((_, work)) if work.is_leaving => {}
-            Some((key, work)) => verdict.works.push(WorkWrite::Replace {
+        let right = match broken(Rule::BoundClustersOnly) {
+            true => Right::Granted,
+            false => (self.view.right)(name),
+        };
+        // A work that is there stays as it is without the right: whoever lost a cluster must not change what runs there.
+        match (self.work(name), right) {
+            (Some((_, work)), _) if work.is_leaving => {}
+            (_, Right::Missing) => verdict.unbound.push(name.to_owned()),
+            (_, Right::Unknown) => {
+                let why = "it is not known yet which clusters are bound to this namespace";
+                let unsettled = (placement.clone(), why.to_owned());
+                if !verdict.tally.unsettled.contains(&unsettled) {
+                    verdict.tally.unsettled.push(unsettled);
+                }
+            }
+            (Some((key, work)), Right::Granted) => verdict.works.push(WorkWrite::Replace {
                 version: work.version.clone(),
                 work: Arc::new(set.work(name, Some(&key.name), placement, &cluster.group_key, since)),
             }),
-            None => match (self.view.right)(name) {
-                Right::Missing if !broken(Rule::BoundClustersOnly) => verdict.unbound.push(name.to_owned()),
-                Right::Unknown if !broken(Rule::BoundClustersOnly) => {
-                    let why = "it is not known yet which clusters are bound to this namespace";
-                    let unsettled = (placement.clone(), why.to_owned());
-                    if !verdict.tally.unsettled.contains(&unsettled) {
-                        verdict.tally.unsettled.push(unsettled);
-                    }
-                }
-                _ => {
-                    let work = set.work(name, None, placement, &cluster.group_key, since);
-                    verdict.works.push(WorkWrite::Create(Arc::new(work)));
-                }
-            },
+            (None, Right::Granted) => {
+                let work = set.work(name, None, placement, &cluster.group_key, since);
+                verdict.works.push(WorkWrite::Create(Arc::new(work)));
+            }
         }
     }
 

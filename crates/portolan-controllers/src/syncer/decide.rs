@@ -90,12 +90,12 @@ impl State {
             .allows(home, &target.cluster, namespaces)
             .and_then(|()| self.inventory.resolve(&target.cluster, namespaces));
         match resolved {
-            Ok(()) if self.made.contains_key(target) || broken(Rule::BoundClustersOnly) => {
-                Verdict::Present(content.clone())
-            }
+            Ok(()) if broken(Rule::BoundClustersOnly) => Verdict::Present(content.clone()),
             Ok(()) => match self.bound.right(home, &target.cluster) {
                 Right::Granted => Verdict::Present(content.clone()),
                 Right::Unknown => Verdict::Keep,
+                // A work that is there stays as it is: whoever lost a cluster must not change what runs there.
+                Right::Missing if self.made.contains_key(target) => Verdict::Keep,
                 Right::Missing => Verdict::Refused(format!(
                     "no ManagedClusterSet with {0} in it is bound to the namespace {home}; accepted: a ManagedClusterSetBinding in \
                      {home} for a set of {0}, or --require-bindings=off given to the controller",

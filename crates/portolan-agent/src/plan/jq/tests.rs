@@ -21,7 +21,7 @@ fn named(text: &str) -> Result<Vec<String>, String> {
     let mut places = Jq::parse(text)?.places(&object(), &mut Steps::default())?;
     places.sort();
     let words = |key: &Key| match key {
-        Key::Field(name) => name.clone(),
+        Key::Field(name) => name.to_string(),
         Key::Index(index) => index.to_string(),
     };
     let places = places.iter();

@@ -143,23 +143,28 @@ fn computed<'v>(value: Value) -> Node<'v> {
 
 /// The node at a key. What is computed is copied, and paid for.
 fn at<'v>(node: &Node<'v>, key: Key, steps: &mut Steps) -> Found<Node<'v>> {
-    steps.take(1)?;
+    let name = match &key {
+        Key::Field(name) => name.len(),
+        Key::Index(_) => 0,
+    };
+    // A place is as long as it is deep, and its last name as long as the manifest allows.
+    steps.take(1 + name / 64 + node.place.as_ref().map_or(0, |place| place.len() / 8))?;
     let of = |value: &Value| match &key {
-        Key::Field(name) => value.get(name).is_some(),
+        Key::Field(name) => value.get(&**name).is_some(),
         Key::Index(index) => value.get(index).is_some(),
     };
     let is_there = node.is_there && of(&node.value);
     let value = match &node.value {
         Cow::Borrowed(value) => {
             let child: Option<&'v Value> = match &key {
-                Key::Field(name) => value.get(name),
+                Key::Field(name) => value.get(&**name),
                 Key::Index(index) => value.get(index),
             };
             child.map_or(Cow::Owned(Value::Null), Cow::Borrowed)
         }
         Cow::Owned(value) => {
             let child = match &key {
-                Key::Field(name) => value.get(name),
+                Key::Field(name) => value.get(&**name),
                 Key::Index(index) => value.get(index),
             };
             let child = child.cloned().unwrap_or_default();
@@ -187,7 +192,7 @@ fn step<'v>(node: &Node<'v>, part: &Part, steps: &mut Steps) -> Found<Vec<Node<'
     };
     match (part, node.value.as_ref()) {
         (Part::Name(name), Value::Object(_) | Value::Null) => {
-            Ok(vec![at(node, Key::Field(name.clone()), steps)?])
+            Ok(vec![at(node, Key::Field(name.as_str().into()), steps)?])
         }
         (Part::Index(index), Value::Array(items)) => match position(*index, items.len()) {
             Some(index) => Ok(vec![at(node, Key::Index(index), steps)?]),
@@ -223,7 +228,10 @@ fn position(index: i64, length: usize) -> Option<usize> {
 
 fn children<'v>(node: &Node<'v>, steps: &mut Steps) -> Found<Vec<Node<'v>>> {
     let keys: Vec<Key> = match node.value.as_ref() {
-        Value::Object(fields) => fields.keys().cloned().map(Key::Field).collect(),
+        Value::Object(fields) => fields
+            .keys()
+            .map(|name| Key::Field(name.as_str().into()))
+            .collect(),
         Value::Array(items) => (0..items.len()).map(Key::Index).collect(),
         _ => Vec::new(),
     };

@@ -106,6 +106,13 @@ impl World {
         self.state.handle(Input::Set(Delta::Applied(set)));
     }
 
+    fn change_template(&mut self, value: &str) {
+        self.set.spec.manifest_work_template = object(template(value));
+        self.set.metadata.generation = self.set.metadata.generation.map(|generation| generation + 1);
+        self.set.metadata.resource_version = Some(self.next_version());
+        self.hear_set();
+    }
+
     fn next_version(&mut self) -> String {
         self.version += 1;
         self.version.to_string()
@@ -214,6 +221,12 @@ fn a_binding_that_goes_or_cannot_be_read_takes_no_work_away() {
     let unreadable = cannot_be_read("ns", "ours");
     world.state.handle(Input::Binding(Delta::Unreadable(unreadable)));
     assert_eq!(world.writes(), [""; 0]);
+    world.change_template("2");
+    assert_eq!(
+        world.writes(),
+        ["replace mine"],
+        "the binding is there as far as is known"
+    );
     for delta in [Delta::Listing, gone("ns", "ours"), Delta::Synced, Delta::Unserved] {
         world.state.handle(Input::Binding(delta));
         assert_eq!(world.writes(), [""; 0]);
@@ -222,11 +235,28 @@ fn a_binding_that_goes_or_cannot_be_read_takes_no_work_away() {
         world.state.handle(Input::ClusterSet(delta));
         assert_eq!(world.writes(), [""; 0]);
     }
-    world.set.spec.manifest_work_template = object(template("2"));
-    world.set.metadata.generation = Some(2);
-    world.set.metadata.resource_version = Some(world.next_version());
-    world.hear_set();
-    assert_eq!(world.writes(), ["replace mine"], "it is kept up to date");
+}
+
+#[test]
+fn a_work_of_a_cluster_that_is_not_bound_any_more_stays_as_it_is() {
+    let change = || {
+        let mut world = World::requiring();
+        world.writes();
+        world.state.handle(Input::Binding(gone("ns", "ours")));
+        world.change_template("2");
+        let writes = world.writes();
+        (world, writes)
+    };
+    let (mut world, writes) = change();
+    assert_eq!(writes, [""; 0]);
+    world.writes();
+    let (reason, message) = world.said("WorksRefused").unwrap();
+    assert_eq!(reason, "ClusterSetNotBound");
+    assert!(message.contains("mine"), "{message}");
+    world.state.handle(binding("ours"));
+    assert_eq!(world.writes(), ["replace mine"]);
+    let (_, writes) = with_broken(Rule::BoundClustersOnly, change);
+    assert!(writes.contains(&"replace mine".to_owned()), "{writes:?}");
 }
 
 #[test]
