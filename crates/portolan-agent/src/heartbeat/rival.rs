@@ -34,7 +34,7 @@ impl Rival {
         self.ours = lease.metadata.resource_version.clone();
     }
 
-    /// Somebody else has written the Lease. What to say, once, when that is no accident any more.
+    /// Another process has written the Lease. Returns a warning once, when that has happened several times in a row.
     pub(super) fn met(&mut self, lease: &Lease, cluster: &str, own: &str) -> Option<String> {
         self.times = self.times.saturating_add(1);
         (self.times == ENOUGH).then(|| warning(lease, cluster, own))

@@ -180,8 +180,8 @@ mod tests {
             prop_assert_eq!(order, due.into_iter().collect::<Vec<_>>());
         }
 
-        /// Whoever is due again at once, each placement comes after so many turns of the others as it takes its own
-        /// namespace to get to it.
+        /// Placements of other namespaces may be due again at once. A placement still waits for only as many of their turns
+        /// as its own namespace needs to reach it.
         #[test]
         fn nobody_waits_for_more_than_the_turns_of_the_others(
             sizes in prop::collection::vec(1usize..40, 1..6),

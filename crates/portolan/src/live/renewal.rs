@@ -121,7 +121,7 @@ pub(crate) async fn follow(connect: ConnectArgs, mut used: Credentials, client: 
                     "the kubeconfig has changed and cannot be used, the former credentials are used: {error:#}"
                 ),
             },
-            // Somebody may have chosen another context for something else.
+            // A user may have selected another context of the same file for another program.
             Some(Change::Moved) => tracing::warn!(
                 hub = used.url,
                 now = now.url,
