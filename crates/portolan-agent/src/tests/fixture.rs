@@ -255,6 +255,19 @@ impl World {
         maps.into_iter().filter_map(|map| map.metadata.name).collect()
     }
 
+    /// Makes the deletion of an object take a while.
+    pub(super) async fn hold_in(&self, namespace: &str, name: &str) {
+        let maps = Api::<ConfigMap>::namespaced(self.spoke(), namespace);
+        let held = Patch::Merge(json!({ "metadata": { "finalizers": ["example.com/slow"] } }));
+        maps.patch(name, &PatchParams::default(), &held).await.unwrap();
+    }
+
+    /// Somebody on the member deletes a namespace.
+    pub(super) async fn delete_namespace(&self, name: &str) {
+        let namespaces = Api::<Namespace>::all(self.spoke());
+        namespaces.delete(name, &DeleteParams::default()).await.unwrap();
+    }
+
     /// Somebody on the member makes an object anew.
     pub(super) async fn replace(&self, name: &str) {
         self.maps().delete(name, &DeleteParams::default()).await.unwrap();

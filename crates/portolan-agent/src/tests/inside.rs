@@ -34,3 +34,25 @@ fn a_namespace_stays_while_another_work_has_something_in_it() {
         assert!(!world.has_namespace("shared").await);
     });
 }
+
+#[test]
+fn an_object_that_goes_with_its_namespace_leaves_the_record_also_in_doubt() {
+    run(async {
+        let world = World::new().await;
+        world.put_namespace("space", "going").await;
+        world.agent().look().await;
+        world.put_in("a", "going", "x").await;
+        world.agent().look().await;
+        assert_eq!(world.recorded().await, ["x", "going"]);
+        // The member takes a while to remove what is in a namespace.
+        world.hold_in("going", "x").await;
+        world.delete_namespace("going").await;
+
+        // Another work of that name says nothing about what the former one asked for.
+        world.lose("a").await;
+        world.put("a", &["y"]).await;
+        world.agent().look().await;
+        assert_eq!(world.recorded().await, ["y", "going"]);
+        assert_eq!(world.objects_in("going").await, ["x"]);
+    });
+}

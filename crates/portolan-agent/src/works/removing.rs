@@ -255,17 +255,43 @@ impl Passes {
         }
     }
 
-    /// Takes entries out of the record whose objects are not there. One that cannot be asked for stays.
+    /// Takes entries out of the record whose objects are not there, or go with their namespace whatever the work says. One
+    /// that cannot be asked for stays.
     pub(super) async fn forget_absent(&self, record: &mut Record, ids: &[ObjectId]) {
+        let mut namespaces = BTreeMap::new();
         for id in ids {
             let Some(entry) = record.entries.get(id) else {
                 continue;
             };
+            let going = match namespaces.get(&id.namespace) {
+                Some(going) => *going,
+                None => {
+                    let going = self.is_namespace_going(&id.namespace).await;
+                    namespaces.insert(id.namespace.clone(), going);
+                    going
+                }
+            };
             let is_served = self.is_served(id, &entry.version).await;
-            if is_served && matches!(self.objects.look(&entry.place(id)).await, Ok(None)) {
+            if going || is_served && matches!(self.objects.look(&entry.place(id)).await, Ok(None)) {
                 record.entries.remove(id);
             }
         }
+    }
+
+    async fn is_namespace_going(&self, name: &str) -> bool {
+        if name.is_empty() {
+            return false;
+        }
+        let place = Place {
+            id: ObjectId {
+                resource: "namespaces".to_owned(),
+                name: name.to_owned(),
+                ..ObjectId::default()
+            },
+            version: "v1".to_owned(),
+        };
+        let namespace = self.objects.look(&place).await.ok().flatten();
+        namespace.is_some_and(|namespace| namespace.pointer("/metadata/deletionTimestamp").is_some())
     }
 
     /// Whether the member cluster serves the kind of an object. Where it does not, perhaps not yet, it does not know what there
