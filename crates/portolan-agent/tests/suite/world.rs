@@ -26,6 +26,8 @@ pub(crate) struct World {
     pub(crate) cluster: String,
     /// A namespace of the member cluster.
     pub(crate) namespace: String,
+    /// The hub's address as the agent's kubeconfig has it. Records are named after it.
+    pub(crate) hub_server: String,
 }
 
 impl World {
@@ -34,6 +36,7 @@ impl World {
         install(&hub.client()).await;
         install(&spoke.client()).await;
         World {
+            hub_server: settings(hub.namespace()).hub_server,
             cluster: hub.namespace().to_owned(),
             namespace: spoke.namespace().to_owned(),
             hub,
@@ -43,7 +46,9 @@ impl World {
 
     /// Settings that look often.
     pub(crate) fn settings(&self) -> Settings {
-        settings(&self.cluster)
+        let mut settings = settings(&self.cluster);
+        settings.hub_server.clone_from(&self.hub_server);
+        settings
     }
 
     pub(crate) fn agent(&self) -> Agent {

@@ -10,7 +10,7 @@ use portolan_agent::Agent;
 use portolan_api::work::AppliedManifestWork;
 use serde_json::{Value, json};
 
-use super::{agent_id, hub_hash, record_name, records};
+use super::{hub_hash, record_name, records};
 use crate::network::Faults;
 use crate::world::{World, eventually};
 
@@ -52,7 +52,29 @@ impl<'a> Left<'a> {
         left.list("web", of_web).await;
         left.list("other", of_other).await;
         left.works().await;
+        left.statuses().await;
         left
+    }
+
+    /// The same works, for an agent that applies them itself. What is only looked at is there.
+    pub(super) async fn wanted(world: &'a World, name: &str) -> Left<'a> {
+        let left = Left {
+            world,
+            name: name.to_owned(),
+        };
+        left.config_map("read", "somebody", &[]).await;
+        left.works().await;
+        left
+    }
+
+    /// Somebody scales the Deployment.
+    pub(super) async fn scale(&self) {
+        let five = Patch::Merge(json!({ "spec": { "replicas": 5 } }));
+        let (deployments, name) = (self.deployments(), self.named("web"));
+        deployments
+            .patch(&name, &PatchParams::default(), &five)
+            .await
+            .unwrap();
     }
 
     pub(super) fn named(&self, part: &str) -> String {
@@ -203,6 +225,10 @@ impl<'a> Left<'a> {
         world
             .create_work(&self.named("other"), &[map("shared"), unknown])
             .await;
+    }
+
+    async fn statuses(&self) {
+        let world = self.world;
         for (work, status, reason) in [
             ("web", "True", "AppliedManifestWorkComplete"),
             ("other", "False", "AppliedManifestWorkFailed"),
@@ -286,9 +312,18 @@ impl<'a> Left<'a> {
 
     /// Whether an agent has taken over both works and said so.
     pub(super) async fn is_taken_over(&self) -> bool {
+        self.is_held_by(&hub_hash(self.world)).await
+    }
+
+    /// Whether the records of both works are those of this agent, and both works have been reported on.
+    pub(super) async fn is_held_by(&self, agent: &str) -> bool {
         for work in ["web", "other"] {
             let work = self.named(work);
-            if agent_id(self.world, &record_name(self.world, &work)).await != hub_hash(self.world) {
+            let record = record_name(self.world, &work);
+            let Some(record) = records(self.world).get_opt(&record).await.unwrap() else {
+                return false;
+            };
+            if record.spec.agent_id.as_deref() != Some(agent) {
                 return false;
             }
             let work = self.world.manifest_works().get(&work).await.unwrap();

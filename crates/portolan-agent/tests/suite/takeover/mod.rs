@@ -1,5 +1,6 @@
 //! Records and objects that another agent, or an earlier version of this one, has left.
 
+mod in_turn;
 mod killed;
 mod left;
 mod records;
