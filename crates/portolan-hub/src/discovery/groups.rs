@@ -1,6 +1,9 @@
 //! Groups, versions and resources, as plain lists and as the aggregated documents newer clients ask for.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::kinds::{Registry, Resource, api_version};
 
@@ -58,6 +61,9 @@ fn plain(resource: &Resource) -> Vec<Value> {
     if !resource.categories.is_empty() {
         own["categories"] = resource.categories.clone().into();
     }
+    if !resource.traits.review {
+        own["storageVersionHash"] = storage_version_hash(resource).into();
+    }
     let mut all = vec![own];
     if resource.status {
         all.push(json!({
@@ -72,6 +78,15 @@ fn plain(resource: &Resource) -> Vec<Value> {
         }));
     }
     all
+}
+
+/// Changes when objects are kept in another version: clients that rewrite objects look at it.
+fn storage_version_hash(resource: &Resource) -> String {
+    let version = resource.storage_version.rsplit('/').next().unwrap_or_default();
+    let kept = format!("{}/{version}/{}", resource.storage_group, resource.kind);
+    let digest = Sha256::digest(kept);
+    let (head, _) = digest.split_at(8);
+    STANDARD.encode(head)
 }
 
 pub(super) fn core_aggregated(registry: &Registry) -> Vec<Value> {

@@ -143,6 +143,7 @@ fn resource(row: &Row) -> Resource {
         storage_group: storage_group.into(),
         storage_version: super::api_version(storage_group, row.version),
         renames: if events { EVENT_RENAMES } else { &[] },
+        defined: 0,
         schema: Arc::new(compile(&source, "").expect("a test compiles every built-in schema")),
         source: Arc::new(source),
         columns: Columns::of_builtin(row.group, row.kind),

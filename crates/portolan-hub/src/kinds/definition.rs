@@ -192,6 +192,7 @@ fn resource(definition: &Value, version: &Value, storage_version: &str) -> Optio
         storage_version: storage_version.into(),
         renames: &[],
         schema: Arc::new(schema),
+        defined: text(definition, "/metadata/resourceVersion").parse().unwrap_or(0),
         source: Arc::new(source),
         columns: Columns::of_crd_version(version).ok()?,
         status: version.pointer("/subresources/status").is_some(),

@@ -18,7 +18,8 @@ use serde_json::Value;
 pub(crate) use registry::Registry;
 
 use crate::patch::{self, Typed};
-use crate::schema::Schema;
+use crate::schema::{self, Schema};
+use crate::store::{LARGEST_OBJECT, Stored};
 use crate::table::Columns;
 
 /// One served combination of group, version and resource.
@@ -40,6 +41,8 @@ pub(crate) struct Resource {
     /// Fields with other names in storage: (served, stored).
     pub(crate) renames: &'static [(&'static str, &'static str)],
     pub(crate) schema: Arc<Schema>,
+    /// The store's revision of the definition. Older objects may lack defaults that it has brought.
+    pub(crate) defined: u64,
     /// The schema as it was written, for OpenAPI.
     pub(crate) source: Arc<Value>,
     pub(crate) columns: Columns,
@@ -110,6 +113,25 @@ impl Resource {
             }
         }
         object
+    }
+
+    /// A kept object as it is served, with the defaults that its definition has brought since it was written.
+    pub(crate) fn shown(&self, object: &Stored) -> Value {
+        let mut value = self.served(object.value());
+        if self.lacks_defaults(object) {
+            let mut completed = value.clone();
+            // One that its defaults would make larger than any object may be is shown as it is kept.
+            let limit = usize::try_from(LARGEST_OBJECT).unwrap_or(usize::MAX);
+            if schema::default(&self.schema, &mut completed, limit).is_ok() {
+                value = completed;
+            }
+        }
+        value
+    }
+
+    /// Whether defaults may be missing in an object as it is kept.
+    pub(crate) fn lacks_defaults(&self, object: &Stored) -> bool {
+        object.revision() < self.defined && self.schema.defaulted
     }
 
     /// The form an object is kept in.

@@ -1,12 +1,15 @@
-//! Protobuf request bodies, turned into the JSON the same client would have sent.
+//! Protobuf request bodies, turned into the JSON the same client would have sent, and answers for clients that ask for
+//! protobuf.
 //!
 //! kubectl 1.32 and newer write built-in kinds as `application/vnd.kubernetes.protobuf` and do not try again in JSON, and Go
-//! programs write definitions so. The hub has to read them. It never answers in protobuf: every client also accepts JSON.
+//! programs write definitions so. The hub has to read them. It answers in JSON wherever a client takes JSON, but for
+//! metadata alone: there Go's clients compare what they got in protobuf with what they got in protobuf.
 //!
-//! Kinds are data (see [`messages`]); one decoder serves all of them. Nothing here panics on any input, and memory is
-//! bounded by the size of the body.
+//! Kinds are data (see [`messages`]); one decoder and one encoder serve all of them. Nothing here panics on any input, and
+//! memory is bounded by the size of the body.
 
 mod decode;
+mod encode;
 mod kinds;
 mod messages;
 mod schema;
@@ -18,6 +21,10 @@ mod tests;
 use serde_json::{Map, Value};
 
 use decode::Decoder;
+use encode::Bytes;
+pub(crate) use encode::Unwritable;
+use messages::{meta, status};
+use schema::Message;
 
 /// The content type of these bodies.
 pub(crate) const CONTENT_TYPE: &str = "application/vnd.kubernetes.protobuf";
@@ -105,4 +112,59 @@ pub(crate) fn decode(body: &[u8]) -> Result<Value, Error> {
     object.insert("kind".to_owned(), Value::String(kind));
     decoder.fill(message, raw, &mut object)?;
     Ok(Value::Object(object))
+}
+
+/// An object with `apiVersion` and `kind` as clients read it.
+pub(crate) fn encode(object: &Value) -> Result<Vec<u8>, Unwritable> {
+    let mut bytes = Bytes::default();
+    let (api_version, kind, fields) = parts(object)?;
+    bytes.object(answered(api_version, kind)?, &fields)?;
+    Ok(bytes.in_envelope(api_version, kind))
+}
+
+/// A list of objects of one kind. `kind` is the kind of the list.
+pub(crate) fn encode_list(
+    api_version: &str,
+    kind: &str,
+    metadata: &Value,
+    items: &[Value],
+) -> Result<Vec<u8>, Unwritable> {
+    let (mut list, mut head) = (Bytes::default(), Bytes::default());
+    head.object(&meta::LIST_META, metadata.as_object().ok_or(Unwritable)?)?;
+    list.bytes(1, &head.0);
+    for item in items {
+        let (mut bytes, (api_version, kind, fields)) = (Bytes::default(), parts(item)?);
+        bytes.object(answered(api_version, kind)?, &fields)?;
+        list.bytes(2, &bytes.0);
+    }
+    Ok(list.in_envelope(api_version, kind))
+}
+
+/// One event of a watch: its length and the event.
+pub(crate) fn encode_event(kind: &str, object: &[u8]) -> Vec<u8> {
+    let (mut raw, mut event) = (Bytes::default(), Bytes::default());
+    raw.bytes(1, object);
+    event.bytes(1, kind.as_bytes());
+    event.bytes(2, &raw.0);
+    // Objects are far smaller than what 32 bits can count.
+    let length = u32::try_from(event.0.len()).unwrap_or(u32::MAX);
+    let mut frame = length.to_be_bytes().to_vec();
+    frame.extend_from_slice(&event.0);
+    frame
+}
+
+fn parts(object: &Value) -> Result<(&str, &str, Map<String, Value>), Unwritable> {
+    let mut fields = object.as_object().ok_or(Unwritable)?.clone();
+    fields.remove("apiVersion");
+    fields.remove("kind");
+    let text = |name: &str| object.get(name).and_then(Value::as_str).ok_or(Unwritable);
+    Ok((text("apiVersion")?, text("kind")?, fields))
+}
+
+fn answered(api_version: &str, kind: &str) -> Result<&'static Message, Unwritable> {
+    match (api_version, kind) {
+        ("meta.k8s.io/v1", "PartialObjectMetadata") => Ok(&meta::PARTIAL_OBJECT_METADATA),
+        ("v1", "Status") => Ok(&status::STATUS),
+        _ => kinds::message_for(api_version, kind).ok_or(Unwritable),
+    }
 }

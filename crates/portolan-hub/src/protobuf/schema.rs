@@ -17,9 +17,19 @@ impl Message {
         self.fields.iter().find(|field| field.number == number)
     }
 
-    #[cfg(test)]
     pub(super) fn fields(&self) -> &'static [Field] {
         self.fields
+    }
+
+    /// The names of its fields in JSON, with those of inlined messages.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.fields
+            .iter()
+            .flat_map(|field| match field.kind {
+                Kind::Inline(inner) => inner.fields,
+                _ => std::slice::from_ref(field),
+            })
+            .map(|field| field.name)
     }
 }
 

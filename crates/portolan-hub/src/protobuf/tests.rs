@@ -53,6 +53,38 @@ fn a_body_of_kubectl_is_the_json_that_kubectl_prints() {
 }
 
 #[test]
+fn what_was_read_can_be_written_and_read_again() {
+    for (name, body, _) in recorded![
+        "clusterrole",
+        "clusterrole-aggregate",
+        "clusterrolebinding",
+        "configmap",
+        "configmap-binary",
+        "cronjob",
+        "deployment",
+        "ingress",
+        "job",
+        "namespace",
+        "role",
+        "rolebinding",
+        "secret",
+        "secret-docker",
+        "service-clusterip",
+        "service-external",
+        "service-nodeport",
+        "serviceaccount",
+    ] {
+        let object = decode(body).unwrap();
+        let written = encode(&object).unwrap();
+        assert_eq!(decode(&written).unwrap(), object, "{name}");
+    }
+    // Schemas are not written.
+    assert_eq!(encode(&decode(body!("definition")).unwrap()), Err(Unwritable));
+    let unknown = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "newField": 1});
+    assert_eq!(encode(&unknown), Err(Unwritable));
+}
+
+#[test]
 fn reviews_and_token_requests_of_kubectl_are_read() {
     let review = |spec: Value| json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "metadata": {}, "spec": spec, "status": {"allowed": false}});
     for (name, body, expected) in [

@@ -1,6 +1,8 @@
 //! From the JSON of `openAPIV3Schema` to a [`Schema`]. Everything that is wrong is reported, each with its field.
 
 use regex::RegexBuilder;
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::{Checks, FieldError, Kind, ListType, Schema, join, rules};
@@ -67,7 +69,7 @@ fn node(source: &Value, path: &str, depth: usize, errors: &mut Vec<FieldError>) 
             let at = format!("{}[{name}]", join(path, "properties"));
             (name.clone(), node(child, &at, depth + 1, errors))
         })
-        .collect();
+        .collect::<BTreeMap<String, Schema>>();
     let additional = match source.get("additionalProperties") {
         None | Some(Value::Bool(false)) => None,
         Some(Value::Bool(true)) => Some(Box::new(Schema {
@@ -82,10 +84,15 @@ fn node(source: &Value, path: &str, depth: usize, errors: &mut Vec<FieldError>) 
             errors,
         ))),
     };
+    let mut below = properties
+        .values()
+        .chain(additional.as_deref())
+        .chain(items.as_deref());
     Schema {
         kind: kind(source, path, errors),
         nullable: flag("nullable"),
         default: source.get("default").cloned(),
+        defaulted: source.contains_key("default") || below.any(|child| child.defaulted),
         properties,
         additional,
         items,
@@ -128,7 +135,7 @@ fn kind(source: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) -
 
 fn list_type(source: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) -> ListType {
     let Some(found) = source.get("x-kubernetes-list-type") else {
-        return ListType::Unset;
+        return ListType::Atomic;
     };
     match found.as_str() {
         Some("atomic") => ListType::Atomic,
@@ -151,7 +158,7 @@ fn list_type(source: &Map<String, Value>, path: &str, errors: &mut Vec<FieldErro
                 found,
                 &accepted,
             ));
-            ListType::Unset
+            ListType::Atomic
         }
     }
 }

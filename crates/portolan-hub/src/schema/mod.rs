@@ -44,6 +44,8 @@ pub(crate) struct Schema {
     pub(crate) list: ListType,
     /// `x-kubernetes-map-type: atomic`.
     pub(crate) atomic: bool,
+    /// Whether there is a default here or anywhere below.
+    pub(crate) defaulted: bool,
     /// Whether there is a rule here or anywhere below.
     pub(crate) ruled: bool,
     rules: Vec<rules::Rule>,
@@ -67,9 +69,8 @@ pub(crate) enum Kind {
 /// `x-kubernetes-list-type`.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) enum ListType {
-    /// Nothing is said; merged as a whole, and items are compared by their place.
+    /// Merged and compared as a whole, as lists are that say nothing.
     #[default]
-    Unset,
     Atomic,
     Set,
     /// Items are told apart by these keys.

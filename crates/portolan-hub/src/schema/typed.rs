@@ -14,7 +14,7 @@ impl Typed for Schema {
             Some(Kind::Object) if self.atomic => patch::Kind::AtomicMap,
             Some(Kind::Object) => patch::Kind::Granular,
             Some(Kind::Array) => match &self.list {
-                ListType::Unset | ListType::Atomic => patch::Kind::AtomicList,
+                ListType::Atomic => patch::Kind::AtomicList,
                 ListType::Set => patch::Kind::Set,
                 ListType::Map(keys) => patch::Kind::KeyedList(keys),
             },

@@ -91,7 +91,7 @@ fn node(schema: &Schema, value: &Value, old: Option<&Value>, path: &str, found: 
             list_checks(schema, items, path, &mut found.lists);
             if let Some(of_items) = &schema.items {
                 for (i, item) in items.iter().enumerate() {
-                    let old = old.and_then(|old| item_before(schema, old, i, item));
+                    let old = old.and_then(|old| item_before(schema, old, item));
                     node(of_items, item, old, &format!("{path}[{i}]"), found);
                 }
             }
@@ -177,7 +177,7 @@ fn array_checks(checks: &Checks, items: &[Value], path: &str, errors: &mut Vec<F
 
 fn list_checks(schema: &Schema, items: &[Value], path: &str, errors: &mut Vec<FieldError>) {
     match &schema.list {
-        ListType::Unset | ListType::Atomic => {}
+        ListType::Atomic => {}
         ListType::Set => duplicates(items, path, errors, Value::to_string),
         ListType::Map(keys) => {
             let part = |item: &Value| -> Value {

@@ -4,9 +4,10 @@ use http::HeaderMap;
 use http::header::ACCEPT;
 
 use super::status::{Answer, Failure};
+use crate::protobuf;
 use crate::table::Version;
 
-/// The form of an answer. It is always JSON: every client takes that.
+/// The form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Object,
@@ -17,7 +18,50 @@ pub(crate) enum Form {
     Discovery(&'static str),
 }
 
-/// The first form of the Accept header that is served.
+/// How an answer is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    Json,
+    Protobuf,
+}
+
+impl Encoding {
+    pub(crate) fn content_type(self) -> &'static str {
+        match self {
+            Encoding::Json => "application/json",
+            Encoding::Protobuf => protobuf::CONTENT_TYPE,
+        }
+    }
+
+    /// The same for a stream of events.
+    pub(crate) fn stream_type(self) -> &'static str {
+        match self {
+            Encoding::Json => "application/json",
+            Encoding::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+        }
+    }
+}
+
+/// The form of what is read. Objects are written as protobuf only for clients that take nothing else, and metadata for
+/// clients that prefer it.
+pub(crate) fn read_form(headers: &HeaderMap) -> Answer<(Form, Encoding)> {
+    let json = form(headers);
+    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    let mut ranges = accept.unwrap_or_default().split(',');
+    let is_protobuf = |range: &str| range.trim().starts_with(protobuf::CONTENT_TYPE);
+    let first = ranges.clone().next().filter(|range| is_protobuf(range));
+    if first.and_then(parameters) == Some(Form::Metadata) {
+        return Ok((Form::Metadata, Encoding::Protobuf));
+    }
+    match json {
+        Err(_) if ranges.any(|range| is_protobuf(range) && parameters(range) == Some(Form::Object)) => {
+            Ok((Form::Object, Encoding::Protobuf))
+        }
+        json => json.map(|form| (form, Encoding::Json)),
+    }
+}
+
+/// The first form of the Accept header that is served as JSON.
 pub(crate) fn form(headers: &HeaderMap) -> Answer<Form> {
     first(headers, |_| true)
 }
@@ -43,10 +87,16 @@ fn first(headers: &HeaderMap, is_served: impl Fn(&Form) -> bool) -> Answer<Form>
 }
 
 fn media(range: &str) -> Option<Form> {
-    let mut parts = range.split(';').map(str::trim);
-    if !matches!(parts.next()?, "application/json" | "application/*" | "*/*") {
+    let kind = range.split(';').next()?.trim();
+    if !matches!(kind, "application/json" | "application/*" | "*/*") {
         return None;
     }
+    parameters(range)
+}
+
+/// The form that the parameters of a media range name.
+fn parameters(range: &str) -> Option<Form> {
+    let parts = range.split(';').skip(1).map(str::trim);
     let (mut kind, mut group, mut version) = ("", "", "");
     for (name, value) in parts.filter_map(|part| part.split_once('=')) {
         match name {
@@ -83,6 +133,42 @@ mod tests {
             Ok(Form::Object)
         );
         assert_eq!(form("*/*"), Ok(Form::Object));
+        assert_eq!(
+            form("application/vnd.kubernetes.protobuf").unwrap_err().code(),
+            406
+        );
         assert_eq!(form("text/html").unwrap_err().code(), 406);
+    }
+
+    #[test]
+    fn protobuf_is_served_to_who_prefers_it_for_metadata_or_takes_nothing_else() {
+        let form = |accept: &str| read_form(&HeaderMap::from_iter([(ACCEPT, accept.parse().unwrap())]));
+        let partial = "as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+        let (protobuf, json) = ("application/vnd.kubernetes.protobuf", "application/json");
+        for (accept, expected) in [
+            (protobuf.to_owned(), (Form::Object, Encoding::Protobuf)),
+            (
+                format!("{protobuf};stream=watch"),
+                (Form::Object, Encoding::Protobuf),
+            ),
+            (format!("{protobuf},{json}"), (Form::Object, Encoding::Json)),
+            (
+                format!("{protobuf};{partial},{json};{partial},{json}"),
+                (Form::Metadata, Encoding::Protobuf),
+            ),
+            (
+                format!("{json};{partial},{protobuf};{partial}"),
+                (Form::Metadata, Encoding::Json),
+            ),
+        ] {
+            assert_eq!(form(&accept), Ok(expected), "{accept}");
+        }
+        assert_eq!(form("text/html").unwrap_err().code(), 406);
+        assert_eq!(
+            form(&format!("{protobuf};as=Table;g=meta.k8s.io;v=v1"))
+                .unwrap_err()
+                .code(),
+            406
+        );
     }
 }

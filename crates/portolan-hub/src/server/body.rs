@@ -116,8 +116,8 @@ pub(crate) fn typed(code: StatusCode, kind: &'static str, text: impl Into<Bytes>
     with_type(code, kind, Body(Content::Whole(text.into())))
 }
 
-pub(crate) fn stream(chunks: Chunks) -> Response<Body> {
-    with_type(StatusCode::OK, "application/json", Body(Content::Stream(chunks)))
+pub(crate) fn stream(kind: &'static str, chunks: Chunks) -> Response<Body> {
+    with_type(StatusCode::OK, kind, Body(Content::Stream(chunks)))
 }
 
 pub(crate) fn failure(failure: &Failure) -> Response<Body> {

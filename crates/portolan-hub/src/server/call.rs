@@ -8,6 +8,7 @@ use http::{HeaderMap, Method};
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::patch::APPLY;
 use super::request::{Place, Query};
 use super::status::{Answer, Failure};
 use crate::access::Identity;
@@ -122,21 +123,21 @@ impl Call {
         serde_json::from_slice(&self.body).map_err(|error| self.unreadable(&error.to_string()))
     }
 
-    /// Fields that the body gives twice, as far as its format can.
+    /// What the body gives twice, as far as its format can, in the words of Kubernetes.
     pub(crate) fn duplicates(&self) -> Vec<String> {
         match self.content_type() {
             "" | JSON | "application/merge-patch+json" | "application/strategic-merge-patch+json" => {
-                super::duplicates::duplicates(&self.body)
+                let fields = super::duplicates::duplicates(&self.body);
+                let said = fields.iter().map(|field| format!("duplicate field {field:?}"));
+                said.collect()
             }
+            APPLY => super::yaml::duplicate(&self.body).into_iter().collect(),
             _ => Vec::new(),
         }
     }
 
     pub(crate) fn yaml_body(&self) -> Answer<Value> {
-        // Most clients send JSON here too, and reading that is much cheaper.
-        serde_json::from_slice(&self.body)
-            .or_else(|_| serde_saphyr::from_slice(&self.body))
-            .map_err(|error| self.unreadable(&error.to_string()))
+        super::yaml::read(&self.body).map_err(|error| self.unreadable(&error))
     }
 
     fn unreadable(&self, why: &str) -> Failure {

@@ -55,10 +55,7 @@ pub(super) fn decode(call: &Call, object: &mut Value) -> Answer<Vec<String>> {
     let unknown = unknown
         .into_iter()
         .map(|field| format!("unknown field {field:?}"));
-    let twice = call
-        .duplicates()
-        .into_iter()
-        .map(|field| format!("duplicate field {field:?}"));
+    let twice = call.duplicates().into_iter();
     // Kubernetes reads built-in kinds in one go, and custom resources in two: first as JSON, then by their schema.
     let unknown: Vec<_> = match resource.traits.custom {
         true => twice.chain(unknown).collect(),

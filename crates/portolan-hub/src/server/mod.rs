@@ -30,6 +30,7 @@ pub(crate) mod request;
 mod scale;
 mod selector;
 mod service;
+mod show;
 mod snapshots;
 mod status;
 mod unread;
@@ -37,6 +38,7 @@ mod warnings;
 mod watch;
 mod watches;
 mod write;
+mod yaml;
 
 #[cfg(test)]
 mod authorization_tests;

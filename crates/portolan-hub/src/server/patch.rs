@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::Core;
-use super::call::Call;
+use super::call::{Call, FieldValidation};
 use super::checks::is_undecodable;
 use super::status::{Answer, Failure};
 use super::write::{Done, Tracking, patch_failure};
@@ -62,6 +62,13 @@ impl Core {
 
     async fn apply(&self, call: &Call) -> Answer<Done> {
         let mut config = call.yaml_body()?;
+        if call.field_validation()? == FieldValidation::Strict
+            && let Some(twice) = call.duplicates().first()
+        {
+            return Err(Failure::bad_request(format!(
+                "error strict decoding YAML: {twice}"
+            )));
+        }
         if !config.is_object() {
             return Err(Failure::bad_request(
                 "the applied configuration must be an object",

@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use bytes::Bytes;
+use http::{Response, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::accept::Form;
+use super::accept::{Encoding, read_form};
 use super::call::Call;
+use super::request::Verb;
 use super::selector::Selector;
 use super::status::{Answer, Failure};
-use super::{Core, metadata};
-use crate::kinds::Resource;
+use super::{Body, Core, body};
 use crate::schema::FieldError;
 use crate::store::{Range, Stored};
-use crate::table::{Headers, IncludeObject, Version, render};
+use crate::table::Headers;
 
 /// How long a read waits for a revision that is not there yet.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -29,6 +29,19 @@ pub(crate) struct Listing {
     pub(crate) revision: u64,
     go_on: Option<String>,
     remaining: Option<usize>,
+}
+
+impl Listing {
+    pub(super) fn metadata(&self) -> Value {
+        let mut meta = json!({"resourceVersion": self.revision.to_string()});
+        if let Some(token) = &self.go_on {
+            meta["continue"] = token.as_str().into();
+        }
+        if let Some(remaining) = self.remaining {
+            meta["remainingItemCount"] = remaining.into();
+        }
+        meta
+    }
 }
 
 /// Where a list goes on: in the state of one revision, or (below zero) in the current one.
@@ -162,136 +175,27 @@ impl Core {
         }
     }
 
-    /// A list in the form the client asked for.
-    pub(crate) fn show_list(&self, call: &Call, listing: &Listing, form: Form) -> Answer<Bytes> {
-        let resource = &call.resource;
-        let mut meta = json!({"resourceVersion": listing.revision.to_string()});
-        if let Some(token) = &listing.go_on {
-            meta["continue"] = token.as_str().into();
-        }
-        if let Some(remaining) = listing.remaining {
-            meta["remainingItemCount"] = remaining.into();
-        }
-        let values = || {
-            listing
-                .objects
-                .iter()
-                .map(|object| resource.served(object.value()))
-        };
-        match form {
-            Form::Table(version) => {
-                let objects: Vec<Value> = values().collect();
-                let include = include_object(call)?;
-                let now = self.clock.now();
-                let table = render(
-                    &resource.columns,
-                    version,
-                    meta,
-                    &objects,
-                    include,
-                    Headers::Show,
-                    now,
-                );
-                Ok(table.to_string().into())
+    pub(super) async fn serve_read(self: &Arc<Self>, verb: Verb, call: Call) -> Answer<Response<Body>> {
+        let (form, encoding) = read_form(&call.headers)?;
+        let bytes = match verb {
+            Verb::Watch => {
+                let stream = self.watch(call, form, encoding).await?;
+                return Ok(body::stream(encoding.stream_type(), stream));
             }
-            Form::Metadata => {
-                let items: Vec<Value> = values().map(|object| partial(&object)).collect();
-                let list = json!({
-                    "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": meta, "items": items,
-                });
-                Ok(list.to_string().into())
-            }
-            Form::Object | Form::Discovery(_) => {
-                let size: usize = listing
-                    .objects
-                    .iter()
-                    .map(|object| object.bytes().len() + 1)
-                    .sum();
-                let mut text = Vec::with_capacity(size + 256);
-                let head = format!(
-                    r#"{{"kind":"{}","apiVersion":"{}","metadata":{meta},"items":["#,
-                    resource.list_kind,
-                    resource.api_version()
-                );
-                text.extend_from_slice(head.as_bytes());
-                for (i, object) in listing.objects.iter().enumerate() {
-                    if i > 0 {
-                        text.push(b',');
-                    }
-                    text.extend_from_slice(&show_bytes(resource, object));
+            Verb::List => {
+                let listing = self.list(&call).await?;
+                match encoding {
+                    Encoding::Json => self.show_list(&call, &listing, form)?,
+                    Encoding::Protobuf => self.encode_list(&call, &listing, form)?,
                 }
-                text.extend_from_slice(b"]}\n");
-                Ok(text.into())
             }
-        }
-    }
-
-    /// An object in the form the client asked for.
-    pub(crate) fn show(&self, call: &Call, object: &Stored, form: Form, headers: Headers) -> Answer<Bytes> {
-        match form {
-            Form::Object | Form::Discovery(_) => Ok(show_bytes(&call.resource, object)),
-            form => {
-                let value = call.resource.served(object.value());
-                Ok(self.show_value(call, value, form, headers)?.to_string().into())
+            _ => {
+                let object = self.get(&call).await?;
+                self.show(&call, &object, form, encoding, Headers::Show)?
             }
-        }
+        };
+        Ok(body::typed(StatusCode::OK, encoding.content_type(), bytes))
     }
-
-    /// The same for an object that is not kept as it is.
-    pub(crate) fn show_value(
-        &self,
-        call: &Call,
-        object: Value,
-        form: Form,
-        headers: Headers,
-    ) -> Answer<Value> {
-        Ok(match form {
-            Form::Table(version) if object["kind"] == call.resource.kind.as_str() => {
-                self.show_row(call, &object, version, headers)?
-            }
-            Form::Metadata => partial(&object),
-            _ => object,
-        })
-    }
-
-    fn show_row(&self, call: &Call, object: &Value, version: Version, headers: Headers) -> Answer<Value> {
-        let meta = json!({"resourceVersion": metadata::text(object, "resourceVersion")});
-        let (columns, include) = (&call.resource.columns, include_object(call)?);
-        Ok(render(
-            columns,
-            version,
-            meta,
-            [object],
-            include,
-            headers,
-            self.clock.now(),
-        ))
-    }
-}
-
-/// The text as it is kept, unless it is served in another version.
-fn show_bytes(resource: &Resource, object: &Stored) -> Bytes {
-    if resource.renames.is_empty() && has_version(object.bytes(), &resource.api_version()) {
-        return object.bytes().clone();
-    }
-    resource.served(object.value()).to_string().into()
-}
-
-/// Kept objects start with their version, since fields are in alphabetical order; one that does not is parsed.
-fn has_version(text: &[u8], version: &str) -> bool {
-    text.strip_prefix(br#"{"apiVersion":""#)
-        .and_then(|rest| rest.strip_prefix(version.as_bytes()))
-        .is_some_and(|rest| rest.starts_with(b"\""))
-}
-
-pub(super) fn partial(object: &Value) -> Value {
-    json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object["metadata"]})
-}
-
-fn include_object(call: &Call) -> Answer<IncludeObject> {
-    let text = call.query.get("includeObject").unwrap_or_default();
-    text.parse()
-        .map_err(|error: crate::table::UnknownIncludeObject| Failure::bad_request(error.to_string()))
 }
 
 /// A list notices a version that is no number early, a watch late.

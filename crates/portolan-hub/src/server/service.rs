@@ -12,6 +12,7 @@ use http::header::HeaderName;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use serde_json::json;
 
+use super::accept::{self, Encoding};
 use super::call::Call;
 use super::journal::Change;
 use super::metrics::Labels;
@@ -19,7 +20,7 @@ use super::quota::Share;
 use super::request::{Asked, Place, Prefix, Query, Target, Verb, target};
 use super::status::{Answer, Failure};
 use super::write::{Done, Object, Tracking};
-use super::{Body, Core, Peer, accept, body, warnings};
+use super::{Body, Core, Peer, body, warnings};
 use crate::access::{Identity, rbac};
 use crate::discovery;
 use crate::kinds::Resource;
@@ -223,23 +224,20 @@ impl Core {
         if !call.subresource().is_empty() {
             return self.serve_subresource(verb, call).await;
         }
+        match verb {
+            Verb::Get | Verb::List | Verb::Watch => self.serve_read(verb, call).await,
+            _ => self.serve_write(verb, call).await,
+        }
+    }
+
+    async fn serve_write(self: &Arc<Self>, verb: Verb, call: Call) -> Answer<Response<Body>> {
+        // What cannot be answered is not done.
         let form = match call.resource.traits.review {
             true => accept::form_without_rows(&call.headers)?,
             false => accept::form(&call.headers)?,
         };
         match verb {
-            Verb::Get => {
-                let object = self.get(&call).await?;
-                Ok(body::json(
-                    StatusCode::OK,
-                    self.show(&call, &object, form, Headers::Show)?,
-                ))
-            }
-            Verb::List => {
-                let listing = self.list(&call).await?;
-                Ok(body::json(StatusCode::OK, self.show_list(&call, &listing, form)?))
-            }
-            Verb::Watch => Ok(body::stream(self.watch(call, form).await?)),
+            Verb::Get | Verb::List | Verb::Watch => Err(Failure::method_not_allowed()),
             Verb::Create if call.resource.traits.review => Ok(body::value(
                 StatusCode::CREATED,
                 &self.review(&call, &call.object()?)?,
@@ -266,7 +264,7 @@ impl Core {
                 let object = self.get(&call).await?;
                 Ok(body::json(
                     StatusCode::OK,
-                    self.show(&call, &object, form, Headers::Show)?,
+                    self.show(&call, &object, form, Encoding::Json, Headers::Show)?,
                 ))
             }
             ("status", Verb::Update) => {
@@ -306,7 +304,7 @@ impl Core {
     fn show_done(&self, call: &Call, done: Done) -> Answer<Response<Body>> {
         let form = accept::form(&call.headers)?;
         let text = match done.object {
-            Object::Stored(object) => self.show(call, &object, form, Headers::Show)?,
+            Object::Stored(object) => self.show(call, &object, form, Encoding::Json, Headers::Show)?,
             Object::Value(value) => self
                 .show_value(call, value, form, Headers::Show)?
                 .to_string()

@@ -11,15 +11,17 @@ use futures::stream;
 use serde_json::{Value, json};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
-use super::accept::Form;
+use super::accept::{Encoding, Form};
 use super::body::Chunks;
 use super::call::Call;
 use super::read::resource_version;
 use super::selector::Selector;
+use super::show::{encoded, partial};
 use super::snapshots::Snapshot;
 use super::status::{Answer, Failure};
 use super::watches::OpenWatch;
 use super::{Core, metadata};
+use crate::protobuf;
 use crate::schema::FieldError;
 use crate::store::{Event, Follower, Stored};
 use crate::table::Headers;
@@ -38,6 +40,7 @@ struct Watcher {
     core: Arc<Core>,
     call: Call,
     form: Form,
+    encoding: Encoding,
     selector: Selector,
     /// Has read what was sent.
     events: Follower,
@@ -66,7 +69,12 @@ enum Next {
 
 impl Core {
     /// Starts a watch; the stream ends when its time is over, the hub stops or the client falls too far behind.
-    pub(crate) async fn watch(self: &Arc<Self>, mut call: Call, form: Form) -> Answer<Chunks> {
+    pub(crate) async fn watch(
+        self: &Arc<Self>,
+        mut call: Call,
+        form: Form,
+        encoding: Encoding,
+    ) -> Answer<Chunks> {
         if let Some(name) = call.place.name.take() {
             let escaped = name.replace('\\', "\\\\").replace(',', "\\,").replace('=', "\\=");
             call.query
@@ -126,6 +134,7 @@ impl Core {
         let watcher = Watcher {
             core: self.clone(),
             form,
+            encoding,
             selector,
             events,
             initial,
@@ -155,7 +164,7 @@ impl Watcher {
         while !self.done {
             if let Some(compacted) = self.initial.outlived(&self.core.store) {
                 let status = Failure::compacted(compacted).status();
-                self.put(&mut chunk, "ERROR", status.to_string().as_bytes());
+                self.put_value(&mut chunk, "ERROR", &status);
                 self.done = true;
                 return Some(chunk.into());
             }
@@ -178,7 +187,7 @@ impl Watcher {
                     self.take_events(&mut chunk);
                     if chunk.is_empty() {
                         let bookmark = self.bookmark(false);
-                        self.put(&mut chunk, "BOOKMARK", bookmark.to_string().as_bytes());
+                        self.put_value(&mut chunk, "BOOKMARK", &bookmark);
                     }
                 }
                 Next::End => return None,
@@ -202,7 +211,7 @@ impl Watcher {
         if self.initial.is_empty() && self.initial_end == InitialEnd::Owed {
             self.initial_end = InitialEnd::Paid;
             let bookmark = self.bookmark(true);
-            self.put(chunk, "BOOKMARK", bookmark.to_string().as_bytes());
+            self.put_value(chunk, "BOOKMARK", &bookmark);
         }
     }
 
@@ -214,7 +223,7 @@ impl Watcher {
         if at > reached {
             // From before the data was put back to an older copy. Everything up to there would be missed.
             let status = Failure::ahead(at, reached).status();
-            self.put(chunk, "ERROR", status.to_string().as_bytes());
+            self.put_value(chunk, "ERROR", &status);
             self.done = true;
             return;
         }
@@ -230,7 +239,7 @@ impl Watcher {
             }
             Err(compacted) => {
                 let status = Failure::compacted(compacted).status();
-                self.put(chunk, "ERROR", status.to_string().as_bytes());
+                self.put_value(chunk, "ERROR", &status);
                 self.done = true;
             }
         }
@@ -250,11 +259,11 @@ impl Watcher {
             (Some(_), Some(object)) => self.put_object(chunk, "MODIFIED", object),
             (Some(_), None) if event.deleted => self.put_object(chunk, "DELETED", &event.object),
             (Some(before), None) => {
-                let mut object = self.call.resource.served(before.value());
+                let mut object = self.call.resource.shown(before);
                 metadata::of(&mut object).insert("resourceVersion".into(), event.revision.to_string().into());
                 let headers = std::mem::replace(&mut self.headers, Headers::Omit);
                 if let Ok(shown) = self.core.show_value(&self.call, object, self.form, headers) {
-                    self.put(chunk, "DELETED", shown.to_string().as_bytes());
+                    self.put_value(chunk, "DELETED", &shown);
                 }
             }
             (None, None) => {}
@@ -263,12 +272,35 @@ impl Watcher {
 
     fn put_object(&mut self, chunk: &mut Vec<u8>, kind: &str, object: &Stored) {
         let headers = std::mem::replace(&mut self.headers, Headers::Omit);
-        if let Ok(text) = self.core.show(&self.call, object, self.form, headers) {
-            self.put(chunk, kind, &text);
+        match self
+            .core
+            .show(&self.call, object, self.form, self.encoding, headers)
+        {
+            Ok(shown) => self.put(chunk, kind, &shown),
+            Err(failure) => self.end(chunk, &failure),
+        }
+    }
+
+    fn put_value(&mut self, chunk: &mut Vec<u8>, kind: &str, object: &Value) {
+        match encoded(object, self.encoding) {
+            Ok(shown) => self.put(chunk, kind, &shown),
+            Err(failure) => self.end(chunk, &failure),
+        }
+    }
+
+    /// An object that cannot be shown ends the watch: without it the client would miss the object and not know.
+    fn end(&mut self, chunk: &mut Vec<u8>, failure: &Failure) {
+        self.done = true;
+        if let Ok(status) = encoded(&failure.status(), self.encoding) {
+            self.put(chunk, "ERROR", &status);
         }
     }
 
     fn put(&self, chunk: &mut Vec<u8>, kind: &str, object: &[u8]) {
+        if self.encoding == Encoding::Protobuf {
+            chunk.extend_from_slice(&protobuf::encode_event(kind, object));
+            return;
+        }
         chunk.extend_from_slice(br#"{"type":""#);
         chunk.extend_from_slice(kind.as_bytes());
         chunk.extend_from_slice(br#"","object":"#);
@@ -293,7 +325,7 @@ impl Watcher {
         let mut shown = shown.unwrap_or_else(|_| object.clone());
         // A client that wants rows without objects must learn where the initial objects end, too.
         if initial_end && let Some(Value::Null) = shown.pointer("/rows/0/object") {
-            shown["rows"][0]["object"] = super::read::partial(&object);
+            shown["rows"][0]["object"] = partial(&object);
         }
         shown
     }

@@ -104,6 +104,42 @@ async fn unknown_fields_are_pruned_or_refused() {
 }
 
 #[tokio::test]
+async fn a_key_that_an_applied_configuration_gives_twice_is_refused_by_its_line() {
+    let (server, _) = server().await;
+    with_widgets(&server).await;
+    if server.lacks(Feature::FieldValidation) {
+        return;
+    }
+    let body = format!(
+        "apiVersion: {}/v1\nkind: Widget\nmetadata:\n  name: twice\nspec:\n  size: 1\n  size: 2\n",
+        server.group()
+    );
+    let send = async |validation: &str| {
+        let path = format!(
+            "/apis/{}/v1/namespaces/{}/widgets/twice?fieldManager=me&fieldValidation={validation}",
+            server.group(),
+            server.namespace()
+        );
+        let request = http::Request::patch(path).header("content-type", "application/apply-patch+yaml");
+        let request = request.body(body.clone().into_bytes()).unwrap();
+        server.client().request::<DynamicObject>(request).await
+    };
+    let status = refusal(send("Strict").await);
+    assert_eq!(status.code, 400);
+    let says = [
+        "error strict decoding YAML: ",
+        "line 7: key \"size\" already set in map",
+    ];
+    assert!(
+        says.iter().all(|part| status.message.contains(part)),
+        "{}",
+        status.message
+    );
+    let applied = send("Ignore").await.unwrap();
+    assert_eq!(applied.data["spec"]["size"], 2);
+}
+
+#[tokio::test]
 async fn status_and_spec_are_written_apart() {
     let (server, _) = server().await;
     let api = with_widgets(&server).await;

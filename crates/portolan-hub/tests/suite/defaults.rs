@@ -163,3 +163,37 @@ async fn a_definition_whose_defaults_its_schema_would_not_keep_is_refused() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[tokio::test]
+async fn a_default_that_comes_later_is_read_in_older_objects() {
+    let (server, client) = server().await;
+    let mut definition = widgets(&server);
+    let at = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/colour";
+    let colour = definition.pointer_mut(at).unwrap().as_object_mut().unwrap();
+    let default = colour.remove("default");
+    define(&server, definition).await;
+    let api = widget_api(&server, "v1");
+    eventually("a widget is made", async || {
+        let made = widget(&server, "old", json!({"size": 1}));
+        api.create(&PostParams::default(), &made).await.is_ok()
+    })
+    .await;
+    assert_eq!(api.get("old").await.unwrap().data["spec"], json!({"size": 1}));
+
+    let add: json_patch::Patch =
+        serde_json::from_value(json!([{"op": "add", "path": format!("{at}/default"), "value": default}]))
+            .unwrap();
+    let name = format!("widgets.{}", server.group());
+    let patch = kube::api::Patch::<()>::Json(add);
+    definitions(&client)
+        .patch(&name, &Default::default(), &patch)
+        .await
+        .unwrap();
+    let expected = json!({"size": 1, "colour": "red"});
+    eventually("the default is there", async || {
+        api.get("old").await.unwrap().data["spec"] == expected
+    })
+    .await;
+    let listed = api.list(&Default::default()).await.unwrap();
+    assert_eq!(listed.items[0].data["spec"], expected);
+}

@@ -14,6 +14,7 @@ mod custom;
 mod defaults;
 mod deletion;
 mod errors;
+mod forms;
 mod kubectl;
 mod languages;
 mod protobuf;

@@ -5,7 +5,7 @@ use kube::client::Body;
 
 use super::*;
 
-const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// A definition with nearly every field that there is, as protobuf and as JSON.
@@ -42,7 +42,7 @@ fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// The content of the first field with this number. All before it are of the same type.
-fn content(number: u8, mut message: &[u8]) -> &[u8] {
+pub(crate) fn content(number: u8, mut message: &[u8]) -> &[u8] {
     loop {
         let (tag, rest) = message.split_first().unwrap();
         let (mut length, mut rest) = (0, rest);

@@ -19,6 +19,19 @@ pub(in crate::protobuf) static PRECONDITIONS: Message = Message::new(
     &[string(1, "uid").keep(), string(2, "resourceVersion").keep()],
 );
 
+pub(in crate::protobuf) static LIST_META: Message = Message::new(
+    "ListMeta",
+    &[
+        string(1, "selfLink"),
+        string(2, "resourceVersion"),
+        string(3, "continue"),
+        integer(4, "remainingItemCount").keep(),
+    ],
+);
+
+pub(in crate::protobuf) static PARTIAL_OBJECT_METADATA: Message =
+    Message::new("PartialObjectMetadata", &[message(1, "metadata", &OBJECT_META)]);
+
 pub(in crate::protobuf) static OBJECT_META: Message = Message::new(
     "ObjectMeta",
     &[

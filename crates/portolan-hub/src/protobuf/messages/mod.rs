@@ -13,5 +13,6 @@ pub(super) mod pod;
 pub(super) mod rbac;
 pub(super) mod review;
 pub(super) mod sets;
+pub(super) mod status;
 pub(super) mod volume;
 pub(super) mod workload;

@@ -5,20 +5,10 @@ use serde_json::Value;
 
 use super::super::{ListType, Schema};
 
-/// The element of `old` that the item at a place of a list corresponds to: by key in keyed lists, by place in lists that
-/// say nothing, and none in sets and atomic lists.
-pub(in super::super) fn item_before<'v>(
-    schema: &Schema,
-    old: &'v Value,
-    place: usize,
-    item: &Value,
-) -> Option<&'v Value> {
-    let old = old.as_array()?;
-    match &schema.list {
-        ListType::Unset => old.get(place),
-        ListType::Atomic | ListType::Set => None,
-        ListType::Map(_) => keyed(schema, old, item),
-    }
+/// The element of `old` that an item of a list corresponds to: by key in keyed lists, and none in any other list. Whoever
+/// changes such a list answers for all of it.
+pub(in super::super) fn item_before<'v>(schema: &Schema, old: &'v Value, item: &Value) -> Option<&'v Value> {
+    keyed(schema, old.as_array()?, item)
 }
 
 /// The element of a keyed list with the keys of `item`.
@@ -44,12 +34,9 @@ pub(in super::super) fn same(schema: &Schema, new: &Value, old: &Value) -> bool 
                 return false;
             }
             match (&schema.list, &schema.items) {
-                (ListType::Unset | ListType::Map(_), Some(of_items)) => {
-                    let mut places = new.iter().enumerate();
-                    places.all(|(place, item)| {
-                        item_before(schema, old, place, item).is_some_and(|old| same(of_items, item, old))
-                    })
-                }
+                (ListType::Map(_), Some(of_items)) => new
+                    .iter()
+                    .all(|item| keyed(schema, items, item).is_some_and(|old| same(of_items, item, old))),
                 _ => new == items,
             }
         }

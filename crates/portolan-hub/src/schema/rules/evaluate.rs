@@ -69,8 +69,8 @@ struct Pair<'v> {
     old: &'v Value,
 }
 
-/// What to compare to tell whether a node changed: itself, or what is nearest above it that can be compared. Lists
-/// without keys are compared by place here, and not at all for `oldSelf`.
+/// What to compare to tell whether a node changed: itself, or what is nearest above it that can be compared. An item of a
+/// list without keys is compared with its list.
 #[derive(Clone, Copy)]
 struct Unchanged<'v> {
     here: Option<Pair<'v>>,
@@ -128,7 +128,7 @@ impl Run {
                     let old = before.and_then(|before| keyed(at.schema, before, new));
                     let unchanged = at
                         .unchanged
-                        .below(schema, new, |pair| item_before(at.schema, pair.old, i, new));
+                        .below(schema, new, |pair| item_before(at.schema, pair.old, new));
                     self.node(At {
                         schema,
                         new,

@@ -61,7 +61,7 @@ fn object(schema: &Schema, map: &Map<String, Value>) -> CelValue {
 
 fn list(schema: &Schema, items: impl Iterator<Item = CelValue>) -> CelValue {
     match &schema.list {
-        ListType::Unset | ListType::Atomic => CelValue::list(items),
+        ListType::Atomic => CelValue::list(items),
         ListType::Set => CelValue::set(items),
         ListType::Map(keys) => {
             let keys = keys.iter().map(|key| match escape(key) {
