@@ -13,7 +13,7 @@ use portolan_api::labels::{conditions, messages, reasons};
 use portolan_api::structural;
 use serde_json::{Value, json};
 
-use super::objects::{EMBEDDED_BY, FORMER_ACCOUNT, Newcomer};
+use super::objects::{FORMER_ACCOUNT, Newcomer, is_embedded};
 
 /// Whose fields these are.
 const MANAGER: &str = "portolan-join";
@@ -34,7 +34,7 @@ pub(crate) async fn enroll(
     now: Timestamp,
 ) -> Result<(), (String, kube::Error)> {
     let name = &newcomer.name;
-    refuse_leaving(client, name)
+    refuse_unfit(client, newcomer)
         .await
         .map_err(|error| (format!("let the cluster {name} in"), error))?;
     let former: Api<ServiceAccount> = Api::namespaced(client.clone(), name);
@@ -53,8 +53,10 @@ pub(crate) async fn enroll(
         .map_err(|error| (format!("accept the cluster {}", newcomer.name), error))
 }
 
-/// Nothing can be made in a namespace that is being deleted, and a ManagedCluster that is being deleted goes in any case.
-async fn refuse_leaving(client: &Client, name: &str) -> kube::Result<()> {
+/// Nothing can be made in a namespace that is being deleted, and a ManagedCluster that is being deleted goes in any case. An
+/// embedded member has an agent already, which two clusters of one name would contend with.
+async fn refuse_unfit(client: &Client, newcomer: &Newcomer) -> kube::Result<()> {
+    let name = newcomer.name.as_str();
     let clusters: Api<ManagedCluster> = Api::all(client.clone());
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let cluster = match clusters.get_metadata_opt(name).await {
@@ -62,6 +64,12 @@ async fn refuse_leaving(client: &Client, name: &str) -> kube::Result<()> {
         Err(kube::Error::Api(status)) if status.code == 404 => None,
         answer => answer?,
     };
+    if !newcomer.is_embedded()
+        && let Some(found) = &cluster
+        && is_embedded(&found.metadata)
+    {
+        return Err(conflict(&taken(name)));
+    }
     let namespace = namespaces.get_metadata_opt(name).await?;
     let leaving = [
         ("ManagedCluster", cluster.map(|object| object.metadata)),
@@ -78,8 +86,20 @@ async fn refuse_leaving(client: &Client, name: &str) -> kube::Result<()> {
         "the {what} {name} is being deleted; `portolan leave {name}` says what that waits for and finishes it, then \
          join the cluster again"
     );
-    let failure = Status::failure(&why, "Conflict").with_code(409);
-    Err(kube::Error::Api(Box::new(failure)))
+    Err(conflict(&why))
+}
+
+fn conflict(why: &str) -> kube::Error {
+    kube::Error::Api(Box::new(Status::failure(why, "Conflict").with_code(409)))
+}
+
+/// Why a cluster cannot have the name of an embedded member.
+fn taken(name: &str) -> String {
+    format!(
+        "{name} is an embedded member that `portolan up --spokes` has made, with an agent inside that process; nothing is \
+         changed; join your cluster under another name, or free this one: start `portolan up` on the same data with fewer \
+         --spokes and with --forget-members, then join"
+    )
 }
 
 /// A new token for the agent of a cluster. Earlier ones stay valid until they expire.
@@ -147,12 +167,7 @@ async fn create_or_merge(api: &Api<DynamicObject>, name: &str, object: &Value) -
         field_manager: Some(MANAGER.to_owned()),
         ..PatchParams::default()
     };
-    let mut patch = object.clone();
-    let annotations = &mut patch["metadata"]["annotations"];
-    if annotations.get(EMBEDDED_BY.0).is_none() {
-        annotations[EMBEDDED_BY.0] = Value::Null;
-    }
-    api.patch(name, &how, &Patch::Merge(&patch)).await.map(drop)
+    api.patch(name, &how, &Patch::Merge(object)).await.map(drop)
 }
 
 /// Says that the hub lets the cluster in, as OCM does where it runs.

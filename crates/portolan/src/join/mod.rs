@@ -20,7 +20,7 @@ use crate::live::{self, ConnectArgs, Server};
 use crate::{clock, output};
 
 pub(crate) use enroll::enroll;
-pub(crate) use objects::{EMBEDDED_BY, Newcomer};
+pub(crate) use objects::{EMBEDDED_BY, Newcomer, is_embedded};
 
 const EXAMPLES: &str = "\
 Examples:

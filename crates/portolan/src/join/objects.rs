@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::labels::ocm;
 use portolan_api::labels::portolan::{AGENT_NAMESPACE, AGENT_ROLE, WAIT_FOR_WORKS};
 use serde_json::{Value, json};
@@ -12,9 +13,15 @@ pub(crate) const FORMER_ACCOUNT: &str = "portolan-agent";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const CLUSTER: &str = "cluster.open-cluster-management.io";
 
-/// Annotation of the members that `portolan up` has made, and of no other cluster: joining takes it away from one that
-/// takes over the name.
+/// Annotation of the members that `portolan up` has made, and of no other cluster: `portolan join` refuses their names.
 pub(crate) const EMBEDDED_BY: (&str, &str) = ("portolan.dev/embedded-by", "portolan-up");
+
+/// Whether `up` has made the cluster, whatever its name and labels say.
+pub(crate) fn is_embedded(cluster: &ObjectMeta) -> bool {
+    let (key, by_us) = EMBEDDED_BY;
+    let mark = cluster.annotations.as_ref().and_then(|all| all.get(key));
+    mark.is_some_and(|mark| mark == by_us)
+}
 
 /// A cluster that is to be part of the fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +36,11 @@ pub(crate) struct Newcomer {
 }
 
 impl Newcomer {
+    /// Whether `portolan up` makes it.
+    pub(crate) fn is_embedded(&self) -> bool {
+        self.annotations.contains_key(EMBEDDED_BY.0)
+    }
+
     /// The account that its agent uses.
     pub(crate) fn user(&self) -> String {
         format!("system:serviceaccount:{AGENT_NAMESPACE}:{}", self.name)

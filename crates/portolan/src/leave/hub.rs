@@ -15,7 +15,9 @@ use portolan_api::multicluster;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use crate::join::is_embedded;
 use crate::join::objects::{FORMER_ACCOUNT, cluster_role};
+use crate::up::spokes;
 
 /// A result, or what was being done when a request failed.
 pub(crate) type Doing<T> = Result<T, (String, kube::Error)>;
@@ -53,6 +55,22 @@ impl Found {
     /// Whether anything says that this is a cluster. A namespace alone that has the name may be anybody's.
     pub(super) fn is_cluster(&self, name: &str) -> bool {
         self.cluster.is_some() || self.has_account || self.owns_namespace(name)
+    }
+
+    /// How many members `portolan up` has to start for this one to be among them, if it is an embedded member.
+    pub(super) fn embedded(&self) -> Option<usize> {
+        let cluster = self.cluster.as_ref()?;
+        let number = spokes::number(cluster.metadata.name.as_deref()?)?;
+        is_embedded(&cluster.metadata).then_some(number + 1)
+    }
+
+    /// The same, of a member that no process runs.
+    pub(super) fn stopped(&self) -> Option<usize> {
+        let is_running = self
+            .cluster
+            .as_ref()
+            .is_some_and(|cluster| spokes::runs(&cluster.metadata));
+        self.embedded().filter(|_| !is_running)
     }
 
     /// Whether the namespace was made for the cluster, so that it goes with it.

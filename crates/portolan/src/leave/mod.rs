@@ -98,6 +98,9 @@ async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     refuse_others(&found, name, &server.url)?;
+    if let Some(number) = found.stopped() {
+        output::remark(&stopped(name, number));
+    }
     said(hub.begin().await, &server)?;
     let patience = Patience {
         works: args
@@ -175,6 +178,15 @@ fn refuse_others(found: &Found, name: &str, url: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What to say about an embedded member that no process runs: the removal would wait for its agent without any prospect.
+fn stopped(name: &str, number: usize) -> String {
+    format!(
+        "note: {name} is an embedded member that does not run, so that no agent removes its works; `portolan leave {name} \
+         --force` does not wait for one, `portolan up --spokes {number}` runs the member again, and `portolan up \
+         --forget-members` removes all members that do not run\n"
+    )
+}
+
 fn released(name: &str, works: &[Left]) -> String {
     let mut text = format!(
         "{} of {name} let go without the agent; these objects stay on the member cluster, if they are there:\n",
@@ -191,10 +203,17 @@ fn released(name: &str, works: &[Left]) -> String {
 }
 
 fn finished(found: &Found, name: &str, url: &str) -> String {
-    let mut text = format!(
-        "{name} is removed from the fleet of {url}; its agent's credentials are no longer valid: stop the agent of {name} if \
-             it still runs; `portolan join {name}` lets the cluster in again\n"
-    );
+    let next = match found.embedded() {
+        Some(number) => format!(
+            "its embedded agent ends; the next start of `portolan up` with --spokes {number} or more makes the member \
+             again, and a start with fewer does not"
+        ),
+        None => format!(
+            "its agent's credentials are no longer valid: stop the agent of {name} if it still runs; `portolan join {name}` \
+             lets the cluster in again"
+        ),
+    };
+    let mut text = format!("{name} is removed from the fleet of {url}; {next}\n");
     if found.namespace.is_some() && !found.owns_namespace(name) {
         text.push_str(&format!(
             "the namespace {name} stays: it has no label {}={name}, so it was not made for the cluster; \
@@ -208,4 +227,39 @@ fn finished(found: &Found, name: &str, url: &str) -> String {
 fn unfinished(why: &str) -> ExitCode {
     output::remark(&format!("error: {why}\n"));
     ExitCode::from(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn found(annotations: &serde_json::Value) -> Found {
+        let cluster = json!({"metadata": {"name": "member-3", "annotations": annotations}, "spec": {}});
+        let mut found = Found::default();
+        found.cluster = Some(serde_json::from_value(cluster).unwrap());
+        found
+    }
+
+    #[test]
+    fn an_embedded_member_that_is_removed_is_not_said_to_join_again() {
+        let real = finished(&found(&json!({})), "member-3", "https://hub");
+        assert!(real.contains("`portolan join member-3`"), "{real}");
+        let embedded = found(&json!({"portolan.dev/embedded-by": "portolan-up"}));
+        let text = finished(&embedded, "member-3", "https://hub");
+        assert!(!text.contains("join"), "{text}");
+        assert!(text.contains("`portolan up` with --spokes 3 or more"), "{text}");
+        assert_eq!(embedded.stopped(), None);
+    }
+
+    #[test]
+    fn an_embedded_member_that_does_not_run_is_said_to_have_no_agent() {
+        let marks = json!({"portolan.dev/embedded-by": "portolan-up", "portolan.dev/embedded-member-stopped": "true"});
+        let number = found(&marks).stopped().unwrap();
+        let text = stopped("member-3", number);
+        for advice in ["leave member-3 --force", "up --spokes 3", "--forget-members"] {
+            assert!(text.contains(advice), "{text}");
+        }
+    }
 }

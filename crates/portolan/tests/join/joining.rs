@@ -192,6 +192,33 @@ async fn an_agent_takes_its_cluster_from_its_credentials_and_refuses_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_name_of_an_embedded_member_is_refused_and_nothing_is_changed() {
+    let server = server().await;
+    let clusters: Api<ManagedCluster> = Api::all(server.client());
+    let member = json!({"metadata": {"name": "member-77", "annotations": {"portolan.dev/embedded-by": "portolan-up"}},
+        "spec": {"hubAcceptsClient": true}});
+    let made = clusters
+        .create(&PostParams::default(), &serde_json::from_value(member).unwrap())
+        .await
+        .unwrap();
+    let run = join(&server, &["member-77", "--label", "tier=gold"]).await;
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    for part in [
+        "member-77 is an embedded member",
+        "another name",
+        "--forget-members",
+    ] {
+        assert!(run.stderr.contains(part), "{}", run.stderr);
+    }
+    let now = clusters.get("member-77").await.unwrap();
+    assert_eq!(
+        (now.labels(), now.annotations()),
+        (made.labels(), made.annotations())
+    );
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn mistakes_are_refused_with_what_to_do_next() {
     let scratch = Scratch::new();
     for (args, expected) in [

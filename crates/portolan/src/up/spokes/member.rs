@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-pub(super) use crate::join::EMBEDDED_BY;
 use crate::join::Newcomer;
+pub(super) use crate::join::{EMBEDDED_BY, is_embedded};
 
 /// Label of every embedded member, for placements to select by. Anybody may give it to a cluster.
 pub(crate) const LABEL: &str = "portolan.dev/embedded-member";
@@ -31,20 +31,13 @@ pub(super) fn name(index: usize) -> String {
 }
 
 /// The number, from 0, of the member with this name.
-pub(super) fn number(of: &str) -> Option<usize> {
+pub(crate) fn number(of: &str) -> Option<usize> {
     let index = of
         .strip_prefix("member-")?
         .parse::<usize>()
         .ok()?
         .checked_sub(1)?;
     (name(index) == of).then_some(index)
-}
-
-/// Whether `up` has made the cluster, whatever its name and labels say.
-pub(super) fn is_embedded(cluster: &ObjectMeta) -> bool {
-    let (key, by_us) = EMBEDDED_BY;
-    let mark = cluster.annotations.as_ref().and_then(|all| all.get(key));
-    mark.is_some_and(|mark| mark == by_us)
 }
 
 /// Whether the process that serves the hub runs this member.
