@@ -99,7 +99,8 @@ impl World {
         );
         Agent {
             hub: client(&self.hub),
-            passes: Passes::new(client(&self.hub), spoke, watches, &settings, monitor),
+            passes: Passes::new(client(&self.hub), spoke, watches, &settings, monitor.clone()),
+            monitor,
         }
     }
 
@@ -353,6 +354,7 @@ pub(super) fn spec(objects: &[&str]) -> Value {
 pub(super) struct Agent {
     hub: Client,
     passes: Passes,
+    pub(super) monitor: Monitor,
 }
 
 impl Agent {

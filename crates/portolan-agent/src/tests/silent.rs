@@ -9,7 +9,9 @@ use kube::client::Body;
 use tokio::sync::Notify;
 use tower::BoxError;
 
-use super::fixture::settings;
+use portolan_controllers::logging::Operation;
+
+use super::fixture::{World, run, settings};
 use crate::Agent;
 
 /// A server that does not answer its first request for what `silent` is in the path of, and has nothing at all.
@@ -63,4 +65,33 @@ async fn heartbeats_and_watches_do_not_wait_forever_for_an_answer() {
         asked_again.notified().await;
         agent.kill();
     }
+}
+
+#[test]
+fn a_pass_that_asks_the_hub_nothing_does_not_say_that_the_hub_answers_again() {
+    run(async {
+        let world = World::new().await;
+        world.put("web", &["a"]).await;
+        let mut agent = world.agent();
+        agent.look().await;
+        agent.look().await;
+        let refused = kube::core::Status::failure("no", "Unauthorized").with_code(401);
+        let list = Operation {
+            verb: "list",
+            resource: "manifestworks",
+            object: "",
+        };
+        agent
+            .monitor
+            .hub
+            .failed(list, &kube::Error::Api(Box::new(refused)));
+        agent.pass("web").await;
+        assert!(
+            agent.monitor.hub.refusal().is_some(),
+            "there was nothing to report"
+        );
+        world.put("web", &["a", "b"]).await;
+        agent.look().await;
+        assert_eq!(agent.monitor.hub.refusal(), None, "the hub took a report");
+    });
 }

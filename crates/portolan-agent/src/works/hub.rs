@@ -8,6 +8,7 @@ use kube::{Api, Client};
 use portolan_api::multicluster;
 use portolan_api::reading::Received;
 use portolan_api::work::ManifestWork;
+use portolan_controllers::logging::Operation;
 use serde_json::{Value, json};
 
 use crate::monitor::Monitor;
@@ -160,6 +161,13 @@ impl Hub {
         };
         let answer = in_time(sent).await;
         self.monitor.asked_hub(&answer);
+        if answer.is_ok() {
+            self.monitor.hub.succeeded(Operation {
+                verb: "patch",
+                resource: work.key.kind.resource(),
+                object: name,
+            });
+        }
         answer.map(received::<K>)
     }
 }

@@ -6,109 +6,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use kube::runtime::watcher;
 use portolan_api::count::counted;
 use tokio::time::Instant;
 
+use super::cause::{Cause, Operation};
 use super::limiter::{Ends, Limiter, Line, Recovery};
+use super::reading::Unread;
 use super::words::time_span;
 use crate::failure::{Failure, error_chain, shortened};
 
 /// Characters of an error in a line. With the operation around it the line stays below 500.
-const ERROR: usize = 280;
+pub(super) const ERROR: usize = 280;
 /// What is over in less than this happens every day, where objects change and go while they are written.
 const EVERYDAY: Duration = Duration::from_secs(20);
 /// For how long a watch that failed counts as failing unless it fails again: longer than a request may take and than the
 /// pause before the next attempt.
-const FAILING: Duration = Duration::from_secs(120);
-/// A resource that cannot be read for so long is a reason not to be ready.
-const LASTING: Duration = Duration::from_secs(5);
-
-/// What was tried: `patch placements/status shop/web`.
-#[derive(Clone, Copy, Debug)]
-pub struct Operation<'a> {
-    /// The verb of the API: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`.
-    pub verb: &'a str,
-    /// The plural, with its group where that is known.
-    pub resource: &'a str,
-    /// Namespace and name of the object; empty for a list.
-    pub object: &'a str,
-}
-
-impl fmt::Display for Operation<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} {}", self.verb, self.resource)?;
-        match self.object {
-            "" => Ok(()),
-            object => write!(formatter, " {}", shortened(object, 120)),
-        }
-    }
-}
-
-/// What failures have in common that are counted together.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Cause {
-    /// The server does not answer at all.
-    Unreachable,
-    /// The server does not accept the credentials.
-    Unauthorized,
-    /// The server answers, but is overloaded or broken.
-    Broken { code: u16 },
-    /// An operation that is not allowed.
-    Forbidden { operation: String },
-    /// An operation that cannot be carried out on some objects.
-    Objects { operation: String, failure: Failure },
-}
-
-impl Cause {
-    /// The cause, and the subject of it that failed.
-    fn of(operation: Operation<'_>, error: &kube::Error) -> (Cause, String) {
-        let asked = format!("{} {}", operation.verb, operation.resource);
-        let code = match error {
-            kube::Error::Api(status) => Some(status.code),
-            kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => Some(200),
-            _ => None,
-        };
-        match (code, Failure::of(error)) {
-            (Some(401), _) => (Cause::Unauthorized, asked),
-            (Some(403), _) => (Cause::Forbidden { operation: asked }, String::new()),
-            (Some(code), Failure::Transient) => (Cause::Broken { code }, asked),
-            (None, Failure::Transient) => (Cause::Unreachable, asked),
-            (_, failure) => {
-                let cause = Cause::Objects {
-                    operation: asked,
-                    failure,
-                };
-                (cause, operation.object.to_owned())
-            }
-        }
-    }
-
-    /// What a success of an operation says about the cause.
-    fn ended_by(&self, operation: Operation<'_>) -> Ends {
-        let asked = || format!("{} {}", operation.verb, operation.resource);
-        match self {
-            Cause::Unreachable | Cause::Unauthorized => Ends::All,
-            Cause::Broken { .. } => Ends::Subject(asked()),
-            Cause::Forbidden { operation: failed } if *failed == asked() => Ends::All,
-            Cause::Objects {
-                operation: failed, ..
-            } if *failed == asked() => Ends::Subject(operation.object.to_owned()),
-            Cause::Forbidden { .. } | Cause::Objects { .. } => Ends::Nothing,
-        }
-    }
-
-    /// Whether the failure is part of everyday life unless it lasts: objects change and go while they are written.
-    fn is_everyday(&self) -> bool {
-        matches!(
-            self,
-            Cause::Objects {
-                failure: Failure::Conflict | Failure::Missing,
-                ..
-            }
-        )
-    }
-}
+pub(super) const FAILING: Duration = Duration::from_secs(120);
 
 /// Failures of requests to one server: what is said of them in the log, and which watches fail. Clones share the counts.
 #[derive(Clone, Debug)]
@@ -117,11 +30,11 @@ pub struct FailureLog(pub(super) Arc<Shared>);
 #[derive(Debug)]
 pub(super) struct Shared {
     /// The server in messages: `the hub`.
-    server: &'static str,
+    pub(super) server: &'static str,
     /// What to do about credentials that it refuses.
     renewal: String,
     /// Whether nothing fails, so that the usual success costs one look.
-    is_quiet: AtomicBool,
+    pub(super) is_quiet: AtomicBool,
     /// Whether there may be objects that cannot be read, so that reading one costs one look.
     pub(super) has_unreadable: AtomicBool,
     known: Mutex<Known>,
@@ -133,21 +46,9 @@ pub(super) struct Known {
     /// When the credentials were last refused, with the text for probes.
     refusal: Option<(Instant, String)>,
     /// Resources that cannot be read.
-    reading: BTreeMap<String, Unread>,
+    pub(super) reading: BTreeMap<String, Unread>,
     /// Objects that cannot be read, by resource and place, and why.
     pub(super) unreadable: BTreeMap<(String, String), String>,
-}
-
-/// A resource that cannot be read.
-#[derive(Debug)]
-struct Unread {
-    /// When that was seen first, and last.
-    since: Instant,
-    at: Instant,
-    /// For probes.
-    text: String,
-    /// Whether there was no answer at all: then any answer says that it is over.
-    is_unanswered: bool,
 }
 
 impl FailureLog {
@@ -236,7 +137,20 @@ impl FailureLog {
         self.ended(operation, |cause| cause.ended_by(operation), true);
     }
 
-    fn ended(&self, operation: Operation<'_>, ends: impl Fn(&Cause) -> Ends, is_accepted: bool) {
+    /// What an operation was for is done, perhaps without a request: failures of the operation are over. Whether the server
+    /// answers, and accepts the credentials, is not known from that.
+    pub fn completed(&self, operation: Operation<'_>) {
+        if self.0.is_quiet.load(Ordering::Relaxed) {
+            return;
+        }
+        let ends = |cause: &Cause| match cause {
+            Cause::Unreachable | Cause::Unauthorized => Ends::Nothing,
+            cause => cause.ended_by(operation),
+        };
+        self.ended(operation, ends, false);
+    }
+
+    pub(super) fn ended(&self, operation: Operation<'_>, ends: impl Fn(&Cause) -> Ends, is_accepted: bool) {
         let mut known = self.lock();
         if is_accepted {
             known.refusal = None;
@@ -271,109 +185,6 @@ impl FailureLog {
         });
     }
 
-    /// A watch of a resource failed.
-    pub fn watch_failed(&self, resource: &str, error: &watcher::Error) {
-        let verb = match error {
-            watcher::Error::InitialListFailed(_) => "list",
-            _ => "watch",
-        };
-        let operation = Operation {
-            verb,
-            resource,
-            object: "",
-        };
-        let answered;
-        let error = match error {
-            watcher::Error::InitialListFailed(error)
-            | watcher::Error::WatchStartFailed(error)
-            | watcher::Error::WatchFailed(error) => error,
-            watcher::Error::WatchError(status) => {
-                answered = kube::Error::Api(status.clone());
-                &answered
-            }
-            watcher::Error::NoResourceVersion => {
-                answered = kube::Error::Service("the list has no resourceVersion".into());
-                &answered
-            }
-        };
-        if is_expired(error) {
-            // The server keeps changes for a while only; the list that follows brings what was missed.
-            tracing::debug!("cannot {operation}: {}", shortened(&error_chain(error), ERROR));
-            return;
-        }
-        self.reading_failed(operation, error);
-    }
-
-    /// Something failed without which nothing is decided.
-    pub(crate) fn reading_failed(&self, operation: Operation<'_>, error: &kube::Error) {
-        let (at, text) = (Instant::now(), self.problem(operation, error));
-        let mut known = self.lock();
-        let before = known.reading.get(operation.resource);
-        let since = before
-            .filter(|before| at - before.at < FAILING)
-            .map_or(at, |before| before.since);
-        let unread = Unread {
-            since,
-            at,
-            text,
-            is_unanswered: matches!(Cause::of(operation, error).0, Cause::Unreachable),
-        };
-        known.reading.insert(operation.resource.to_owned(), unread);
-        drop(known);
-        self.failed(operation, error);
-    }
-
-    /// A resource can be read: the server answered a request for its objects.
-    pub fn reading_works(&self, resource: &str) {
-        self.reading(resource, true);
-    }
-
-    /// A change came in. A watch goes on with credentials that are not accepted any more, so it says nothing about them.
-    pub fn change_came(&self, resource: &str) {
-        self.reading(resource, false);
-    }
-
-    fn reading(&self, resource: &str, is_answer: bool) {
-        if self.0.is_quiet.load(Ordering::Relaxed) {
-            return;
-        }
-        self.lock().reading.remove(resource);
-        for verb in ["get", "list", "watch"] {
-            let operation = Operation {
-                verb,
-                resource,
-                object: "",
-            };
-            let ends = |cause: &Cause| match cause {
-                Cause::Unauthorized if !is_answer => Ends::Nothing,
-                cause => cause.ended_by(operation),
-            };
-            self.ended(operation, ends, is_answer);
-        }
-    }
-
-    /// Whether a resource cannot be read because the server did not answer.
-    pub(crate) fn is_unanswered(&self) -> bool {
-        let known = self.lock();
-        let mut reading = known.reading.values();
-        reading.any(|unread| unread.is_unanswered && unread.at.elapsed() < FAILING)
-    }
-
-    /// The server answered. A watch that goes on says so only when something changes.
-    pub(crate) fn answered(&self) {
-        self.lock().reading.retain(|_, unread| !unread.is_unanswered);
-        let operation = Operation {
-            verb: "get",
-            resource: "version",
-            object: "",
-        };
-        let ends = |cause: &Cause| match cause {
-            Cause::Unreachable => Ends::All,
-            _ => Ends::Nothing,
-        };
-        self.ended(operation, ends, false);
-    }
-
     /// That the server does not accept the credentials, if it said so last.
     pub fn refusal(&self) -> Option<String> {
         let known = self.lock();
@@ -381,55 +192,12 @@ impl FailureLog {
         Some(text.clone())
     }
 
-    fn refused(&self, error: &str) -> String {
+    pub(super) fn refused(&self, error: &str) -> String {
         let (server, text) = (self.0.server, shortened(error, ERROR));
         format!(
             "{server} does not accept the credentials ({text}); {}",
             self.0.renewal
         )
-    }
-
-    /// Why resources cannot be read, by resource.
-    pub fn problems(&self) -> BTreeMap<String, String> {
-        self.problems_since(Duration::ZERO)
-    }
-
-    /// The same, without what may be over in a moment: a server that is started again is away for seconds.
-    pub(crate) fn lasting_problems(&self) -> BTreeMap<String, String> {
-        self.problems_since(LASTING)
-    }
-
-    fn problems_since(&self, least: Duration) -> BTreeMap<String, String> {
-        let known = self.lock();
-        let failing = known
-            .reading
-            .iter()
-            .filter(|(_, unread)| unread.at.elapsed() < FAILING && unread.since.elapsed() >= least);
-        failing
-            .map(|(resource, unread)| (resource.clone(), unread.text.clone()))
-            .collect()
-    }
-
-    /// The failure for probes: the missing right, or the cause.
-    fn problem(&self, operation: Operation<'_>, error: &kube::Error) -> String {
-        let Operation { verb, resource, .. } = operation;
-        let (server, text) = (self.0.server, shortened(&error_chain(error), ERROR));
-        match error {
-            kube::Error::Api(status) if status.code == 403 => {
-                let user = match user(&status.message) {
-                    Some(user) => format!(" for {}", shortened(user, 120)),
-                    None => String::new(),
-                };
-                format!("{resource}: {verb} is forbidden{user}; grant the verbs get, list and watch")
-            }
-            kube::Error::Api(status) if status.code == 401 => {
-                format!("{resource}: {}", self.refused(&error_chain(error)))
-            }
-            kube::Error::Api(_) | kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => {
-                format!("{resource}: {verb} failed: {text}")
-            }
-            _ => format!("{resource}: {server} cannot be reached: {text}"),
-        }
     }
 
     fn words(&self, cause: &Cause, operation: Operation<'_>, error: &str, line: Line) -> String {
@@ -497,21 +265,10 @@ impl FailureLog {
     }
 }
 
-/// Whether a watch is to be begun anew because it was behind for too long.
-fn is_expired(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if status.code == 410)
-}
-
 /// Whether the namespace of the object is being deleted.
 fn is_leaving(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status)
         if status.code == 403 && status.message.contains("because it is being terminated"))
-}
-
-/// The account in Kubernetes' message `User "NAME" cannot list resource …`.
-fn user(message: &str) -> Option<&str> {
-    let (_, rest) = message.split_once("User \"")?;
-    rest.split_once('"').map(|(name, _)| name)
 }
 
 #[cfg(test)]
@@ -531,17 +288,6 @@ mod tests {
             "{RESOURCE} is forbidden: User \"system:serviceaccount:x:y\" cannot list resource \"placements\""
         );
         answered(403, "Forbidden", &message)
-    }
-
-    #[tokio::test]
-    async fn a_watch_that_is_forbidden_names_the_account_and_the_verbs_until_it_works() {
-        let log = FailureLog::new("the hub");
-        log.watch_failed(RESOURCE, &watcher::Error::InitialListFailed(forbidden()));
-        let expected = "placements.cluster.open-cluster-management.io: list is forbidden for \
-                        system:serviceaccount:x:y; grant the verbs get, list and watch";
-        assert_eq!(log.problems()[RESOURCE], expected);
-        log.reading_works(RESOURCE);
-        assert!(log.problems().is_empty());
     }
 
     #[tokio::test(start_paused = true)]
@@ -567,41 +313,20 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_watch_that_does_not_fail_any_more_is_no_problem_even_if_nothing_happens() {
+    async fn what_is_done_without_a_request_says_nothing_about_the_server() {
         let log = FailureLog::new("the hub");
-        let gone = || kube::Error::Service("connection refused".into());
-        log.watch_failed(RESOURCE, &watcher::Error::WatchStartFailed(gone()));
-        assert!(log.problems()[RESOURCE].contains("the hub cannot be reached"));
-        tokio::time::advance(FAILING).await;
-        assert!(log.problems().is_empty());
-    }
-
-    #[test]
-    fn failures_are_counted_by_what_they_have_in_common() {
-        let operation = |object: &'static str| Operation {
-            verb: "patch",
-            resource: "works",
-            object,
+        let operation = |verb| Operation {
+            verb,
+            resource: RESOURCE,
+            object: "shop/web",
         };
-        let cause = |error: &kube::Error, object: &'static str| Cause::of(operation(object), error);
-        let gone = kube::Error::Service("connection refused".into());
-        assert_eq!(
-            cause(&gone, "a").0,
-            cause(&kube::Error::Service("other".into()), "b").0
-        );
-        assert_eq!(cause(&answered(401, "", ""), "a").0, Cause::Unauthorized);
-        assert_eq!(cause(&forbidden(), "a"), cause(&forbidden(), "b"));
-        assert_ne!(
-            cause(&answered(500, "", ""), "a").0,
-            cause(&answered(503, "", ""), "a").0
-        );
-        let (invalid, subject) = cause(&answered(422, "Invalid", ""), "shop/web");
-        assert_eq!(subject, "shop/web");
-        assert_eq!(
-            invalid.ended_by(operation("shop/web")),
-            Ends::Subject("shop/web".to_owned())
-        );
-        assert!(!invalid.is_everyday() && cause(&answered(409, "Conflict", ""), "a").0.is_everyday());
+        let is_quiet = || log.0.is_quiet.load(Ordering::Relaxed);
+        log.failed_as(operation("process"), Failure::Invalid, "no");
+        log.failed(operation("list"), &kube::Error::Service("refused".into()));
+        log.completed(operation("process"));
+        assert!(!is_quiet(), "the hub is still out of reach");
+        log.answered();
+        assert!(is_quiet(), "what was to be processed is");
     }
 
     #[test]
