@@ -11,6 +11,7 @@ use portolan_controllers::watch::with_timeout;
 use secrecy::ExposeSecret as _;
 
 use super::credentials;
+use super::retry::with_retries;
 use super::token::{TokenFile, bearer};
 use crate::clock;
 
@@ -51,7 +52,7 @@ impl Server {
     /// The server, and a client for it without our time limit: controllers and agents have limits of their own.
     pub(crate) fn with_unlimited(mut config: Config) -> anyhow::Result<(Server, kube::Client)> {
         // kube would repeat a request for minutes when the server is overloaded (429, 503), without a word. Controllers
-        // and agents repeat requests themselves and log why; a command says so and ends.
+        // and agents repeat requests themselves and log why; a command waits a moment if it is asked to, says so and ends.
         config.default_retry = false;
         credentials::without_terminal(&mut config.auth_info);
         let credentials = credentials::describe(&config.auth_info, clock::now());
@@ -80,7 +81,7 @@ impl Server {
         if let Some(token_file) = token_file {
             unlimited = token_file.authorize(unlimited, namespace.clone());
         }
-        let client = with_timeout(unlimited.clone(), request_timeout()?);
+        let client = with_retries(with_timeout(unlimited.clone(), request_timeout()?));
         let server = Server {
             client,
             url,

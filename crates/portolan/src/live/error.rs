@@ -32,7 +32,7 @@ pub(crate) fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Er
                     "{url} does not serve the kind; install the definitions with `portolan crds | kubectl apply -f -`, or \
                      choose another hub (--kubeconfig, --context)"
                 ),
-                429 => format!("{answer}; the hub is overloaded, try again later"),
+                429 => format!("{answer}; the hub is overloaded or not ready yet, try again later"),
                 _ => answer,
             }
         }
@@ -45,6 +45,11 @@ pub(crate) fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Er
         error if is_refused(error) => format!(
             "{url} refuses connections; does a server run there (`portolan up` starts a hub), and is it the right one \
              (--kubeconfig, --context)?"
+        ),
+        error if is_plain_http(error) => format!(
+            "{url} answers without TLS, although its address begins with https: the server speaks plain HTTP, or another \
+             program listens there; correct the address (`server` in the kubeconfig: http:// for a proxy such as `kubectl \
+             proxy`), or choose another hub (--kubeconfig, --context)"
         ),
         error if is_answer(error) => format!(
             "{url} sent an answer that cannot be used: {}; is it a Kubernetes API server (--kubeconfig, --context)?",
@@ -129,6 +134,11 @@ fn is_refused(error: &kube::Error) -> bool {
     })
 }
 
+/// Whether the server answered a TLS handshake with something else. rustls names that by the first byte that it reads.
+fn is_plain_http(error: &kube::Error) -> bool {
+    describe(error).contains("InvalidContentType")
+}
+
 /// Why there are no credentials to send a request with.
 fn auth_error(error: &kube::Error) -> Option<&AuthError> {
     causes(error).find_map(|cause| cause.downcast_ref::<AuthError>())
@@ -163,6 +173,26 @@ mod tests {
             text.starts_with("cannot list placements: https://hub refuses connections"),
             "{text}"
         );
+    }
+
+    #[tokio::test]
+    async fn a_server_that_speaks_plain_http_is_said_to() {
+        use std::io::{Read, Write};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("https://{}", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().map_while(Result::ok) {
+                let _ = stream.read(&mut [0; 512]);
+                let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+            }
+        });
+        let server = super::super::Server::new(kube::Config::new(url.parse().unwrap())).unwrap();
+        let text = server.version().await.unwrap_err().to_string();
+        assert!(
+            text.contains(&format!("{url} answers without TLS")) && text.contains("http://"),
+            "{text}"
+        );
+        assert!(!text.contains("InvalidContentType") && text.len() < 500, "{text}");
     }
 
     #[test]

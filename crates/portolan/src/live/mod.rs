@@ -10,6 +10,7 @@ mod events;
 mod list;
 mod readable;
 mod renewal;
+mod retry;
 mod token;
 
 use std::future::Future;

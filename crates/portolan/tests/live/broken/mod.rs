@@ -166,6 +166,21 @@ fn every_command_says_in_words_what_a_broken_hub_did_and_exits_with_3() {
 }
 
 #[test]
+fn a_command_waits_for_a_hub_that_asks_for_a_moment() {
+    let scratch = Scratch::new();
+    let answer = |does: Does| {
+        let server = Server::new(scratch.path(), does);
+        let run = run(
+            &scratch,
+            &["get", "clusters", "--kubeconfig", "HUB"],
+            server.argument(),
+        );
+        (run.code, run.stdout)
+    };
+    assert_eq!(answer(Does::Initializes), answer(Does::Nothing));
+}
+
+#[test]
 fn a_command_that_may_not_read_one_kind_names_the_kind() {
     let scratch = Scratch::new();
     let server = Server::new(scratch.path(), Does::ForbidsOne("placements"));

@@ -19,6 +19,8 @@ pub(super) enum Does {
     /// Nothing is allowed on this resource.
     ForbidsOne(&'static str),
     TooManyRequests,
+    /// Asks to come back in a second, the first time it is asked; all is well after that.
+    Initializes,
     /// 500 without a word.
     EmptyError,
     /// 500 with a Status in which nothing is filled in.
@@ -79,11 +81,15 @@ impl Server {
         let open = Arc::new(AtomicBool::new(true));
         let is_open = open.clone();
         thread::spawn(move || {
+            let mut does = does;
             for stream in listener.incoming().map_while(Result::ok) {
                 if !is_open.load(Ordering::SeqCst) {
                     return;
                 }
                 thread::spawn(move || answer(stream, does, has_version));
+                if does == Does::Initializes {
+                    does = Does::Nothing;
+                }
             }
         });
         let kubeconfig = folder.join(format!("{}.kubeconfig", address.port()));
@@ -152,6 +158,13 @@ fn answer(mut stream: TcpStream, does: Does, has_version: bool) {
             429,
             &status(429, "TooManyRequests", "too many requests"),
         ),
+        Does::Initializes => {
+            let body = status(429, "TooManyRequests", "storage is (re)initializing");
+            let head =
+                "HTTP/1.1 429 X\r\nRetry-After: 1\r\nContent-Type: application/json\r\nConnection: close";
+            let answer = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+            let _ = stream.write_all(answer.as_bytes());
+        }
         Does::EmptyError => respond(&mut stream, 500, ""),
         Does::BlankStatus => respond(&mut stream, 500, "{}"),
         Does::ErrorPage => {
