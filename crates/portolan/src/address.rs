@@ -24,6 +24,8 @@ pub(crate) async fn start(
         None => ports(data.and_then(remembered)).map(local).collect(),
     }
     .into_iter();
+    // Said at the end: a hub that does not start for another reason takes no port at all.
+    let mut remarks = String::new();
     loop {
         // There is always a first one, and the last is tried without another.
         let address = candidates.next().unwrap_or(local(0));
@@ -35,9 +37,12 @@ pub(crate) async fn start(
                     [next, _, ..] => format!("trying {}", next.port()),
                     _ => "taking a free one".to_owned(),
                 };
-                output::remark(&format!("port {} is in use; {next}\n", address.port()));
+                remarks.push_str(&format!("port {} is in use; {next}\n", address.port()));
             }
             started => {
+                if matches!(started, Ok(_) | Err(StartError::Listen { .. })) {
+                    output::remark(&remarks);
+                }
                 if let (Ok(hub), Some(folder)) = (&started, data) {
                     remember(folder, hub);
                 }
