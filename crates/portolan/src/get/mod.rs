@@ -253,7 +253,7 @@ impl Args {
         Ok(Some(text).filter(|text| !text.is_empty()))
     }
 
-    fn text<R: Serialize>(&self, rows: &[R], table: impl FnOnce() -> Table) -> anyhow::Result<String> {
+    fn text<R: Serialize>(&self, rows: &[R], table: impl Fn() -> Table) -> anyhow::Result<String> {
         self.output.render(&rows, |width| match rows.is_empty() {
             true => String::new(),
             false => table().render(width),

@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 pub(crate) use age::age;
 
 use crate::shell;
+use table::ELLIPSIS;
 
 /// `-o`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -37,18 +38,27 @@ impl Format {
     pub(crate) fn render(
         self,
         value: &impl Serialize,
-        people: impl FnOnce(Option<usize>) -> String,
+        people: impl Fn(Option<usize>) -> String,
     ) -> anyhow::Result<String> {
         match self {
             Format::Table => {
                 let width = terminal::columns();
-                Ok(prose::wrapped(&shell::as_called(&people(width)), width))
+                let mut text = people(width);
+                if width.is_some() && is_cut(&text, &people(None)) {
+                    text.push_str("\nto see what is cut (…), add -o wide\n");
+                }
+                Ok(prose::wrapped(&shell::as_called(&text), width))
             }
             Format::Wide => Ok(shell::as_called(&people(None)).into_owned()),
             Format::Json => json(value),
             Format::Yaml => yaml(value),
         }
     }
+}
+
+/// Whether something of the whole text was left out for want of room. What is left out always leaves an ellipsis.
+fn is_cut(fitted: &str, whole: &str) -> bool {
+    fitted.matches(ELLIPSIS).count() > whole.matches(ELLIPSIS).count()
 }
 
 /// Writes a complete answer to standard output. A reader that has seen enough is no error.

@@ -161,3 +161,16 @@ fn wide_output_and_output_into_a_pipe_show_every_column_in_full() {
         );
     }
 }
+
+#[test]
+fn a_table_that_is_cut_says_how_to_see_all_of_it_and_no_other_does() {
+    const HINT: &str = "to see what is cut (…), add -o wide";
+    let scratch = Scratch::new();
+    manifests(&scratch);
+    let args = ["get", "clusters", "-f", "fleet.json"];
+    let (_, cut) = shown(scratch.path(), 80, &args);
+    assert_eq!(cut.lines().last(), Some(HINT), "{cut}");
+    let (_, whole) = shown(scratch.path(), 300, &args);
+    assert!(!whole.contains(HINT), "{whole}");
+    assert!(!portolan(scratch.path(), &args, "").stdout.contains(HINT));
+}

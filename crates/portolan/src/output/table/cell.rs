@@ -6,7 +6,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::column::Cut;
 
 /// What stands for a part that is not shown.
-pub(super) const ELLIPSIS: &str = "…";
+pub(crate) const ELLIPSIS: &str = "…";
 
 /// How a cell looks on a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

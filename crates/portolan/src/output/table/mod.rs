@@ -13,10 +13,10 @@ use std::collections::hash_map::Entry;
 
 use unicode_width::UnicodeWidthStr;
 
-pub(crate) use cell::{Cell, Tone};
+pub(crate) use cell::{Cell, ELLIPSIS, Tone};
 pub(crate) use column::Column;
 
-use cell::{ELLIPSIS, shortened};
+use cell::shortened;
 use column::{Cut, Layout};
 
 /// Spaces between two columns, and where there is too little room.
