@@ -169,3 +169,30 @@ fn every_command_and_flag_that_a_page_mentions_exists() {
     }
     assert!(checked > 20, "only {checked} commands were found");
 }
+
+#[test]
+fn the_page_of_the_stories_explains_every_variable_before_the_first_story() {
+    let page = std::fs::read_to_string(root().join("docs/stories.md")).expect("the page can be read");
+    let (before, _) = page.split_once("\n## 1.").expect("there is a first story");
+    let folder = root().join("examples/stories");
+    for script in ["lib.sh", "3-disaster-recovery/run.sh", "5-fan-out/run.sh"] {
+        let text = std::fs::read_to_string(folder.join(script)).expect("a script can be read");
+        let variables = text
+            .split("${")
+            .skip(1)
+            .filter_map(|rest| rest.split_once(':'))
+            .map(|(name, _)| name)
+            .filter(|name| {
+                name.len() > 1
+                    && name
+                        .chars()
+                        .all(|letter| letter.is_ascii_uppercase() || letter == '_')
+            });
+        for name in variables {
+            assert!(
+                before.contains(&format!("`{name}`")),
+                "{script} reads {name}, which docs/stories.md does not explain"
+            );
+        }
+    }
+}
