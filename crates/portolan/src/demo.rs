@@ -76,7 +76,7 @@ enum What {
 #[derive(Debug, clap::Args)]
 struct Target {
     /// Name of the member
-    #[arg(value_name = "CLUSTER", add = names::clusters())]
+    #[arg(value_name = "CLUSTER", add = names::members())]
     cluster: String,
 
     #[command(flatten)]

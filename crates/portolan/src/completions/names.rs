@@ -9,11 +9,14 @@ use std::time::Duration;
 use clap_complete::{ArgValueCandidates, CompletionCandidate};
 use kube::api::{ListParams, PartialObjectMeta};
 use kube::{Api, Resource};
-use portolan_api::cluster::{ManagedCluster, Placement};
+use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
+use portolan_api::structural;
 use portolan_api::work::ManifestWorkReplicaSet;
 use serde::de::DeserializeOwned;
 
-use crate::live::{self, ConnectArgs};
+use crate::input::{self, Notes};
+use crate::live::{self, ConnectArgs, Server};
+use crate::up::spokes::LABEL;
 
 /// How long a person waits after the tab key.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -33,6 +36,50 @@ pub(crate) fn replica_sets() -> ArgValueCandidates {
 /// Names of clusters.
 pub(crate) fn clusters() -> ArgValueCandidates {
     ArgValueCandidates::new(|| of_hub::<ManagedCluster>(&words()))
+}
+
+/// Names of clusters that are embedded members.
+pub(crate) fn members() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let members = ListParams::default().labels(LABEL);
+        candidates(async |server| listed_as::<ManagedCluster>(&server, "", &members).await)
+    })
+}
+
+/// NS/NAME of Placements and of ManifestWorkReplicaSets.
+pub(crate) fn subjects() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        candidates(async |server| {
+            let all = ListParams::default();
+            let mut names = listed_as::<Placement>(&server, "", &all).await?;
+            // The kind may not be installed.
+            let sets = listed_as::<ManifestWorkReplicaSet>(&server, "", &all).await;
+            names.extend(sets.unwrap_or_default());
+            names.sort();
+            names.dedup();
+            Ok(names)
+        })
+    })
+}
+
+/// KIND/NAME and KIND/NS/NAME of what a simulation may do without: of the files that the line names, or of the hub.
+pub(crate) fn removable() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| match files(&words()) {
+        files if files.is_empty() => candidates(async |server| {
+            let all = ListParams::default();
+            let mut names = listed_as::<ManagedCluster>(&server, "managedcluster/", &all).await?;
+            names.extend(listed_as::<Placement>(&server, "placement/", &all).await?);
+            names.extend(listed_as::<ManagedClusterSet>(&server, "managedclusterset/", &all).await?);
+            let bindings =
+                listed_as::<ManagedClusterSetBinding>(&server, "managedclustersetbinding/", &all).await?;
+            names.extend(bindings);
+            Ok(names)
+        }),
+        files => of_files(&files)
+            .into_iter()
+            .map(CompletionCandidate::new)
+            .collect(),
+    })
 }
 
 /// What `get` lists: clusters after the word, placements after the other ones.
@@ -58,18 +105,73 @@ fn of_hub<K>(words: &[OsString]) -> Vec<CompletionCandidate>
 where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
 {
-    let connect = connect(words);
-    let listed = live::block_on(async {
-        let list = async {
-            let server = connect.connect().await?;
-            let api: Api<K> = Api::all(server.client);
-            let list = api.list_metadata(&ListParams::default().limit(LISTED)).await?;
-            Ok(list.items.iter().map(name).collect::<Vec<String>>())
-        };
-        tokio::time::timeout(LIMIT, list).await?
+    candidates_of(connect(words), async |server| {
+        listed_as::<K>(&server, "", &ListParams::default()).await
+    })
+}
+
+/// The names that are found on the hub of the line.
+fn candidates(names: impl AsyncFnOnce(Server) -> anyhow::Result<Vec<String>>) -> Vec<CompletionCandidate> {
+    candidates_of(connect(&words()), names)
+}
+
+fn candidates_of(
+    connect: ConnectArgs,
+    names: impl AsyncFnOnce(Server) -> anyhow::Result<Vec<String>>,
+) -> Vec<CompletionCandidate> {
+    let found = live::block_on(async {
+        let found = async { names(connect.connect().await?).await };
+        tokio::time::timeout(LIMIT, found).await?
     });
-    let names = listed.unwrap_or_default();
-    names.into_iter().map(CompletionCandidate::new).collect()
+    let found = found.unwrap_or_default();
+    found.into_iter().map(CompletionCandidate::new).collect()
+}
+
+/// The objects of a kind, with something in front.
+async fn listed_as<K>(server: &Server, prefix: &str, which: &ListParams) -> anyhow::Result<Vec<String>>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+{
+    let api: Api<K> = Api::all(server.client.clone());
+    let list = api.list_metadata(&which.clone().limit(LISTED)).await?;
+    let names = list.items.iter().map(name);
+    Ok(names.map(|name| format!("{prefix}{name}")).collect())
+}
+
+/// The files that the line names.
+fn files(words: &[OsString]) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for (position, word) in words.iter().enumerate() {
+        let word = word.to_string_lossy();
+        match (word.as_ref(), word.strip_prefix("--file=")) {
+            ("-f" | "--file", _) => files.extend(words.get(position + 1).map(PathBuf::from)),
+            (_, Some(path)) => files.push(PathBuf::from(path)),
+            _ => {}
+        }
+    }
+    files
+}
+
+/// The objects of files, as `--remove` takes them.
+fn of_files(files: &[PathBuf]) -> Vec<String> {
+    let Ok(manifests) = input::read(files, &mut Notes::default()) else {
+        return Vec::new();
+    };
+    let keys = structural::kinds()
+        .iter()
+        .flat_map(|kind| manifests.keys_of(&kind.group, &kind.kind));
+    let mut names: Vec<String> = keys
+        .map(|key| {
+            let kind = key.kind.to_ascii_lowercase();
+            match key.namespace.as_str() {
+                "" => format!("{kind}/{}", key.name),
+                namespace => format!("{kind}/{namespace}/{}", key.name),
+            }
+        })
+        .collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 fn name<K>(object: &PartialObjectMeta<K>) -> String {

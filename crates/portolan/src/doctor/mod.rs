@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::completions::names as names_of;
 use crate::input::Problems;
 use crate::object_name::{self, ObjectName};
 use crate::output::table::Tone;
@@ -50,7 +51,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct Args {
     /// Only this Placement and the ManifestWorkReplicaSet of the same name, with the Placements that it refers to:
     /// NAMESPACE/NAME, or NAME [default: all]
-    #[arg(value_name = "NAME", value_parser = object_name::parse)]
+    #[arg(value_name = "NAME", value_parser = object_name::parse, add = names_of::subjects())]
     subject: Option<ObjectName>,
 
     /// Namespace of NAME [default: that of the kubeconfig's context, or default]

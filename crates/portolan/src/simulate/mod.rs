@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use portolan_engine::layout;
 use portolan_engine::placement::PlacementKey;
 
+use crate::completions::names;
 use crate::given::{self, Given};
 use crate::input::{self, Manifests, Notes, Problems, Reference};
 use crate::live::Extent;
@@ -47,7 +48,7 @@ pub(crate) struct Args {
     what_if: Vec<PathBuf>,
 
     /// Show what changes when this object is removed (repeatable)
-    #[arg(long, value_name = "KIND[/NS]/NAME", value_parser = input::parse_reference)]
+    #[arg(long, value_name = "KIND[/NS]/NAME", value_parser = input::parse_reference, add = names::removable())]
     remove: Vec<Reference>,
 
     /// Exit with 1 when a placement is unsatisfied or misconfigured; a PlacementWarning alone does not fail it

@@ -53,6 +53,31 @@ fn names_of_placements_and_clusters_come_from_the_hub() {
     assert_eq!(line(&["explain", "ml/training"], &["--cluster", "e"]), ["east"]);
     assert_eq!(line(&["get", "clusters"], &["e"]), ["east"]);
     assert_eq!(line(&["get", "decisions"], &["s"]), ["shop/web"]);
+    live.apply(
+        json!({ "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+        "metadata": { "name": "member-1", "labels": { "portolan.dev/embedded-member": "true" } }, "spec": {} }),
+    );
+    live.apply(
+        json!({ "apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
+        "metadata": { "name": "rollout", "namespace": "shop" },
+        "spec": { "manifestWorkTemplate": { "workload": { "manifests": [] } }, "placementRefs": [{ "name": "web" }] } }),
+    );
+    assert_eq!(line(&["doctor"], &["shop"]), ["shop/rollout", "shop/web"]);
+    for fate in ["fail", "recover", "partition"] {
+        let named = line(&["demo", fate], &[""]);
+        assert!(
+            named.contains(&"member-1".to_owned()) && !named.contains(&"east".to_owned()),
+            "{named:?}"
+        );
+    }
+    assert_eq!(
+        line(&["simulate"], &["--remove", "managedcluster/"]),
+        ["managedcluster/east", "managedcluster/member-1"]
+    );
+    assert_eq!(
+        line(&["simulate"], &["--remove", "placement/m"]),
+        ["placement/ml/training"]
+    );
     let program = env!("CARGO_BIN_EXE_portolan");
     let link = |name: &str| {
         let path = scratch.path().join(name);
@@ -70,6 +95,24 @@ fn names_of_placements_and_clusters_come_from_the_hub() {
     let help = run(&plugin, &["explain", "--help"]);
     assert!(help.contains("Usage: kubectl portolan explain"), "{help}");
     live.stop();
+}
+
+#[test]
+fn what_may_be_removed_from_files_comes_from_the_files() {
+    let scratch = Scratch::new();
+    let fleet = json!({ "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+        "metadata": { "name": "east" }, "spec": {} });
+    scratch.write("fleet.json", fleet.to_string());
+    let path = scratch.path().join("fleet.json");
+    let line = [
+        "portolan",
+        "simulate",
+        "-f",
+        path.to_str().unwrap(),
+        "--remove",
+        "m",
+    ];
+    assert_eq!(offered(&line), ["managedcluster/east"]);
 }
 
 #[test]
