@@ -10,7 +10,7 @@ use portolan_api::labels::conditions;
 use portolan_engine::fleet::Inventory;
 
 use super::read::Observed;
-use super::{Check, names};
+use super::{Check, leaving, names};
 use crate::input::Manifests;
 
 /// Lease durations without a heartbeat after which a cluster counts as silent, as in OCM's registration.
@@ -29,13 +29,14 @@ pub(super) fn judge(observed: &Observed, manifests: &Manifests, now: Timestamp) 
                     "`portolan join NAME --hub FILE` lets a cluster in; `portolan up --spokes 3` has members of its own",
                 )];
             }
-            vec![
-                accepted(&clusters),
-                available(&clusters),
+            let mut checks = vec![accepted(&clusters), available(&clusters)];
+            checks.extend(leaving::judge(observed, &clusters, now));
+            checks.extend([
                 heartbeats(observed, &clusters, now),
                 sets(manifests),
                 bindings(manifests),
-            ]
+            ]);
+            checks
         }
         Inventory::ClusterProfiles => vec![profiles(manifests)],
     }
@@ -68,6 +69,8 @@ fn accepted(clusters: &[&ManagedCluster]) -> Check {
 fn available(clusters: &[&ManagedCluster]) -> Check {
     let (simulated, gone): (Vec<&ManagedCluster>, Vec<&ManagedCluster>) = clusters
         .iter()
+        // A cluster that is being removed has a check of its own.
+        .filter(|cluster| cluster.metadata.deletion_timestamp.is_none())
         .filter(|cluster| !is_true(condition(cluster, conditions::AVAILABLE)))
         .partition(|cluster| is_simulated(cluster));
     let gone: Vec<&str> = gone.into_iter().map(name).collect();

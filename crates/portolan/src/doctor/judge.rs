@@ -12,6 +12,10 @@ use super::{Check, fleet, names, subject};
 /// A Placement that is younger than this may still be waiting for its first evaluation.
 const FIRST_EVALUATION: SignedDuration = SignedDuration::from_secs(10);
 
+/// What to do where no controller writes.
+const START: &str =
+    "start `portolan controller --kubeconfig FILE` (or `portolan up`), or read the log of the one that runs";
+
 /// Everything that can be said. Without an answer of the hub there is one check.
 pub(super) fn judge(observed: &Observed, wanted: Option<&PlacementKey>, now: Timestamp) -> Vec<Check> {
     let mut checks = match &observed.version {
@@ -123,11 +127,24 @@ fn controller(observed: &Observed, placements: &[&Placement], now: Timestamp) ->
             name,
             "there is no Placement older than ten seconds, and it is judged by the conditions of Placements",
         ),
+        (_, 0) if let Some((first, why)) = observed.stale.first_key_value() => Check::problem(
+            name,
+            match observed.stale.len() - 1 {
+                0 => format!("no controller keeps the decision of {first} up to date: {why}"),
+                more => format!(
+                    "no controller keeps decisions up to date: {first}: {why}; also those of {}",
+                    counted(more, "other Placement")
+                ),
+            },
+            START,
+        ),
         (all, 0) => Check::ok(
             name,
             format!(
-                "a controller has evaluated {} as they are now (condition {condition})",
-                counted(all, "Placement")
+                "a controller has evaluated {} as {} now (condition {condition}), and the decisions fit the clusters; \
+                 whether one runs at this moment shows when something changes",
+                counted(all, "Placement"),
+                if all == 1 { "it is" } else { "they are" }
             ),
         ),
         (all, some) => Check::problem(
@@ -137,7 +154,7 @@ fn controller(observed: &Observed, placements: &[&Placement], now: Timestamp) ->
                 counted(all, "Placement"),
                 names(behind.iter().map(String::as_str))
             ),
-            "start `portolan controller --kubeconfig FILE` (or `portolan up`), or read the log of the one that runs",
+            START,
         ),
     }
 }

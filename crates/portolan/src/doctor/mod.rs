@@ -5,14 +5,19 @@
 
 mod fleet;
 mod judge;
+mod leaving;
 mod read;
+mod stale;
 mod subject;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use portolan_api::count::counted;
+use portolan_engine::placement::PlacementKey;
 use serde::Serialize;
 
 use crate::completions::names as names_of;
@@ -45,7 +50,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Check a hub step by step and say what to do: for "why does nothing happen?"
 ///
 /// The checks read the hub and change nothing. Whether a controller runs is judged by what it has written: a condition
-/// for the current generation of every Placement.
+/// for the current generation of every Placement, and decisions that fit the clusters as they are now.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -158,9 +163,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let subject = named.map(|named| named.key(flag, &server.namespace)).transpose();
         let subject = subject.map_err(Problems::from)?;
         let mut reads = 1;
+        let mut stale: Option<BTreeSet<PlacementKey>> = None;
         let (observed, checks) = loop {
-            let observed = read::read(&server, args.inventory).await;
-            let checks = judge::judge(&observed, subject.as_ref(), clock::now());
+            let mut observed = read::read(&server, args.inventory).await;
+            let now = clock::now();
+            let found = observed.manifests.as_ref();
+            let found = found.map(|manifests| stale::placements(manifests, args.inventory, now));
+            observed.stale = found.unwrap_or_default();
+            // Decisions follow a change a moment later, so that one read may find some of them behind.
+            if let Some(before) = stale {
+                observed.stale.retain(|key, _| before.contains(key));
+            }
+            stale = Some(observed.stale.keys().cloned().collect());
+            let checks = judge::judge(&observed, subject.as_ref(), now);
             if reads == READS || !checks.iter().any(Check::may_pass) {
                 break (observed, checks);
             }
@@ -209,11 +224,28 @@ impl Report {
                 text.push_str(&format!("         → {}\n", plain(advice)));
             }
         }
-        text.push_str(match self.problems {
-            0 => "\nno problem found\n",
-            _ => "",
-        });
+        text.push_str(&format!("\n{}\n", self.conclusion()));
         text
+    }
+
+    /// The last line.
+    fn conclusion(&self) -> String {
+        let unknown = self
+            .checks
+            .iter()
+            .filter(|check| check.result == Verdict::Unknown);
+        let unknown = unknown.count();
+        let unknown = match unknown {
+            0 => String::new(),
+            _ => format!("; {} could not be made (UNKNOWN)", counted(unknown, "check")),
+        };
+        match self.problems {
+            0 => format!("no problem found{unknown}"),
+            1 => format!("1 problem found{unknown}"),
+            more => {
+                format!("{more} problems found{unknown}; begin with the first: others may follow from it")
+            }
+        }
     }
 }
 

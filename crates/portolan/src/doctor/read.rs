@@ -18,6 +18,7 @@ use portolan_api::reading::Received;
 use portolan_api::structural;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_api::{cluster, multicluster, work};
+use portolan_engine::placement::PlacementKey;
 use serde::de::DeserializeOwned;
 
 use crate::input::{Manifests, Notes};
@@ -44,6 +45,8 @@ pub(super) struct Observed {
     pub(super) namespaces: Option<BTreeSet<String>>,
     pub(super) replica_sets: Option<Vec<ManifestWorkReplicaSet>>,
     pub(super) works: Option<Vec<ManifestWork>>,
+    /// Placements whose decisions did not fit the objects in any of the reads, and why.
+    pub(super) stale: BTreeMap<PlacementKey, String>,
 }
 
 /// Why a hub cannot be checked.
@@ -107,6 +110,7 @@ pub(super) async fn read(server: &Server, inventory: Inventory) -> Observed {
         namespaces: None,
         replica_sets: None,
         works: None,
+        stale: BTreeMap::new(),
     };
     if observed.version.is_err() {
         return observed;

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::cluster::Placement;
 use portolan_api::count::{all_are, counted};
-use portolan_api::labels::{conditions, ocm};
+use portolan_api::labels::{conditions, ocm, reasons};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_controllers::overview::{Objects, Overview, OverviewState, overview};
 use portolan_engine::conditions::ROLLING_UPDATE_RECOMMENDED;
@@ -125,45 +126,65 @@ fn concluded(name: &'static str, fine: String, complaints: &[Complaint], advice:
     }
 }
 
+/// Whether a condition of a Placement says that something is wrong.
+pub(super) fn is_wrong(condition: &Condition) -> bool {
+    match condition.type_.as_str() {
+        conditions::PLACEMENT_SATISFIED => condition.status == "False",
+        // Advice, and nothing that keeps anything from happening.
+        ROLLING_UPDATE_RECOMMENDED => false,
+        _ => condition.status == "True",
+    }
+}
+
 fn conditions_of(placements: &[&Placement]) -> Check {
     let complaints: Vec<Complaint> = placements
         .iter()
         .filter_map(|placement| {
-            let list = placement.status.iter().flat_map(|status| &status.conditions);
-            let mut wrong = list.filter(|condition| match condition.type_.as_str() {
-                conditions::PLACEMENT_SATISFIED => condition.status == "False",
-                // Advice, and nothing that keeps anything from happening.
-                ROLLING_UPDATE_RECOMMENDED => false,
-                _ => condition.status == "True",
-            });
-            let condition = wrong.next()?;
+            let mut list = placement.status.iter().flat_map(|status| &status.conditions);
+            let condition = list.find(|condition| is_wrong(condition))?;
             let words = format!("{} {}: {}", condition.type_, condition.status, condition.message);
             Some((PlacementKey::of(placement).to_string(), words))
         })
         .collect();
-    let evaluated = placements.iter().filter(|placement| {
+    let (evaluated, others): (Vec<&Placement>, Vec<&Placement>) = placements.iter().partition(|placement| {
         let mut list = placement.status.iter().flat_map(|status| &status.conditions);
         list.any(|condition| condition.type_ == conditions::PLACEMENT_SATISFIED)
     });
-    let evaluated = evaluated.count();
-    if evaluated == 0 {
-        return Check::unknown("placements", "no Placement has conditions");
+    if evaluated.is_empty() {
+        return Check::unknown(
+            "placements",
+            "no Placement has conditions, so that nothing is decided",
+        );
     }
     let fine = format!(
         "{} of {} satisfied",
-        evaluated,
+        evaluated.len(),
         counted(placements.len(), "Placement")
     );
+    if complaints.is_empty() && !others.is_empty() {
+        let others: Vec<String> = others
+            .into_iter()
+            .map(|placement| PlacementKey::of(placement).to_string())
+            .collect();
+        let others = names(others.iter().map(String::as_str));
+        return Check::note("placements", format!("{fine}; nothing is decided for {others}"));
+    }
     let advice = "`portolan explain NS/NAME` says why each cluster is selected or not";
     concluded("placements", fine, &complaints, advice)
 }
 
-fn decisions_of(manifests: &Manifests, placements: &[&Placement]) -> Check {
+/// The clusters that the PlacementDecisions of each Placement list.
+pub(super) fn decided(manifests: &Manifests) -> BTreeMap<PlacementKey, BTreeSet<String>> {
     let mut clusters: BTreeMap<PlacementKey, BTreeSet<String>> = BTreeMap::new();
     for said in manifests.decisions().filter_map(Said::by_decision) {
         let all = clusters.entry(said.placement.clone()).or_default();
         all.extend(said.clusters().map(str::to_owned));
     }
+    clusters
+}
+
+fn decisions_of(manifests: &Manifests, placements: &[&Placement]) -> Check {
+    let clusters = decided(manifests);
     let complaints: Vec<Complaint> = placements
         .iter()
         .filter_map(|placement| {
@@ -198,7 +219,8 @@ fn rollouts(
         .iter()
         .filter_map(|set| {
             let overview = overview(objects(observed, manifests, set), now);
-            Some((key_of(set).to_string(), complaint(&overview)?))
+            let words = complaint(&overview).or_else(|| refused(set))?;
+            Some((key_of(set).to_string(), words))
         })
         .collect();
     let fine = format!(
@@ -207,6 +229,23 @@ fn rollouts(
     );
     let advice = "`portolan rollout status NS/NAME` shows the groups and the clusters that failed";
     concluded("rollouts", fine, &complaints, advice)
+}
+
+/// What the conditions of a replica set say beside how far its rollout is, which [`complaint`] knows better.
+fn refused(set: &ManifestWorkReplicaSet) -> Option<String> {
+    let mut all = set.status.iter().flat_map(|status| &status.conditions);
+    let wrong = all.find(|condition| match condition.type_.as_str() {
+        conditions::WORKS_REFUSED => condition.status == "True",
+        conditions::PLACEMENT_VERIFIED => condition.status == "False",
+        conditions::MANIFESTWORK_APPLIED => {
+            condition.status == "False" && condition.reason == reasons::NOT_AS_EXPECTED
+        }
+        _ => false,
+    })?;
+    Some(format!(
+        "{} {}, {}: {}",
+        wrong.type_, wrong.status, wrong.reason, wrong.message
+    ))
 }
 
 fn complaint(overview: &Overview) -> Option<String> {

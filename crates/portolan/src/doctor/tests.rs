@@ -47,6 +47,7 @@ fn healthy() -> Vec<Value> {
 
 fn observed(objects: &[Value]) -> Observed {
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+    let manifests = input::read_bytes("hub.json", list.to_string().into_bytes()).unwrap();
     Observed {
         version: Ok("v1.33.0".to_owned()),
         user: Some("admin".to_owned()),
@@ -54,7 +55,8 @@ fn observed(objects: &[Value]) -> Observed {
         missing_definitions: Some(Vec::new()),
         missing_fields: Vec::new(),
         inventory: Inventory::Auto,
-        manifests: Some(input::read_bytes("hub.json", list.to_string().into_bytes()).unwrap()),
+        stale: BTreeMap::new(),
+        manifests: Some(manifests),
         heartbeats: Some(BTreeMap::from([("east".to_owned(), now())])),
         namespaces: Some(BTreeSet::from(["east".to_owned(), "shop".to_owned()])),
         replica_sets: Some(Vec::new()),
@@ -217,6 +219,111 @@ fn a_placement_without_a_condition_for_its_generation_means_that_no_controller_r
 }
 
 #[test]
+fn a_decision_that_does_not_fit_the_clusters_means_that_no_controller_runs() {
+    let judged = |objects: &[Value]| {
+        let mut hub = observed(objects);
+        let manifests = hub.manifests.as_ref().unwrap();
+        hub.stale = super::stale::placements(manifests, Inventory::Auto, now());
+        hub
+    };
+    assert!(problems(&judged(&healthy())).is_empty());
+    // The clusters have changed since a controller wrote; the Placement has not.
+    let tainted = json!([{ "key": "a", "effect": "NoSelect", "timeAdded": "2026-01-01T11:00:00Z" }]);
+    let mut objects = healthy();
+    objects[0]["spec"]["taints"] = tainted;
+    let (name, found) = problem(&judged(&objects));
+    assert_eq!(name, "controller");
+    assert!(
+        found.contains("shop/web up to date: its decision lists east, which no longer passes"),
+        "{found}"
+    );
+    let mut objects = healthy();
+    let mut west = objects[0].clone();
+    west["metadata"]["name"] = "west".into();
+    objects.push(west);
+    let (name, found) = problem(&judged(&objects));
+    assert_eq!(name, "controller");
+    assert!(found.contains("lists 1 cluster, and 2 would"), "{found}");
+}
+
+#[test]
+fn a_placement_that_nothing_is_decided_for_is_named() {
+    let mut objects = healthy();
+    let mut other = objects[3].clone();
+    other["metadata"]["name"] = "other".into();
+    other["metadata"]["annotations"] = json!({ "portolan.dev/scheduler": "somebody" });
+    other["status"] = json!({});
+    objects.push(other);
+    let checks = judge(&observed(&objects), None, now());
+    let found = checks.iter().find(|check| check.name == "placements").unwrap();
+    assert_eq!(found.result, Verdict::Note);
+    assert_eq!(
+        found.found,
+        "1 of 2 Placements satisfied; nothing is decided for shop/other"
+    );
+}
+
+#[test]
+fn a_removal_that_was_interrupted_is_a_problem_that_says_what_it_waits_for() {
+    let leaving = |since: &str| {
+        let mut objects = healthy();
+        let mut west = objects[0].clone();
+        west["metadata"] = json!({ "name": "west", "deletionTimestamp": since,
+            "finalizers": ["portolan.dev/leave"] });
+        objects.push(west);
+        observed(&objects)
+    };
+    let long = leaving("2026-01-01T11:00:00Z");
+    let (name, found) = problem(&long);
+    assert_eq!(name, "leaving");
+    assert_eq!(
+        found,
+        "being removed: west for 60m, waiting for `portolan leave west` to finish"
+    );
+    let mut with_works = with_rollout(long, &json!({ "conditions": [] }));
+    with_works.replica_sets = Some(Vec::new());
+    with_works.works.as_mut().unwrap()[0].metadata.namespace = Some("west".to_owned());
+    let (_, found) = problem(&with_works);
+    assert!(
+        found.ends_with("waiting for its agent to remove 1 ManifestWork"),
+        "{found}"
+    );
+    // One that has just begun is on its way.
+    let checks = judge(&leaving("2026-01-01T11:59:00Z"), None, now());
+    let check = checks.iter().find(|check| check.name == "leaving").unwrap();
+    assert_eq!(check.result, Verdict::Note);
+}
+
+#[test]
+fn the_last_line_counts_problems_and_checks_that_could_not_be_made() {
+    let last = |results: &[Verdict]| {
+        let checks = results.iter().map(|result| Check {
+            result: *result,
+            ..Check::ok("a", "b")
+        });
+        let problems = results.iter().filter(|result| **result == Verdict::Problem);
+        let report = super::Report {
+            hub: "https://hub".to_owned(),
+            subject: None,
+            problems: problems.count(),
+            checks: checks.collect(),
+        };
+        report.text().lines().last().unwrap().to_owned()
+    };
+    use Verdict::{Ok, Problem, Unknown};
+    assert_eq!(last(&[Ok, Ok]), "no problem found");
+    assert_eq!(
+        last(&[Ok, Unknown]),
+        "no problem found; 1 check could not be made (UNKNOWN)"
+    );
+    assert_eq!(last(&[Problem]), "1 problem found");
+    assert_eq!(
+        last(&[Problem, Problem]),
+        "2 problems found; begin with the first: others may follow from it"
+    );
+}
+
+#[test]
 fn clusters_that_are_missing_not_accepted_not_available_or_silent_are_named() {
     let mut nothing = healthy();
     nothing.remove(0);
@@ -339,6 +446,23 @@ fn a_work_without_a_report_and_a_cluster_without_a_namespace_are_named() {
             .iter()
             .any(|check| check.found.contains("no namespace on the hub: east")),
         "{checks:#?}"
+    );
+}
+
+#[test]
+fn a_replica_set_whose_works_are_refused_is_named_with_the_message_of_the_condition() {
+    let applied = json!({ "conditions": [{ "type": "Applied", "status": "True", "reason": "R", "message": "",
+        "observedGeneration": 0, "lastTransitionTime": "2026-01-01T11:00:00Z" }] });
+    let mut hub = with_rollout(observed(&healthy()), &applied);
+    let set = &mut hub.replica_sets.as_mut().unwrap()[0];
+    let refused = json!({ "conditions": [{ "type": "WorksRefused", "status": "True", "reason": "Refused",
+        "message": "west: the hub says no", "lastTransitionTime": "2026-01-01T11:00:00Z" }] });
+    set.status = serde_json::from_value(refused).unwrap();
+    let (name, found) = problem(&hub);
+    assert_eq!(name, "rollouts");
+    assert_eq!(
+        found,
+        "shop/web: WorksRefused True, Refused: west: the hub says no"
     );
 }
 

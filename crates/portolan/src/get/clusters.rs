@@ -31,6 +31,9 @@ pub(super) struct Row {
     /// How many placements chose it.
     decisions: usize,
     created: Option<Timestamp>,
+    /// Since when it is being removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leaving: Option<Timestamp>,
 }
 
 pub(super) fn rows(manifests: &Manifests, inventory: Inventory, filter: &Filter<'_>) -> Vec<Row> {
@@ -86,6 +89,7 @@ fn managed(cluster: &ManagedCluster, sets: &[Set<'_>], decisions: impl Fn(&str) 
         taints: cluster.spec.taints.clone(),
         decisions: decisions(&name),
         created: cluster.metadata.creation_timestamp.as_ref().map(|time| time.0),
+        leaving: cluster.metadata.deletion_timestamp.as_ref().map(|time| time.0),
         name,
     }
 }
@@ -104,6 +108,7 @@ fn of_profile(profile: &ClusterProfile, decisions: impl Fn(&str) -> usize) -> Ro
         taints: Vec::new(),
         decisions: decisions(&name),
         created: metadata.creation_timestamp.as_ref().map(|time| time.0),
+        leaving: metadata.deletion_timestamp.as_ref().map(|time| time.0),
         name,
     }
 }
@@ -164,7 +169,10 @@ pub(super) fn table(rows: &[Row], now: Timestamp) -> Table {
             namespace.into_iter().chain([
                 row.name.as_str().into(),
                 row.sets.join(",").into(),
-                available(row.available.as_deref()),
+                match row.leaving {
+                    Some(_) => Cell::toned("Leaving", Tone::Doubtful),
+                    None => available(row.available.as_deref()),
+                },
                 Cell::toned(taints.join(","), Tone::Doubtful),
                 row.decisions.into(),
                 row.created
@@ -189,4 +197,26 @@ fn taint(taint: &Taint) -> String {
     let value = taint.value.as_deref().filter(|value| !value.is_empty());
     let value = value.map(|value| format!("={value}")).unwrap_or_default();
     format!("{}{value}:{:?}", taint.key, taint.effect)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_cluster_that_is_being_removed_is_shown_as_leaving() {
+        let cluster = json!({ "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+            "metadata": { "name": "west", "deletionTimestamp": "2026-01-01T11:00:00Z", "finalizers": ["portolan.dev/leave"] },
+            "spec": {}, "status": { "conditions": [{ "type": "ManagedClusterConditionAvailable", "status": "True",
+                "reason": "R", "message": "", "lastTransitionTime": "2026-01-01T11:00:00Z" }] } });
+        let manifests = crate::input::read_bytes("hub.json", cluster.to_string().into_bytes()).unwrap();
+        let rows = rows(&manifests, Inventory::ManagedClusters, &Filter::default());
+        let now = "2026-01-01T12:00:00Z".parse().unwrap();
+        let text = table(&rows, now).render(None);
+        assert!(text.contains("Leaving") && !text.contains("True"), "{text}");
+        let row = serde_json::to_value(&rows[0]).unwrap();
+        assert_eq!(row["leaving"], "2026-01-01T11:00:00Z");
+    }
 }
