@@ -233,12 +233,14 @@ fn rollouts(
 
 /// What the conditions of a replica set say beside how far its rollout is, which [`complaint`] knows better.
 fn refused(set: &ManifestWorkReplicaSet) -> Option<String> {
+    let has_works = set.status.as_ref().is_some_and(|status| status.summary.total > 0);
     let mut all = set.status.iter().flat_map(|status| &status.conditions);
     let wrong = all.find(|condition| match condition.type_.as_str() {
         conditions::WORKS_REFUSED => condition.status == "True",
         conditions::PLACEMENT_VERIFIED => condition.status == "False",
+        // Before the first work is written this is the usual state.
         conditions::MANIFESTWORK_APPLIED => {
-            condition.status == "False" && condition.reason == reasons::NOT_AS_EXPECTED
+            condition.status == "False" && condition.reason == reasons::NOT_AS_EXPECTED && has_works
         }
         _ => false,
     })?;
@@ -328,17 +330,36 @@ fn works(observed: &Observed, manifests: &Manifests, sets: &[&ManifestWorkReplic
             );
         }
     }
-    match silent.is_empty() {
-        true => Check::ok("works", "an agent has reported about every ManifestWork"),
-        false => Check::problem(
+    if !silent.is_empty() {
+        return Check::problem(
             "works",
             format!(
                 "no agent has reported about the ManifestWork of: {}",
                 names(silent)
             ),
             "start `portolan agent` for these clusters, or read its log",
-        ),
+        );
     }
+    let failed: Vec<Complaint> = sets
+        .iter()
+        .flat_map(|set| works_of(observed, set))
+        .filter_map(not_applied)
+        .collect();
+    let fine = "an agent has reported about every ManifestWork, and applied it".to_owned();
+    let advice = "correct the manifests, or what is missing on the member cluster; `portolan rollout status NS/NAME` shows \
+                  every cluster";
+    concluded("works", fine, &failed, advice)
+}
+
+/// A work that the agent could not apply, as namespace and name, and why.
+fn not_applied(work: &ManifestWork) -> Option<Complaint> {
+    let mut all = work.status.iter().flat_map(|status| &status.conditions);
+    let applied = all.find(|condition| condition.type_ == conditions::APPLIED)?;
+    let name = |text: &Option<String>| text.clone().unwrap_or_default();
+    (applied.status == "False").then(|| {
+        let (namespace, name) = (name(&work.metadata.namespace), name(&work.metadata.name));
+        (format!("{namespace}/{name}"), applied.message.clone())
+    })
 }
 
 /// The clusters in the decisions of a replica set's placements.

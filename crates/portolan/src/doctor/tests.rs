@@ -450,6 +450,15 @@ fn a_work_without_a_report_and_a_cluster_without_a_namespace_are_named() {
 }
 
 #[test]
+fn a_work_that_its_agent_cannot_apply_is_named_with_the_reason() {
+    let failed = json!({ "conditions": [{ "type": "Applied", "status": "False", "reason": "R",
+        "message": "ConfigMap nosuch/b: 404 NotFound", "lastTransitionTime": "2026-01-01T11:00:00Z" }] });
+    let (name, found) = problem(&with_rollout(observed(&healthy()), &failed));
+    assert_eq!(name, "works");
+    assert_eq!(found, "east/shop.web: ConfigMap nosuch/b: 404 NotFound");
+}
+
+#[test]
 fn a_replica_set_whose_works_are_refused_is_named_with_the_message_of_the_condition() {
     let applied = json!({ "conditions": [{ "type": "Applied", "status": "True", "reason": "R", "message": "",
         "observedGeneration": 0, "lastTransitionTime": "2026-01-01T11:00:00Z" }] });
