@@ -21,6 +21,7 @@
 //! ```
 
 mod agent;
+mod cost;
 mod heartbeat;
 mod monitor;
 mod plan;

@@ -38,7 +38,13 @@ impl Budget {
         Budget::per_cluster()
     }
 
-    /// Units spent so far; never more than [`Budget::PER_CLUSTER`].
+    /// A fresh budget of so many units, where something else says how many these are. One expression still gets no more
+    /// than [`Budget::PER_EXPRESSION`].
+    pub fn of(limit: u64) -> Budget {
+        Budget { spent: 0, limit }
+    }
+
+    /// Units spent so far; never more than the limit.
     pub fn spent(&self) -> u64 {
         self.spent
     }

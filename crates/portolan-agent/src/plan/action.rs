@@ -2,6 +2,7 @@ use serde_json::Value;
 
 use super::drift::contains;
 use super::ignore::{There, with_ignored};
+use crate::cost::Cost;
 use crate::work::{Fault, Strategy, Target, hash};
 
 /// What is done about one object.
@@ -50,7 +51,12 @@ fn wanted(target: &Target) -> String {
 }
 
 /// What is to be done about an object that is there, or is not.
-pub(crate) fn act(target: &Target, there: Option<&There<'_>>, seen: Option<&Seen>) -> Result<Action, Fault> {
+pub(crate) fn act(
+    target: &Target,
+    there: Option<&There<'_>>,
+    seen: Option<&Seen>,
+    cost: &mut Cost,
+) -> Result<Action, Fault> {
     let body = &target.manifest.body;
     match (&target.config.strategy, there) {
         // That it is not there is for `Available` to say.
@@ -66,7 +72,7 @@ pub(crate) fn act(target: &Target, there: Option<&There<'_>>, seen: Option<&Seen
             },
             there,
         ) => {
-            let mut body = with_ignored(&target.manifest, there, manager, ignored)?;
+            let mut body = with_ignored(&target.manifest, there, manager, ignored.fields(), cost)?;
             let there = there.map(|there| there.object);
             if let (Some(there), true) = (there, *finalizers_once) {
                 keep_finalizers(&mut body, there);
@@ -108,7 +114,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::work::{Config, Manifest, ObjectId};
+    use crate::work::{Config, Ignored, Manifest, ObjectId};
 
     fn target(strategy: Strategy, value: &str) -> Target {
         let manifest = Manifest::read(&json!({
@@ -140,7 +146,12 @@ mod tests {
 
     fn on(target: &Target, object: &Value, seen: Option<&Seen>) -> Result<Action, Fault> {
         let is_settled = false;
-        act(target, Some(&There { object, is_settled }), seen)
+        act(
+            target,
+            Some(&There { object, is_settled }),
+            seen,
+            &mut Cost::of_work(),
+        )
     }
 
     #[test]
@@ -157,7 +168,7 @@ mod tests {
         let applied = || Strategy::Apply {
             manager: "work-agent".to_owned(),
             force: true,
-            ignored: Vec::new(),
+            ignored: Ignored::default(),
             finalizers_once: false,
         };
         assert_eq!(finalizers(Strategy::default(), json!(["b", "c"])), json!(["b"]));
@@ -165,7 +176,7 @@ mod tests {
         assert_eq!(finalizers(applied(), json!([])), json!(["a", "b"]));
         let mut made = target(Strategy::default(), "1");
         made.manifest.body["metadata"]["finalizers"] = json!(["a"]);
-        let Ok(Action::Apply { body, .. }) = act(&made, None, None) else {
+        let Ok(Action::Apply { body, .. }) = act(&made, None, None, &mut Cost::of_work()) else {
             panic!("it is made");
         };
         assert_eq!(body["metadata"]["finalizers"], json!(["a"]));
@@ -195,10 +206,13 @@ mod tests {
     #[test]
     fn create_only_makes_it_and_then_leaves_it_and_read_only_never_writes() {
         let create = target(Strategy::CreateOnly, "1");
-        assert!(matches!(act(&create, None, None), Ok(Action::Create { .. })));
+        assert!(matches!(
+            act(&create, None, None, &mut Cost::of_work()),
+            Ok(Action::Create { .. })
+        ));
         assert_eq!(on(&create, &there("1", "other"), None), Ok(Action::Leave));
         let read = target(Strategy::ReadOnly, "1");
-        assert_eq!(act(&read, None, None), Ok(Action::Leave));
+        assert_eq!(act(&read, None, None, &mut Cost::of_work()), Ok(Action::Leave));
         assert_eq!(on(&read, &there("1", "other"), None), Ok(Action::Leave));
     }
 }

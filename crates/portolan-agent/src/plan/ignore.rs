@@ -4,9 +4,10 @@ use portolan_api::labels::ocm;
 use portolan_api::work::{IgnoreField, IgnoreFieldsCondition};
 use serde_json::{Value, json};
 
-use super::jq::{Jq, Steps};
+use super::jq::{Jq, Steps, weight};
 use super::managed::Live;
 use super::spec_hash::spec_hash;
+use crate::cost::Cost;
 use crate::report::{JsonPath, Key};
 use crate::work::{Fault, Manifest};
 
@@ -28,6 +29,7 @@ pub(super) fn with_ignored(
     there: Option<&There<'_>>,
     manager: &str,
     ignored: &[IgnoreField],
+    cost: &mut Cost,
 ) -> Result<Value, Fault> {
     let mut body = manifest.body.clone();
     if ignored.is_empty() {
@@ -40,14 +42,20 @@ pub(super) fn with_ignored(
             "ignoreFields.jqPathExpressions are more than {MOST_JQ}; accepted: {MOST_JQ} or fewer for one object"
         )));
     }
-    let mut steps = Steps::default();
+    let mut steps = Steps::new(cost);
     let mut hashed = manifest.hashed();
+    let copy = weight(&hashed);
     for field in ignored {
         // All are read, so that what is wrong with one is said at once.
+        pay(&mut steps, copy)?;
         let mut left_out = hashed.clone();
         for expression in expressions(field) {
-            let places = expression?.places(&left_out, &mut steps)?;
-            places.iter().for_each(|place| put(&mut left_out, place, None));
+            let expression = expression?;
+            pay(&mut steps, expression.to_read())?;
+            for place in expression.places(&left_out, &mut steps)? {
+                let moved = put(&mut left_out, &place, None);
+                pay(&mut steps, moved / 16)?;
+            }
         }
         if !on_change(field) {
             hashed = left_out;
@@ -64,12 +72,19 @@ pub(super) fn with_ignored(
             // Another annotation would be an edit of a Deployment, and nothing was edited.
             noted.clone_into(&mut hash);
         }
+        let there_weight = weight(there.object);
         for field in ignored.iter().filter(|field| unchanged || !on_change(field)) {
             for expression in expressions(field) {
+                let expression = expression?;
+                pay(&mut steps, expression.to_read() + copy)?;
                 let before = body.clone();
-                for place in expression?.places(&before, &mut steps)? {
+                for place in expression.places(&before, &mut steps)? {
+                    // An element is looked for among all of its list, and its manager among all managers.
+                    let is_searched = place.iter().any(|key| matches!(key, Key::Index(_)));
+                    pay(&mut steps, if is_searched { there_weight } else { place.len() })?;
                     let live = Live::of(there.object, manager).at(&before, &place);
-                    put(&mut body, &place, live.and_then(Live::unless_held_by_others));
+                    let moved = put(&mut body, &place, live.and_then(Live::unless_held_by_others));
+                    pay(&mut steps, moved / 16)?;
                 }
             }
         }
@@ -84,6 +99,11 @@ pub(super) fn with_ignored(
 
 /// Most expressions of jq for one object.
 const MOST_JQ: usize = 16;
+/// Pays for steps that are none of an expression.
+fn pay(steps: &mut Steps<'_>, number: usize) -> Result<(), Fault> {
+    let paid = steps.cost().step(number);
+    paid.map_err(|spent| Fault(format!("ignoreFields: {spent}")))
+}
 
 /// Something that names places in an object.
 enum Expression<'f> {
@@ -123,25 +143,32 @@ fn expressions(field: &IgnoreField) -> impl Iterator<Item = Result<Expression<'_
 }
 
 impl Expression<'_> {
+    /// Steps that it takes to read it.
+    fn to_read(&self) -> usize {
+        match self {
+            // A pattern becomes a program.
+            Expression::Jq(text, _) if text.contains("test") => 2_000,
+            Expression::Jq(..) => 500,
+            _ => 50,
+        }
+    }
+
     /// The places in the object that it names, the last one first: to take one away moves none that is still to go.
-    fn places(&self, object: &Value, steps: &mut Steps) -> Result<Vec<Vec<Key>>, Fault> {
+    fn places(&self, object: &Value, steps: &mut Steps<'_>) -> Result<Vec<Vec<Key>>, Fault> {
         let mut places = match self {
             Expression::Jq(text, jq) => jq
                 .places(object, steps)
                 .map_err(|why| Fault(format!("ignoreFields.jqPathExpressions {text:?}: {why}")))?,
             Expression::Pointer(pointer) => by_pointer(pointer, object).into_iter().collect(),
             Expression::Path(text, rest, name) => {
-                let parents = rest.places(object);
+                let parents = rest.places(object, steps.cost());
                 let parents =
                     parents.map_err(|why| Fault(format!("ignoreFields.jsonPaths {text:?}: {why}")))?;
                 let named = parents
                     .into_iter()
                     .filter(|(_, parent)| parent.get(name).is_some());
                 named
-                    .map(|(mut place, _)| {
-                        place.push(Key::Field(name.as_str().into()));
-                        place
-                    })
+                    .map(|(place, _)| place.then(Key::Field(name.as_str().into())).keys())
                     .collect::<Vec<_>>()
             }
         };
@@ -202,10 +229,10 @@ pub(super) fn child<'v>(value: &'v Value, key: &Key) -> Option<&'v Value> {
     }
 }
 
-/// Sets the field, or takes it away. Its parent is there.
-fn put(body: &mut Value, place: &[Key], value: Option<Value>) {
+/// Sets the field, or takes it away. Its parent is there. How many elements of a list had to move.
+fn put(body: &mut Value, place: &[Key], value: Option<Value>) -> usize {
     let Some((last, parents)) = place.split_last() else {
-        return;
+        return 0;
     };
     let mut parent = body;
     for key in parents {
@@ -215,7 +242,7 @@ fn put(body: &mut Value, place: &[Key], value: Option<Value>) {
         };
         match next {
             Some(next) => parent = next,
-            None => return,
+            None => return 0,
         }
     }
     match (parent, last, value) {
@@ -225,10 +252,14 @@ fn put(body: &mut Value, place: &[Key], value: Option<Value>) {
         (Value::Object(fields), Key::Field(name), None) => drop(fields.remove(&**name)),
         (Value::Array(items), Key::Index(index), value) if *index < items.len() => match value {
             Some(value) => items[*index] = value,
-            None => drop(items.remove(*index)),
+            None => {
+                items.remove(*index);
+                return items.len() - index;
+            }
         },
         _ => {}
     }
+    0
 }
 
 #[cfg(test)]

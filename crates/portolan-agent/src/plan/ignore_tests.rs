@@ -20,7 +20,7 @@ fn applied(manifest: &Manifest, live: Value, holders: &[(&str, Value)], fields: 
         object: &object,
         is_settled: false,
     };
-    with_ignored(manifest, Some(&there), "work-agent", fields).unwrap()["spec"].clone()
+    with_ignored(manifest, Some(&there), "work-agent", fields, &mut Cost::of_work()).unwrap()["spec"].clone()
 }
 
 #[test]
@@ -90,9 +90,16 @@ fn a_field_that_is_ignored_on_change_is_the_member_clusters_until_the_manifest_c
     let replicas = |body: &Value| body["spec"]["replicas"].clone();
     let with = |manifest: &Manifest, object: &Value, is_settled| {
         let there = There { object, is_settled };
-        with_ignored(manifest, Some(&there), "work-agent", &fields).unwrap()
+        with_ignored(
+            manifest,
+            Some(&there),
+            "work-agent",
+            &fields,
+            &mut Cost::of_work(),
+        )
+        .unwrap()
     };
-    let mut there = with_ignored(&of(2), None, "work-agent", &fields).unwrap();
+    let mut there = with_ignored(&of(2), None, "work-agent", &fields, &mut Cost::of_work()).unwrap();
     assert_eq!(replicas(&there), 2);
     there["spec"]["replicas"] = 9.into();
     assert_eq!(with(&of(2), &there, false), there, "somebody changed it there");
@@ -121,7 +128,14 @@ fn the_hash_is_of_the_manifest_without_what_is_ignored_for_good() {
     });
     let manifest = Manifest::read(&object).unwrap();
     let hash = |value: Value| {
-        let body = with_ignored(&manifest, None, "work-agent", &ignored(value)).unwrap();
+        let body = with_ignored(
+            &manifest,
+            None,
+            "work-agent",
+            &ignored(value),
+            &mut Cost::of_work(),
+        )
+        .unwrap();
         assert_eq!(body["data"]["foo2"], "bar2", "it is made as the manifest says");
         body["metadata"]["annotations"]["open-cluster-management.io/config-spec-hash"].clone()
     };
@@ -154,11 +168,12 @@ fn fields_that_jq_names_are_ignored_as_all_others() {
         None,
         "work-agent",
         &ignored(json!({ "jqPathExpressions": many })),
+        &mut Cost::of_work(),
     )
     .unwrap_err();
     assert!(why.contains("16"), "{why}");
     let whole = ignored(json!({ "jqPathExpressions": [".."] }));
-    assert!(with_ignored(&manifest, None, "work-agent", &whole).is_err());
+    assert!(with_ignored(&manifest, None, "work-agent", &whole, &mut Cost::of_work()).is_err());
 }
 
 #[test]
@@ -171,13 +186,27 @@ fn what_is_not_known_is_refused_and_not_overlooked() {
         ("jsonPaths", ".spec[a]"),
     ] {
         let fields = ignored(json!({ field: [value, "other"] }));
-        let Fault(why) = with_ignored(&manifest(json!({})), None, "work-agent", &fields).unwrap_err();
+        let Fault(why) = with_ignored(
+            &manifest(json!({})),
+            None,
+            "work-agent",
+            &fields,
+            &mut Cost::of_work(),
+        )
+        .unwrap_err();
         assert!(why.contains(&format!("ignoreFields.{field} {value:?}")), "{why}");
         assert!(why.contains("accepted"), "{why}");
     }
     for pointer in ["/kind", "/metadata", "/metadata/name"] {
         let fields = ignored(json!({ "jsonPointers": [pointer] }));
-        let Fault(why) = with_ignored(&manifest(json!({})), None, "work-agent", &fields).unwrap_err();
+        let Fault(why) = with_ignored(
+            &manifest(json!({})),
+            None,
+            "work-agent",
+            &fields,
+            &mut Cost::of_work(),
+        )
+        .unwrap_err();
         assert!(why.contains(pointer), "{why}");
     }
 }

@@ -1,12 +1,13 @@
 //! Who else has a say in an object of the member cluster.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::reference::{RecordReference, references};
 use crate::record::Record;
-use crate::work::{Kinds, Manifest, ObjectId, Strategy, Target, Work, WorkKey, resolve};
+use crate::work::{Kinds, Manifest, ObjectId, Strategy, Target, Work, WorkKey, place, resolve};
 
 /// Another owner of an object, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,77 +22,114 @@ pub(crate) enum Other {
     Perhaps(Owner),
 }
 
-/// What all works that are not being deleted ask for.
-#[derive(Debug)]
-pub(crate) struct Claims<'w> {
-    works: Vec<&'w Work>,
-    kinds: &'w Kinds,
+/// What all works that are not being deleted ask for, by object. Made once for all objects of a work: works may have thousands
+/// of manifests each.
+#[derive(Debug, Default)]
+pub(crate) struct Claims {
+    placed: BTreeMap<ObjectId, Vec<Claim>>,
+    /// Manifests whose kind is not known, or whose namespace is missing.
+    unplaced: Vec<Claim>,
+    /// Works that cannot be read.
+    unreadable: Vec<WorkKey>,
 }
 
-impl<'w> Claims<'w> {
-    pub(crate) fn new(works: &'w BTreeMap<WorkKey, Work>, kinds: &'w Kinds) -> Claims<'w> {
-        Claims {
-            works: works.values().filter(|work| !work.deleting).collect(),
-            kinds,
+/// A manifest of a work.
+#[derive(Clone, Debug)]
+struct Claim {
+    work: Arc<WorkKey>,
+    number: usize,
+}
+
+impl Claim {
+    fn manifest<'w>(&self, works: &'w BTreeMap<WorkKey, Arc<Work>>) -> Option<(&'w Work, &'w Manifest)> {
+        let work = works.get(&*self.work)?;
+        let wish = work.wish.as_ref().ok()?;
+        let manifest = wish.manifests.get(self.number)?.as_ref().ok()?;
+        Some((work, manifest))
+    }
+}
+
+impl Claims {
+    pub(crate) fn new(works: &BTreeMap<WorkKey, Arc<Work>>, kinds: &Kinds) -> Claims {
+        let mut claims = Claims::default();
+        for work in works.values().filter(|work| !work.deleting) {
+            let Ok(wish) = &work.wish else {
+                claims.unreadable.push(work.key.clone());
+                continue;
+            };
+            let key = Arc::new(work.key.clone());
+            for (number, manifest) in wish.manifests.iter().enumerate() {
+                let Ok(manifest) = manifest else { continue };
+                let claim = Claim {
+                    work: key.clone(),
+                    number,
+                };
+                match place(manifest, kinds) {
+                    Some(Ok(id)) => claims.placed.entry(id).or_default().push(claim),
+                    _ => claims.unplaced.push(claim),
+                }
+            }
         }
+        claims
     }
 
     /// The work that is first to say what the object looks like, if that is another one and both cannot have their way.
-    pub(crate) fn senior(&self, work: &Work, ours: &Target) -> Option<Owner> {
-        let mut rivals: Vec<&Work> = self
-            .works
-            .iter()
-            .copied()
-            .filter(|other| other.key != work.key && other.is_senior_to(work))
+    /// `works` are those that the claims are of.
+    pub(crate) fn senior(
+        &self,
+        works: &BTreeMap<WorkKey, Arc<Work>>,
+        kinds: &Kinds,
+        work: &Work,
+        ours: &Target,
+    ) -> Option<Owner> {
+        let claims = self.placed.get(&ours.id)?.iter();
+        let mut rivals: Vec<(&Work, &Manifest)> = claims
+            .filter_map(|claim| claim.manifest(works))
+            .filter(|(other, _)| other.key != work.key && other.is_senior_to(work))
             .collect();
-        rivals.sort_by_key(|other| (other.created, &other.key));
-        rivals
-            .into_iter()
-            .find(|other| {
-                let mut theirs = self.manifests(other).filter_map(|(_, theirs)| theirs);
-                theirs.any(|theirs| theirs.id == ours.id && is_contest(ours, &theirs))
-            })
-            .map(|other| Owner(other.key.to_string()))
+        rivals.sort_by_key(|(other, _)| (other.created, &other.key));
+        let rival = rivals.into_iter().find(|(other, manifest)| {
+            let settings = other.wish.as_ref().map_or(&[][..], |wish| &wish.settings);
+            let theirs = resolve(manifest, settings, kinds).and_then(Result::ok);
+            theirs.is_some_and(|theirs| is_contest(ours, &theirs))
+        });
+        rival.map(|(other, _)| Owner(other.key.to_string()))
     }
 
     /// Another work that asks for the object, or may do so: one that cannot be read, or whose manifest has the right names
     /// and a kind that is not known.
-    pub(crate) fn other(&self, key: &WorkKey, id: &ObjectId) -> Option<Other> {
-        let others = self.works.iter().filter(|other| other.key != *key);
-        let mut perhaps = None;
-        for other in others {
-            let owner = || Owner(other.key.to_string());
-            if other.wish.is_err() {
-                perhaps = Some(Other::Perhaps(owner()));
-            }
-            for (theirs, place) in self.manifests(other) {
-                match place {
-                    Some(target) if target.id == *id => return Some(Other::Owns(owner())),
-                    Some(target) if goes_with(&target.id, id) => {
-                        perhaps = Some(Other::Perhaps(owner().inside()));
-                    }
-                    None if may_go_with(theirs, id) => perhaps = Some(Other::Perhaps(owner().inside())),
-                    // A namespace means nothing to a kind without.
-                    None if (&theirs.group, &theirs.name) == (&id.group, &id.name)
-                        && (theirs.namespace == id.namespace || id.namespace.is_empty()) =>
-                    {
-                        perhaps = Some(Other::Perhaps(owner()));
-                    }
-                    _ => {}
-                }
+    pub(crate) fn other(
+        &self,
+        works: &BTreeMap<WorkKey, Arc<Work>>,
+        key: &WorkKey,
+        id: &ObjectId,
+    ) -> Option<Other> {
+        let theirs = |claim: &&Claim| *claim.work != *key;
+        let owner = |claim: &Claim| Owner(claim.work.to_string());
+        let mut same = self.placed.get(id).into_iter().flatten();
+        if let Some(claim) = same.find(theirs) {
+            return Some(Other::Owns(owner(claim)));
+        }
+        let mut unreadable = self.unreadable.iter().filter(|other| *other != key);
+        if let Some(other) = unreadable.next() {
+            return Some(Other::Perhaps(Owner(other.to_string())));
+        }
+        if holds_others(id) {
+            let inside = self.placed.iter().filter(|(other, _)| goes_with(other, id));
+            let mut inside = inside.flat_map(|(_, claims)| claims);
+            if let Some(claim) = inside.find(theirs) {
+                return Some(Other::Perhaps(owner(claim).inside()));
             }
         }
-        perhaps
-    }
-
-    /// The manifests of a work, with their places.
-    fn manifests<'a>(&'a self, work: &'a Work) -> impl Iterator<Item = (&'a Manifest, Option<Target>)> + 'a {
-        let wish = work.wish.as_ref().ok();
-        wish.into_iter().flat_map(|wish| {
-            wish.manifests.iter().flatten().map(|manifest| {
-                let place = resolve(manifest, &wish.configs, self.kinds);
-                (manifest, place.and_then(Result::ok))
-            })
+        self.unplaced.iter().filter(theirs).find_map(|claim| {
+            let (_, manifest) = claim.manifest(works)?;
+            if may_go_with(manifest, id) {
+                return Some(Other::Perhaps(owner(claim).inside()));
+            }
+            // A namespace means nothing to a kind without.
+            let is_same = (&manifest.group, &manifest.name) == (&id.group, &id.name)
+                && (manifest.namespace == id.namespace || id.namespace.is_empty());
+            is_same.then(|| Other::Perhaps(owner(claim)))
         })
     }
 }
@@ -138,6 +176,11 @@ fn disagree(a: &Value, b: &Value) -> bool {
         }
         _ => a != b,
     }
+}
+
+/// Whether anything goes with the object.
+fn holds_others(id: &ObjectId) -> bool {
+    [NAMESPACES, DEFINITIONS].contains(&(id.group.as_str(), id.resource.as_str()))
 }
 
 /// Whether an object goes when another does: with its namespace, or with the definition of its kind.
@@ -216,7 +259,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::work::Config;
+    use crate::work::{Config, Ignored};
 
     fn target(manager: &str, force: bool, data: Value) -> Target {
         let object =
@@ -230,7 +273,7 @@ mod tests {
                 strategy: Strategy::Apply {
                     manager: manager.to_owned(),
                     force,
-                    ignored: Vec::new(),
+                    ignored: Ignored::default(),
                     finalizers_once: false,
                 },
                 ..Config::default()

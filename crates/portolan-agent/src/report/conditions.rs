@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use portolan_api::labels::conditions;
@@ -53,7 +55,7 @@ impl Said {
 }
 
 /// The longest message the API has room for.
-const LONGEST_MESSAGE: usize = 32 * 1024;
+pub(super) const LONGEST_MESSAGE: usize = 32 * 1024;
 
 /// The conditions with their times: one whose truth is what it was keeps the time of its last change.
 pub(super) fn dated(
@@ -64,29 +66,33 @@ pub(super) fn dated(
 ) -> Vec<Condition> {
     // The API has whole seconds.
     let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
+    let before: HashMap<(&str, &str), &Time> = before
+        .iter()
+        .rev()
+        .map(|condition| {
+            let key = (condition.type_.as_str(), condition.status.as_str());
+            (key, &condition.last_transition_time)
+        })
+        .collect();
     said.into_iter()
         .map(|said| {
-            let kept = before
-                .iter()
-                .find(|condition| condition.type_ == said.r#type && condition.status == said.truth.word());
+            let kept = before.get(&(said.r#type.as_str(), said.truth.word()));
             Condition {
-                last_transition_time: kept
-                    .map_or(Time(now), |condition| condition.last_transition_time.clone()),
+                last_transition_time: kept.map_or(Time(now), |time| (*time).clone()),
                 type_: said.r#type,
                 status: said.truth.word().to_owned(),
                 reason: said.reason,
-                message: shortened(said.message),
+                message: shortened_to(said.message, LONGEST_MESSAGE),
                 observed_generation: Some(generation),
             }
         })
         .collect()
 }
 
-fn shortened(mut message: String) -> String {
-    if message.len() > LONGEST_MESSAGE {
-        let end = (0..=LONGEST_MESSAGE)
-            .rev()
-            .find(|end| message.is_char_boundary(*end));
+/// The message, cut at this number of bytes.
+pub(super) fn shortened_to(mut message: String, longest: usize) -> String {
+    if message.len() > longest {
+        let end = (0..=longest).rev().find(|end| message.is_char_boundary(*end));
         message.truncate(end.unwrap_or_default());
     }
     message

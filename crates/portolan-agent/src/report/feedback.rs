@@ -2,88 +2,169 @@
 
 use std::collections::BTreeSet;
 
-use portolan_api::work::{FeedbackRule, FeedbackType, FeedbackValue, FieldValue, FieldValueType};
+use portolan_api::work::{FeedbackType, FeedbackValue, FieldValue, FieldValueType, JsonPath as JsonPathRule};
+use portolan_controllers::failure::shortened;
+use serde::Serialize;
 use serde_json::Value;
 
 use super::json_path::JsonPath;
 use super::well_known;
+use crate::cost::{Cost, MOST_WORDS, Spent};
 use crate::work::Target;
 
 /// The longest text of a list or object that is read back; the API has no more room.
 const LONGEST_RAW: usize = 1024;
+/// The longest text that is read back.
+const LONGEST_TEXT: usize = 32 * 1024;
+/// Most problems that are named.
+const MOST_PROBLEMS: usize = 20;
+/// How much of a path is shown.
+const SHOWN: usize = 200;
+/// Units that a path costs to be read, beside its length.
+const TO_READ: u64 = 100;
 
 /// The values that the rules ask for, and what went wrong. A value that is not there yet is no error.
-pub(super) fn feedback(target: &Target, object: &Value) -> (Vec<FeedbackValue>, Vec<String>) {
-    let (mut values, mut problems) = (Vec::new(), Vec::new());
-    for rule in &target.config.feedback {
+pub(super) fn feedback(
+    target: &Target,
+    object: &Value,
+    cost: &mut Cost,
+) -> (Vec<FeedbackValue>, Vec<String>) {
+    let mut reading = Reading {
+        object,
+        cost,
+        values: Vec::new(),
+        // The API keeps them by name.
+        names: BTreeSet::new(),
+        problems: Vec::new(),
+        more: 0,
+    };
+    // Once nothing may be spent any more, the rest is counted and not tried.
+    let mut spent = None;
+    for rule in target.config.feedback.iter() {
         match rule.r#type {
             FeedbackType::WellKnownStatus => {
                 let paths = well_known::feedback(&target.id.group, &target.kind);
                 if paths.is_empty() {
-                    problems.push(format!(
+                    reading.problem(format!(
                         "there are no well-known values of the kind {}; accepted: JSONPaths",
                         target.kind
                     ));
                 }
                 for (name, path) in paths {
-                    read(name, path, object, &mut values, &mut problems);
+                    spent = spent.or_else(|| reading.read(name, path).err());
                 }
             }
-            FeedbackType::JsonPaths => by_paths(rule, target, object, &mut values, &mut problems),
+            FeedbackType::JsonPaths => {
+                for wanted in &rule.json_paths {
+                    spent = spent.or_else(|| reading.by_path(wanted, &target.version).err());
+                }
+            }
         }
     }
-    // The API keeps them by name.
-    let mut names = BTreeSet::new();
-    values.retain(|value| names.insert(value.name.clone()));
-    (values, problems)
+    if let Some(spent) = spent {
+        let asked = target.config.feedback.iter().map(|rule| match rule.r#type {
+            FeedbackType::WellKnownStatus => 0,
+            FeedbackType::JsonPaths => rule.json_paths.len(),
+        });
+        reading.problems.insert(
+            0,
+            format!(
+                "{spent}; {} paths are asked for, and not all were read",
+                asked.sum::<usize>()
+            ),
+        );
+    }
+    if reading.more > 0 {
+        reading.problems.push(format!("and {} more", reading.more));
+    }
+    (reading.values, reading.problems)
 }
 
-fn by_paths(
-    rule: &FeedbackRule,
-    target: &Target,
-    object: &Value,
-    values: &mut Vec<FeedbackValue>,
-    problems: &mut Vec<String>,
-) {
-    for wanted in &rule.json_paths {
-        let version = wanted.version.as_deref().unwrap_or_default();
-        if !version.is_empty() && version != target.version {
-            problems.push(format!(
-                "{}: the path is for version {version:?}, the manifest has {:?}",
-                wanted.name, target.version
+/// What is read back from one object.
+struct Reading<'a> {
+    object: &'a Value,
+    cost: &'a mut Cost,
+    values: Vec<FeedbackValue>,
+    names: BTreeSet<String>,
+    problems: Vec<String>,
+    /// Problems that are not named.
+    more: usize,
+}
+
+impl Reading<'_> {
+    fn problem(&mut self, problem: String) {
+        match self.problems.len() < MOST_PROBLEMS {
+            true => self.problems.push(shortened(&problem, 4 * SHOWN)),
+            false => self.more += 1,
+        }
+    }
+
+    fn by_path(&mut self, wanted: &JsonPathRule, version: &str) -> Result<(), Spent> {
+        let asked = wanted.version.as_deref().unwrap_or_default();
+        if !asked.is_empty() && asked != version {
+            self.problem(format!(
+                "{}: the path is for version {asked:?}, the manifest has {version:?}",
+                wanted.name
             ));
-            continue;
+            return self.cost.spend(TO_READ);
         }
-        read(&wanted.name, &wanted.path, object, values, problems);
+        self.read(&wanted.name, &wanted.path)
     }
-}
 
-fn read(name: &str, path: &str, object: &Value, values: &mut Vec<FeedbackValue>, problems: &mut Vec<String>) {
-    let path = match JsonPath::parse(path) {
-        Ok(path) => path,
-        Err(why) => return problems.push(format!("{name}: the path {path:?}: {why}")),
-    };
-    let found = match path.find(object) {
-        Ok(found) => found,
-        Err(why) => return problems.push(format!("{name}: {why}")),
-    };
-    let value = match found.as_slice() {
-        [] | [Value::Null] => return,
-        [value] => field_value(value),
-        many => field_value(&Value::Array(many.iter().map(|value| (*value).clone()).collect())),
-    };
-    match value {
-        Ok(field_value) => values.push(FeedbackValue {
-            name: name.to_owned(),
-            field_value,
-        }),
-        Err(why) => problems.push(format!("{name}: {why}")),
+    /// Reads one value. Fails if nothing may be spent any more.
+    fn read(&mut self, name: &str, path: &str) -> Result<(), Spent> {
+        if self.names.contains(name) {
+            return Ok(());
+        }
+        self.cost.spend(TO_READ + path.len() as u64)?;
+        let shown = shortened(path, SHOWN);
+        let found = JsonPath::parse(path).map_err(|why| format!("the path {shown:?}: {why}"));
+        let found = match found {
+            Ok(path) => path.find(self.object, self.cost),
+            Err(why) => Err(why),
+        };
+        // One that visits too much by itself leaves something for the others.
+        self.cost.spend(1)?;
+        let value = match found.as_deref() {
+            Ok([] | [Value::Null]) => return Ok(()),
+            Ok([value]) => field_value(value),
+            Ok(many) => raw(many),
+            Err(why) => Err(why.clone()),
+        };
+        match value {
+            Ok(field_value) => {
+                let bytes = name.len()
+                    + 64
+                    + field_value.string.as_deref().map_or(0, str::len)
+                    + field_value.json_raw.as_deref().map_or(0, str::len);
+                if !self.cost.has_room(bytes) {
+                    self.problem(format!(
+                        "{name}: the values and messages of one work have more than {MOST_WORDS} bytes; accepted: fewer or \
+                         shorter ones"
+                    ));
+                    return Ok(());
+                }
+                self.names.insert(name.to_owned());
+                self.values.push(FeedbackValue {
+                    name: name.to_owned(),
+                    field_value,
+                });
+            }
+            Err(why) => self.problem(format!("{name}: {why}")),
+        }
+        Ok(())
     }
 }
 
 fn field_value(value: &Value) -> Result<FieldValue, String> {
     let mut field = FieldValue::default();
     match value {
+        Value::String(text) if text.len() > LONGEST_TEXT => {
+            return Err(format!(
+                "the value has {} bytes; accepted: {LONGEST_TEXT} or fewer",
+                text.len()
+            ));
+        }
         Value::String(text) => {
             field.r#type = FieldValueType::String;
             field.string = Some(text.clone());
@@ -103,19 +184,38 @@ fn field_value(value: &Value) -> Result<FieldValue, String> {
                 field.json_raw = Some(number.to_string());
             }
         },
-        value => {
-            let text = value.to_string();
-            if text.len() > LONGEST_RAW {
-                return Err(format!(
-                    "the value has {} bytes; accepted: {LONGEST_RAW} or fewer",
-                    text.len()
-                ));
-            }
-            field.r#type = FieldValueType::JsonRaw;
-            field.json_raw = Some(text);
-        }
+        value => return raw(value),
     }
     Ok(field)
+}
+
+/// The text of something that the API has no field for. What is too long is not written to its end.
+fn raw(value: &(impl Serialize + ?Sized)) -> Result<FieldValue, String> {
+    struct Short(Vec<u8>);
+    impl std::io::Write for Short {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            if self.0.len() + bytes.len() > LONGEST_RAW {
+                return Err(std::io::ErrorKind::StorageFull.into());
+            }
+            self.0.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut short = Short(Vec::new());
+    let written = serde_json::to_writer(&mut short, value).ok();
+    let text = written.and_then(|()| String::from_utf8(short.0).ok());
+    let text = text.ok_or_else(|| {
+        format!("the value has more than {LONGEST_RAW} bytes; accepted: {LONGEST_RAW} or fewer")
+    })?;
+    Ok(FieldValue {
+        r#type: FieldValueType::JsonRaw,
+        json_raw: Some(text),
+        ..FieldValue::default()
+    })
 }
 
 #[cfg(test)]
@@ -124,6 +224,66 @@ mod tests {
 
     use super::*;
     use crate::work::{Config, Manifest, ObjectId};
+
+    fn target(rules: Value) -> Target {
+        let manifest = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } });
+        Target {
+            id: ObjectId::default(),
+            version: "v1".to_owned(),
+            kind: "ConfigMap".to_owned(),
+            manifest: Manifest::read(&manifest).unwrap(),
+            config: Config {
+                feedback: serde_json::from_value::<Vec<_>>(rules).unwrap().into(),
+                ..Config::default()
+            },
+        }
+    }
+
+    /// Thousands of paths of one kind, after one that costs nothing.
+    fn many(path: &str) -> Target {
+        let paths = (0..5_000).map(|number| json!({ "name": format!("p{number}"), "path": path }));
+        let first = json!({ "name": "first", "path": ".data.k0" });
+        let paths: Vec<Value> = std::iter::once(first).chain(paths).collect();
+        target(json!([{ "type": "JSONPaths", "jsonPaths": paths }]))
+    }
+
+    #[test]
+    fn all_paths_of_an_object_share_a_budget_and_what_they_give_has_an_end() {
+        let keys = (0..2_000).map(|number| (format!("k{number}"), json!("v")));
+        let object = json!({ "data": keys.collect::<serde_json::Map<_, _>>(), "text": "x".repeat(30_000) });
+        let mut cost = Cost::of_work();
+        let (values, problems) = feedback(&many("..*..*..nope"), &object, &mut cost);
+        assert_eq!(cost.spent_in_all(), crate::cost::PER_OBJECT);
+        assert_eq!(values.len(), 1, "what came first was read");
+        assert!(
+            problems[0].contains("one object cost more than 10000000 units"),
+            "{problems:?}"
+        );
+        assert!(problems.len() < 30, "{}", problems.len());
+
+        let (values, problems) = feedback(&many(".text"), &object, &mut Cost::of_work());
+        let bytes: usize = values
+            .iter()
+            .filter_map(|value| value.field_value.string.as_ref())
+            .map(String::len)
+            .sum();
+        assert!(bytes <= MOST_WORDS && values.len() > 2, "{bytes}");
+        assert!(problems[0].contains("262144 bytes"), "{problems:?}");
+    }
+
+    #[test]
+    fn a_long_value_is_told_and_not_copied() {
+        let rules =
+            |path: &str| json!([{ "type": "JSONPaths", "jsonPaths": [{ "name": "a", "path": path }] }]);
+        let object = json!({ "text": "x".repeat(40_000), "list": vec!["y".repeat(1000); 10] });
+        for path in [".text", ".list", ".list[*]"] {
+            let (values, problems) = feedback(&target(rules(path)), &object, &mut Cost::of_work());
+            assert!(
+                values.is_empty() && problems[0].contains("accepted"),
+                "{path}: {problems:?}"
+            );
+        }
+    }
 
     #[test]
     fn values_are_in_the_order_of_rules_and_paths_and_the_first_of_a_name_counts() {
@@ -145,13 +305,13 @@ mod tests {
             }))
             .unwrap(),
             config: Config {
-                feedback: serde_json::from_value(rules).unwrap(),
+                feedback: serde_json::from_value::<Vec<_>>(rules).unwrap().into(),
                 ..Config::default()
             },
         };
         let object =
             json!({ "status": { "z": 1, "replicas": 2, "readyReplicas": 3, "availableReplicas": 4 } });
-        let (values, problems) = feedback(&target, &object);
+        let (values, problems) = feedback(&target, &object, &mut Cost::of_work());
         let values: Vec<_> = values
             .iter()
             .map(|value| (value.name.as_str(), value.field_value.integer.unwrap()))

@@ -9,17 +9,21 @@ use portolan_api::labels::conditions;
 use portolan_api::work::{ManifestCondition, ManifestResourceMeta};
 
 use super::rules;
-use crate::work::{Status, Target};
+use crate::work::{Before, Status, Target};
 
 /// Which of the manifests are not to be touched any more.
 pub(crate) fn finished(status: &Status, manifests: &[(&ManifestResourceMeta, Option<&Target>)]) -> Vec<bool> {
-    let asking = |target: Option<&Target>| target.is_some_and(|target| rules::ask_for(target, COMPLETE));
+    let ask =
+        |(_, target): &(_, Option<&Target>)| target.is_some_and(|target| rules::ask_for(target, COMPLETE));
+    let asking: Vec<bool> = manifests.iter().map(ask).collect();
+    let before = Before::of(status);
     let done: Vec<bool> = manifests
         .iter()
-        .map(|(meta, target)| asking(*target) && status.manifest(meta).is_some_and(is_complete))
+        .zip(&asking)
+        .map(|((meta, _), asking)| *asking && before.manifest(meta).is_some_and(is_complete))
         .collect();
-    let open = |((_, target), done): (&(_, Option<&Target>), &bool)| asking(*target) && !done;
-    let over = done.contains(&true) && !manifests.iter().zip(&done).any(open);
+    let open = |(asking, done): (&bool, &bool)| *asking && !done;
+    let over = done.contains(&true) && !asking.iter().zip(&done).any(open);
     done.into_iter().map(|done| done || over).collect()
 }
 
@@ -58,7 +62,7 @@ mod tests {
             kind: kind.to_owned(),
             manifest: Manifest::read(&manifest).unwrap(),
             config: Config {
-                rules: serde_json::from_value(rules).unwrap(),
+                rules: serde_json::from_value::<Vec<_>>(rules).unwrap().into(),
                 ..Config::default()
             },
         }

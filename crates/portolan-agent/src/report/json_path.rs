@@ -5,23 +5,19 @@
 //! braces) are no part of it.
 
 mod parse;
+mod trail;
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 use serde_json::Value;
+
+use crate::cost::Cost;
+use trail::{Child, Place};
+pub(crate) use trail::{Key, Trail};
 
 /// A path to values in an object.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct JsonPath(Vec<Step>);
-
-/// One step to a place in an object.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Key {
-    /// Shared: a name may be as long as an object, and is part of every place below it.
-    Field(Arc<str>),
-    Index(usize),
-}
 
 #[derive(Clone, Debug, PartialEq)]
 enum Step {
@@ -74,16 +70,37 @@ enum Comparison {
 
 /// Most steps of a path; objects are not nested deeper.
 const LONGEST: usize = 64;
+/// Longest path, in bytes: each name of a union is looked for at each place.
+const LONGEST_TEXT: usize = 4096;
 /// Most values that are visited for one path. Larger, and a path with several `..` could keep an agent busy.
 const MOST_VISITS: usize = 200_000;
 /// Most values that a path may lead to.
 const MOST_RESULTS: usize = 10_000;
 
-type Places<'v> = Vec<(Vec<Key>, &'v Value)>;
+/// What may still be visited. Whatever is kept in memory is paid for.
+struct Visits<'c> {
+    left: usize,
+    cost: &'c mut Cost,
+}
+
+impl Visits<'_> {
+    fn spend(&mut self, visits: usize) -> Result<(), String> {
+        self.left = self.left.checked_sub(visits).ok_or_else(|| {
+            format!("the path visits more than {MOST_VISITS} values; accepted: a path that visits fewer")
+        })?;
+        self.cost.step(visits).map_err(|spent| spent.to_string())
+    }
+}
 
 impl JsonPath {
     /// Reads a path, with or without `{}` and `$`.
     pub(crate) fn parse(text: &str) -> Result<JsonPath, String> {
+        if text.len() > LONGEST_TEXT {
+            return Err(format!(
+                "it has {} bytes; accepted: {LONGEST_TEXT} or fewer",
+                text.len()
+            ));
+        }
         let mut path = text.trim();
         if let Some(inner) = path.strip_prefix('{') {
             path = inner
@@ -101,14 +118,20 @@ impl JsonPath {
     }
 
     /// The values that the path leads to.
-    pub(crate) fn find<'v>(&self, object: &'v Value) -> Result<Vec<&'v Value>, String> {
-        let places = self.places(object)?;
-        Ok(places.into_iter().map(|(_, value)| value).collect())
+    pub(crate) fn find<'v>(&self, object: &'v Value, cost: &mut Cost) -> Result<Vec<&'v Value>, String> {
+        let left = MOST_VISITS;
+        let found = self.follow::<()>(object, &mut Visits { left, cost })?;
+        Ok(found.into_iter().map(|((), value)| value).collect())
     }
 
     /// The places that the path leads to, with what is there.
-    pub(crate) fn places<'v>(&self, object: &'v Value) -> Result<Places<'v>, String> {
-        self.follow(object, &mut MOST_VISITS.clone())
+    pub(crate) fn places<'v>(
+        &self,
+        object: &'v Value,
+        cost: &mut Cost,
+    ) -> Result<Vec<(Trail, &'v Value)>, String> {
+        let left = MOST_VISITS;
+        self.follow::<Trail>(object, &mut Visits { left, cost })
     }
 
     /// The path up to its last step, and the name that this is.
@@ -122,17 +145,21 @@ impl JsonPath {
         }
     }
 
-    fn follow<'v>(&self, object: &'v Value, visits: &mut usize) -> Result<Places<'v>, String> {
-        let mut places: Places<'v> = vec![(Vec::new(), object)];
+    fn follow<'v, P: Place>(
+        &self,
+        object: &'v Value,
+        visits: &mut Visits<'_>,
+    ) -> Result<Vec<(P, &'v Value)>, String> {
+        let mut places = vec![(P::default(), object)];
         for step in &self.0 {
             let mut next = Vec::new();
             for (place, value) in places {
                 step.follow(&place, value, &mut next, visits)?;
-            }
-            if next.len() > MOST_RESULTS && !matches!(step, Step::Descend) {
-                return Err(format!(
-                    "the path leads to more than {MOST_RESULTS} values; accepted: a path to fewer"
-                ));
+                if next.len() > MOST_RESULTS && !matches!(step, Step::Descend) {
+                    return Err(format!(
+                        "the path leads to more than {MOST_RESULTS} values; accepted: a path to fewer"
+                    ));
+                }
             }
             places = next;
         }
@@ -141,64 +168,53 @@ impl JsonPath {
 }
 
 impl Step {
-    fn follow<'v>(
+    fn follow<'v, P: Place>(
         &self,
-        place: &[Key],
+        place: &P,
         value: &'v Value,
-        next: &mut Places<'v>,
-        visits: &mut usize,
+        next: &mut Vec<(P, &'v Value)>,
+        visits: &mut Visits<'_>,
     ) -> Result<(), String> {
-        // A place that is deep down takes more room, and more time to write down.
-        let cost = 1 + place.len() / 8;
-        let spend = |visits: &mut usize| {
-            *visits = visits.checked_sub(cost).ok_or_else(|| {
-                format!("the path visits more than {MOST_VISITS} values; accepted: a path that visits fewer")
-            })?;
-            Ok::<(), String>(())
-        };
-        let at = |key: Key| {
-            let mut place = place.to_vec();
-            place.push(key);
-            place
-        };
-        spend(visits)?;
+        visits.spend(1)?;
         match (self, value) {
             (Step::Fields(names), Value::Object(fields)) => {
-                let found = names.iter().filter_map(|name| Some((name, fields.get(name)?)));
-                next.extend(found.map(|(name, value)| (at(Key::Field(name.as_str().into())), value)));
+                for name in names {
+                    visits.spend(1)?;
+                    if let Some(value) = fields.get(name) {
+                        next.push((place.child(Child::Field(name), visits)?, value));
+                    }
+                }
             }
             (Step::Elements(ranges), Value::Array(items)) => {
-                for index in ranges.iter().flat_map(|range| range.of(items.len())) {
-                    spend(visits)?;
-                    next.extend(items.get(index).map(|item| (at(Key::Index(index)), item)));
+                for range in ranges {
+                    visits.spend(1)?;
+                    for index in range.of(items.len()) {
+                        if let Some(item) = items.get(index) {
+                            next.push((place.child(Child::Index(index), visits)?, item));
+                        }
+                    }
                 }
             }
             (Step::All, _) => {
                 for (key, child) in children(value) {
-                    spend(visits)?;
-                    next.push((at(key), child));
+                    next.push((place.child(key, visits)?, child));
                 }
             }
             (Step::Descend, _) => {
-                let mut open = vec![(place.to_vec(), value)];
+                let mut open = vec![(place.clone(), value)];
                 while let Some((place, value)) = open.pop() {
-                    spend(visits)?;
-                    let mut inner: Places<'v> = children(value)
-                        .map(|(key, child)| {
-                            let mut place = place.clone();
-                            place.push(key);
-                            (place, child)
-                        })
-                        .collect();
-                    inner.reverse();
+                    let first = open.len();
+                    for (key, child) in children(value) {
+                        open.push((place.child(key, visits)?, child));
+                    }
+                    open[first..].reverse();
                     next.push((place, value));
-                    open.extend(inner);
                 }
             }
             (Step::Filter(filter), Value::Array(items)) => {
                 for (index, item) in items.iter().enumerate() {
                     if filter.holds(item, visits)? {
-                        next.push((at(Key::Index(index)), item));
+                        next.push((place.child(Child::Index(index), visits)?, item));
                     }
                 }
             }
@@ -208,15 +224,15 @@ impl Step {
     }
 }
 
-fn children(value: &Value) -> Box<dyn Iterator<Item = (Key, &Value)> + '_> {
+fn children(value: &Value) -> Box<dyn Iterator<Item = (Child<'_>, &Value)> + '_> {
     match value {
         Value::Array(items) => {
             let items = items.iter().enumerate();
-            Box::new(items.map(|(index, item)| (Key::Index(index), item)))
+            Box::new(items.map(|(index, item)| (Child::Index(index), item)))
         }
         Value::Object(fields) => {
             let fields = fields.iter();
-            Box::new(fields.map(|(name, value)| (Key::Field(name.as_str().into()), value)))
+            Box::new(fields.map(|(name, value)| (Child::Field(name), value)))
         }
         _ => Box::new(std::iter::empty()),
     }
@@ -224,26 +240,30 @@ fn children(value: &Value) -> Box<dyn Iterator<Item = (Key, &Value)> + '_> {
 
 impl Range {
     /// Which elements of a list of this length are meant.
-    fn of(self, length: usize) -> Vec<usize> {
+    fn of(self, length: usize) -> impl Iterator<Item = usize> {
         let position = |index: i64| match usize::try_from(index) {
             Ok(index) => Some(index),
             Err(_) => usize::try_from(index.unsigned_abs())
                 .ok()
                 .and_then(|back| length.checked_sub(back)),
         };
-        match self {
-            Range::One(index) => position(index).into_iter().collect(),
+        let (range, every) = match self {
+            Range::One(index) => {
+                let index = position(index).filter(|index| *index < length);
+                (index.map_or(0..0, |index| index..index + 1), 1)
+            }
             Range::Slice { from, to, every } => {
                 let from = from.map_or(0, |from| position(from).unwrap_or(0));
                 let to = to.map_or(length, |to| position(to).unwrap_or(0).min(length));
-                (from..to).step_by(every).collect()
+                (from..to, every)
             }
-        }
+        };
+        range.step_by(every)
     }
 }
 
 impl Filter {
-    fn holds(&self, item: &Value, visits: &mut usize) -> Result<bool, String> {
+    fn holds(&self, item: &Value, visits: &mut Visits<'_>) -> Result<bool, String> {
         let Some(left) = self.left.value(item, visits)? else {
             return Ok(false);
         };
@@ -262,13 +282,20 @@ impl Filter {
                     .zip(right.as_f64())
                     .and_then(|(left, right)| left.partial_cmp(&right)),
             },
-            (Value::String(left), Value::String(right)) => Some(left.cmp(right)),
+            (Value::String(left), Value::String(right)) => {
+                visits.spend(left.len().min(right.len()) / 64)?;
+                Some(left.cmp(right))
+            }
             _ => None,
+        };
+        let same = match order {
+            Some(order) => order.is_eq(),
+            None => is_same(left, right, visits)?,
         };
         let is = |expected: &[Ordering]| order.is_some_and(|order| expected.contains(&order));
         Ok(match comparison {
-            Comparison::Equal => order.map_or(left == right, Ordering::is_eq),
-            Comparison::Unequal => order.map_or(left != right, Ordering::is_ne),
+            Comparison::Equal => same,
+            Comparison::Unequal => !same,
             Comparison::Less => is(&[Ordering::Less]),
             Comparison::AtMost => is(&[Ordering::Less, Ordering::Equal]),
             Comparison::Greater => is(&[Ordering::Greater]),
@@ -277,13 +304,43 @@ impl Filter {
     }
 }
 
+/// Whether two values are equal. Objects may be compared with themselves, as often as a path says.
+fn is_same(left: &Value, right: &Value, visits: &mut Visits<'_>) -> Result<bool, String> {
+    visits.spend(1)?;
+    match (left, right) {
+        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
+            for (left, right) in left.iter().zip(right) {
+                if !is_same(left, right, visits)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
+        (Value::Object(left), Value::Object(right)) if left.len() == right.len() => {
+            for (name, left) in left {
+                match right.get(name) {
+                    Some(right) if is_same(left, right, visits)? => {}
+                    _ => return Ok(false),
+                }
+            }
+            Ok(true)
+        }
+        (Value::String(left), Value::String(right)) => {
+            visits.spend(left.len().min(right.len()) / 64)?;
+            Ok(left == right)
+        }
+        (Value::Array(_) | Value::Object(_), _) => Ok(false),
+        (left, right) => Ok(left == right),
+    }
+}
+
 impl Operand {
-    fn value<'v>(&'v self, item: &'v Value, visits: &mut usize) -> Result<Option<&'v Value>, String> {
+    fn value<'v>(&'v self, item: &'v Value, visits: &mut Visits<'_>) -> Result<Option<&'v Value>, String> {
         match self {
             Operand::Literal(value) => Ok(Some(value)),
             Operand::Path(path) => {
-                let found = path.follow(item, visits)?;
-                Ok(found.first().map(|(_, value)| *value))
+                let found = path.follow::<()>(item, visits)?;
+                Ok(found.first().map(|((), value)| *value))
             }
         }
     }

@@ -13,7 +13,11 @@ fn found(path: &str) -> Vec<Value> {
         },
     });
     let path = JsonPath::parse(path).unwrap();
-    path.find(&object).unwrap().into_iter().cloned().collect()
+    path.find(&object, &mut Cost::of_work())
+        .unwrap()
+        .into_iter()
+        .cloned()
+        .collect()
 }
 
 #[test]
@@ -76,14 +80,18 @@ fn what_is_no_path_is_refused_with_what_would_be() {
 fn a_path_that_visits_too_much_is_refused_and_not_followed_to_its_end() {
     let deep = (0..60).fold(json!(1), |inner, _| json!([inner]));
     let path = JsonPath::parse(&"..*".repeat(8)).unwrap();
-    assert!(path.find(&deep).unwrap_err().contains("accepted"));
+    assert!(
+        path.find(&deep, &mut Cost::of_work())
+            .unwrap_err()
+            .contains("accepted")
+    );
 }
 
 proptest! {
     #[test]
     fn no_text_makes_it_panic(text in "[.\\[\\]{}@?()=<>!:,'\"*a0\\\\-]{0,24}") {
         if let Ok(path) = JsonPath::parse(&text) {
-            let _ = path.find(&json!({ "a": [{ "a": 0 }] }));
+            let _ = path.find(&json!({ "a": [{ "a": 0 }] }), &mut Cost::of_work());
         }
     }
 }
@@ -91,13 +99,32 @@ proptest! {
 #[test]
 fn places_share_the_names_that_they_go_through() {
     let object = json!({ "x": { "a name that may be long": [0, 1] } });
-    let places = JsonPath::parse(".x.*[*]").unwrap().places(&object).unwrap();
-    let names: Vec<&Arc<str>> = places
-        .iter()
-        .filter_map(|(place, _)| match &place[1] {
-            Key::Field(name) => Some(name),
-            Key::Index(_) => None,
-        })
-        .collect();
-    assert!(names.len() == 2 && Arc::ptr_eq(names[0], names[1]), "{places:?}");
+    let path = JsonPath::parse(".x.*[*]").unwrap();
+    let places = path.places(&object, &mut Cost::of_work()).unwrap();
+    let names: Vec<Key> = places.iter().map(|(place, _)| place.keys()[1].clone()).collect();
+    let [Key::Field(one), Key::Field(other)] = names.as_slice() else {
+        panic!("{places:?}");
+    };
+    assert!(std::sync::Arc::ptr_eq(one, other));
+}
+
+#[test]
+fn names_of_a_union_that_are_said_again_and_values_that_are_compared_are_paid_for() {
+    let names = vec!["'a'"; 900].join(",");
+    let large = json!({ "a": vec![json!({ "a": "x".repeat(50_000), "b": vec![0; 2_000] }); 100] });
+    for path in [
+        format!(".a[*][{names}]"),
+        format!(".a[*][?(@['{}'])]", "a".repeat(4000)),
+        format!("[{names}][*]['b'][*]"),
+        format!("[{names}][?(@.b==@.b)]"),
+        format!("[{names}][?(@.a==@.a)]"),
+    ] {
+        let path = JsonPath::parse(&path).unwrap();
+        let mut cost = Cost::of_work();
+        let found = path.find(&large, &mut cost);
+        let limit = u64::try_from(MOST_VISITS).unwrap() * 10;
+        assert!(cost.spent_in_all() <= limit, "{path:?}");
+        assert!(found.is_err() || cost.spent_in_all() > 1000, "{path:?}");
+    }
+    assert!(JsonPath::parse(&format!(".{}", "a".repeat(5000))).is_err());
 }

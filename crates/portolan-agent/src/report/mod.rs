@@ -3,13 +3,14 @@
 mod conditions;
 mod feedback;
 mod finished;
+mod fitting;
 mod json_path;
 mod rules;
 mod status;
 mod well_known;
 
 pub(crate) use finished::finished;
-pub(crate) use json_path::{JsonPath, Key};
+pub(crate) use json_path::{JsonPath, Key, Trail};
 use status::FEEDBACK_SYNCED;
 pub(crate) use status::{
     Applied, Finding, Found, held, is_over, report, to_json, undecided, unreadable, waiting,

@@ -1,12 +1,18 @@
 //! Conditions that follow from an object by rules of the work.
 
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
 use portolan_api::labels::conditions as types;
 use portolan_api::work::{ConditionRule, ConditionRuleType};
-use portolan_cel::{Budget, Environment, Program, Value as Cel, ValueType};
+use portolan_cel::{Environment, Program, Value as Cel, ValueType};
+use portolan_controllers::failure::shortened;
 use serde_json::Value;
 
-use super::conditions::{Said, Truth};
+use super::conditions::{LONGEST_MESSAGE, Said, Truth, shortened_to};
 use super::well_known;
+use crate::cost::{Cost, MOST_WORDS};
 use crate::work::Target;
 
 /// Every reason of a condition that comes from a rule starts like this, which tells it from conditions of others.
@@ -22,39 +28,263 @@ const INVALID: &str = "ConditionRuleInvalid";
 /// Type of the condition that names rules for conditions which the agent itself gives.
 const RULES_VALID: &str = "ConditionRulesValid";
 
-/// The conditions that the rules of the object's settings give.
-pub(super) fn conditions(target: &Target, object: &Value) -> Vec<Said> {
-    let mut said: Vec<Said> = Vec::new();
-    // All rules of one object share one budget, as all rules of a definition do.
-    let mut budget = Budget::per_object();
-    for rule in &target.config.rules {
-        let found = match rule.r#type {
-            _ if rule.named().is_some_and(is_ours) => vec![ours(rule)],
-            ConditionRuleType::WellKnownConditions => well_known(rule, target, object, &mut budget),
-            ConditionRuleType::Cel => by_cel(rule, object, &mut budget).into_iter().collect(),
+/// Units that a rule costs beside its expressions: its condition takes room.
+const PER_RULE: u64 = 500;
+/// Units that it takes to compile an expression, and each byte of it.
+const TO_COMPILE: u64 = 300;
+const PER_BYTE: u64 = 30;
+/// Most types of conditions that the rules of one work give: each is a condition of the work too.
+const MOST_TYPES: usize = 256;
+/// How much of an expression is shown.
+const SHOWN: usize = 200;
+/// What rollouts and others act upon. That such a condition is missing would say something.
+const ACTED_UPON: [&str; 4] = [
+    types::WORK_AVAILABLE,
+    types::PROGRESSING,
+    types::DEGRADED,
+    types::COMPLETE,
+];
+
+/// The rules of one work: their expressions are compiled once, and what they cost is paid from one budget.
+pub(super) struct Rules<'f> {
+    rules: Programs<'f>,
+    messages: Programs<'f>,
+    types: BTreeSet<String>,
+}
+
+impl<'f> Rules<'f> {
+    pub(super) fn new() -> Rules<'f> {
+        let rule = Environment::condition_rules().variable("object", ValueType::DYN);
+        Rules {
+            messages: Programs::new(rule.clone().variable("result", ValueType::BOOL)),
+            rules: Programs::new(rule),
+            types: BTreeSet::new(),
+        }
+    }
+
+    /// The conditions that the rules of the object's settings give.
+    pub(super) fn conditions(&mut self, target: &'f Target, object: &Value, cost: &mut Cost) -> Vec<Said> {
+        let object = Object {
+            json: object,
+            cel: OnceCell::new(),
         };
-        for condition in found {
-            // The first rule of a type counts.
-            if said.iter().all(|other| other.r#type != condition.r#type) {
-                said.push(condition);
+        let mut said: Vec<Said> = Vec::new();
+        // The first rule of a type counts.
+        let mut given = BTreeSet::new();
+        let (mut left_out, mut why) = (0, String::new());
+        for rule in target.config.rules.iter() {
+            if rule.named().is_some_and(|named| given.contains(named)) {
+                continue;
+            }
+            let found = match cost.spend(PER_RULE) {
+                Ok(()) => self.one(rule, target, &object, cost),
+                Err(spent) => Err(spent.to_string()),
+            };
+            let found = match found {
+                Ok(found) => found,
+                Err(spent) => {
+                    left_out += 1;
+                    let named = rule.named().filter(|named| ACTED_UPON.contains(named));
+                    let found = match (named, rule.r#type) {
+                        (Some(named), _) => vec![no_answer(named, spent.clone())],
+                        (None, ConditionRuleType::WellKnownConditions) => {
+                            let usual = well_known::conditions(&target.id.group, &target.kind, object.json);
+                            let usual = usual.into_iter().filter(|_| rule.named().is_none());
+                            usual.map(|said| no_answer(&said.r#type, spent.clone())).collect()
+                        }
+                        (None, ConditionRuleType::Cel) => Vec::new(),
+                    };
+                    why = spent;
+                    found
+                }
+            };
+            for condition in found {
+                if given.insert(condition.r#type.clone()) {
+                    said.push(condition);
+                }
+            }
+        }
+        if left_out > 0 && given.insert(RULES_VALID.to_owned()) {
+            let rules = portolan_api::count::counted(left_out, "rule");
+            let why = format!("{rules} not evaluated: {why}");
+            said.push(Said::new(RULES_VALID, Truth::False, INVALID, why));
+        }
+        said
+    }
+
+    /// The same for an object that may not be read.
+    pub(super) fn unknown(&mut self, target: &'f Target, why: &str, cost: &mut Cost) -> Vec<Said> {
+        let said = self.conditions(target, &Value::Null, cost).into_iter();
+        said.map(|said| Said::new(&said.r#type, Truth::Unknown, FAILED, why))
+            .collect()
+    }
+
+    /// What one rule gives, or which limit of the work leaves it out.
+    fn one(
+        &mut self,
+        rule: &'f ConditionRule,
+        target: &Target,
+        object: &Object<'_>,
+        cost: &mut Cost,
+    ) -> Result<Vec<Said>, String> {
+        if rule.named().is_some_and(is_ours) {
+            return Ok(vec![ours(rule)]);
+        }
+        if let Some(named) = rule.named()
+            && !self.types.contains(named)
+        {
+            if self.types.len() >= MOST_TYPES && !ACTED_UPON.contains(&named) {
+                return Err(format!(
+                    "the rules of one work give more than {MOST_TYPES} types of conditions; accepted: {MOST_TYPES} or fewer"
+                ));
+            }
+            self.types.insert(named.to_owned());
+        }
+        match rule.r#type {
+            ConditionRuleType::WellKnownConditions => Ok(self.well_known(rule, target, object, cost)),
+            ConditionRuleType::Cel => {
+                let said = self.by_cel(rule, object, cost);
+                // What was computed with the last of the budget is no answer.
+                cost.spend(1).map_err(|spent| spent.to_string())?;
+                Ok(said.into_iter().collect())
             }
         }
     }
-    said
+
+    /// What is usual for the kind; nothing where nothing is. The rule may have words of its own for it.
+    fn well_known(
+        &mut self,
+        rule: &'f ConditionRule,
+        target: &Target,
+        object: &Object<'_>,
+        cost: &mut Cost,
+    ) -> Vec<Said> {
+        let mut found = well_known::conditions(&target.id.group, &target.kind, object.json);
+        if let Some(wanted) = rule.named() {
+            found.retain(|said| said.r#type == wanted);
+        }
+        let has_words = |words: &Option<String>| words.as_deref().is_some_and(|words| !words.is_empty());
+        if has_words(&rule.message) || has_words(&rule.message_expression) {
+            for said in &mut found {
+                said.message = self.message(rule, object, said.truth == Truth::True, cost);
+            }
+        }
+        found
+    }
+
+    fn by_cel(&mut self, rule: &'f ConditionRule, object: &Object<'_>, cost: &mut Cost) -> Option<Said> {
+        // The API refuses a rule of this type without a condition.
+        let r#type = rule.named()?;
+        if rule.cel_expressions.is_empty() {
+            let why = "celExpressions is empty; accepted: one expression or more";
+            return Some(Said::new(r#type, Truth::Unknown, INVALID, why));
+        }
+        let mut holds = true;
+        for source in &rule.cel_expressions {
+            let answer = self.rules.compiled(source, cost).and_then(|program| {
+                let answer = cost.evaluate(|budget| program.run(&[Some(object.cel())], budget))?;
+                answer
+                    .as_bool()
+                    .ok_or_else(|| "it does not give a bool".to_owned())
+            });
+            match answer {
+                Ok(answer) => holds &= answer,
+                Err(why) => {
+                    let why = format!("the expression {:?}: {why}", shortened(source, SHOWN));
+                    return Some(no_answer(r#type, within(why, cost)));
+                }
+            }
+        }
+        let message = self.message(rule, object, holds, cost);
+        Some(Said::new(r#type, Truth::of(holds), EVALUATED, message))
+    }
+
+    /// The message of the rule: what its expression gives, or else its text.
+    fn message(
+        &mut self,
+        rule: &'f ConditionRule,
+        object: &Object<'_>,
+        holds: bool,
+        cost: &mut Cost,
+    ) -> String {
+        let plain = || rule.message.clone().unwrap_or_default();
+        let Some(source) = rule
+            .message_expression
+            .as_deref()
+            .filter(|source| !source.is_empty())
+        else {
+            return within(plain(), cost);
+        };
+        let answer = self.messages.compiled(source, cost).and_then(|program| {
+            let variables = [Some(object.cel()), Some(&Cel::bool(holds))];
+            cost.evaluate(|budget| program.run(&variables, budget))
+        });
+        let message = match answer {
+            Ok(answer) => answer.as_str().map_or_else(plain, str::to_owned),
+            Err(error) if plain().is_empty() => format!("messageExpression: {error}"),
+            Err(_) => plain(),
+        };
+        within(message, cost)
+    }
 }
 
-/// The same for an object that may not be read.
-pub(super) fn unknown(target: &Target, why: &str) -> Vec<Said> {
-    let said = conditions(target, &Value::Null).into_iter();
-    said.map(|said| Said::new(&said.r#type, Truth::Unknown, FAILED, why))
-        .collect()
+/// An object, converted once if an expression asks for it.
+struct Object<'o> {
+    json: &'o Value,
+    cel: OnceCell<Cel>,
+}
+
+impl Object<'_> {
+    fn cel(&self) -> &Cel {
+        self.cel.get_or_init(|| Cel::from_json(self.json))
+    }
+}
+
+/// The expressions of a work that were compiled, by their text.
+struct Programs<'f> {
+    environment: Environment,
+    known: HashMap<&'f str, Result<Rc<Program>, String>>,
+}
+
+impl<'f> Programs<'f> {
+    fn new(environment: Environment) -> Programs<'f> {
+        Programs {
+            environment,
+            known: HashMap::new(),
+        }
+    }
+
+    fn compiled(&mut self, source: &'f str, cost: &mut Cost) -> Result<Rc<Program>, String> {
+        if let Some(known) = self.known.get(source) {
+            return known.clone();
+        }
+        let units = TO_COMPILE + PER_BYTE * source.len() as u64;
+        cost.spend(units).map_err(|spent| spent.to_string())?;
+        let compiled = Program::compile_in(&self.environment, source);
+        let compiled = compiled.map(Rc::new).map_err(|error| error.to_string());
+        self.known.insert(source, compiled.clone());
+        compiled
+    }
+}
+
+/// The message, as far as there is room for it.
+fn within(message: String, cost: &mut Cost) -> String {
+    let bytes = message.len().min(LONGEST_MESSAGE);
+    match cost.has_room(bytes) {
+        true => shortened_to(message, LONGEST_MESSAGE),
+        false => format!("left out: the values and messages of one work have more than {MOST_WORDS} bytes"),
+    }
 }
 
 /// Whether a rule of the object's settings gives a condition of this type.
 pub(super) fn ask_for(target: &Target, r#type: &str) -> bool {
+    // There may be thousands of rules, and the answer is the same for all of them.
+    let usual = OnceCell::new();
     let usual = || {
-        let known = well_known::conditions(&target.id.group, &target.kind, &Value::Null);
-        known.iter().any(|said| said.r#type == r#type)
+        *usual.get_or_init(|| {
+            let known = well_known::conditions(&target.id.group, &target.kind, &Value::Null);
+            known.iter().any(|said| said.r#type == r#type)
+        })
     };
     let mut rules = target.config.rules.iter();
     rules.any(|rule| rule.can_give(r#type, usual))
@@ -72,22 +302,6 @@ fn ours(rule: &ConditionRule) -> Said {
     Said::new(RULES_VALID, Truth::False, INVALID, why)
 }
 
-/// What is usual for the kind; nothing where nothing is. The rule may have words of its own for it.
-fn well_known(rule: &ConditionRule, target: &Target, object: &Value, budget: &mut Budget) -> Vec<Said> {
-    let mut found = well_known::conditions(&target.id.group, &target.kind, object);
-    if let Some(wanted) = rule.named() {
-        found.retain(|said| said.r#type == wanted);
-    }
-    let has_words = |words: &Option<String>| words.as_deref().is_some_and(|words| !words.is_empty());
-    if has_words(&rule.message) || has_words(&rule.message_expression) {
-        let cel = Cel::from_json(object);
-        for said in &mut found {
-            said.message = message(rule, &cel, said.truth == Truth::True, budget);
-        }
-    }
-    found
-}
-
 /// An expression that gives no answer means that the condition does not hold. But where "does not hold" is good news, an error
 /// must not pass for it.
 fn no_answer(r#type: &str, why: String) -> Said {
@@ -98,69 +312,6 @@ fn no_answer(r#type: &str, why: String) -> Said {
     Said::new(r#type, truth, EXPRESSION_ERROR, why)
 }
 
-fn by_cel(rule: &ConditionRule, object: &Value, budget: &mut Budget) -> Option<Said> {
-    // The API refuses a rule of this type without a condition.
-    let r#type = rule.named()?;
-    let cel = Cel::from_json(object);
-    let environment = Environment::condition_rules().variable("object", ValueType::DYN);
-    if rule.cel_expressions.is_empty() {
-        let why = "celExpressions is empty; accepted: one expression or more";
-        return Some(Said::new(r#type, Truth::Unknown, INVALID, why));
-    }
-    let mut holds = true;
-    for source in &rule.cel_expressions {
-        let program = match Program::compile_in(&environment, source) {
-            Ok(program) => program,
-            Err(error) => {
-                let why = format!("the expression {source:?}: {error}");
-                return Some(no_answer(r#type, why));
-            }
-        };
-        match program.run(&[Some(&cel)], budget) {
-            Ok(answer) => match answer.as_bool() {
-                Some(answer) => holds &= answer,
-                None => {
-                    let why = format!("the expression {source:?} does not give a bool");
-                    return Some(no_answer(r#type, why));
-                }
-            },
-            Err(error) => {
-                let why = format!("the expression {source:?}: {error}");
-                return Some(no_answer(r#type, why));
-            }
-        }
-    }
-    let message = message(rule, &cel, holds, budget);
-    Some(Said::new(r#type, Truth::of(holds), EVALUATED, message))
-}
-
-/// The message of the rule: what its expression gives, or else its text.
-fn message(rule: &ConditionRule, object: &Cel, holds: bool, budget: &mut Budget) -> String {
-    let plain = rule.message.clone().unwrap_or_default();
-    let Some(source) = rule
-        .message_expression
-        .as_deref()
-        .filter(|source| !source.is_empty())
-    else {
-        return plain;
-    };
-    let environment = Environment::condition_rules()
-        .variable("object", ValueType::DYN)
-        .variable("result", ValueType::BOOL);
-    let answer = Program::compile_in(&environment, source)
-        .map_err(|error| error.to_string())
-        .and_then(|program| {
-            program
-                .run(&[Some(object), Some(&Cel::bool(holds))], budget)
-                .map_err(|error| error.to_string())
-        });
-    match answer {
-        Ok(answer) => answer.as_str().map(str::to_owned).unwrap_or(plain),
-        Err(error) if plain.is_empty() => format!("messageExpression: {error}"),
-        Err(_) => plain,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -168,8 +319,8 @@ mod tests {
     use super::*;
     use crate::work::{Config, Manifest, ObjectId};
 
-    fn said(rules: Value, object: Value) -> Vec<(String, &'static str, String)> {
-        let target = Target {
+    fn target(rules: Value) -> Target {
+        Target {
             id: ObjectId {
                 group: "apps".to_owned(),
                 ..ObjectId::default()
@@ -181,14 +332,108 @@ mod tests {
             }))
             .unwrap(),
             config: Config {
-                rules: serde_json::from_value(rules).unwrap(),
+                rules: serde_json::from_value::<Vec<_>>(rules).unwrap().into(),
                 ..Config::default()
             },
-        };
-        conditions(&target, &object)
+        }
+    }
+
+    fn said(rules: Value, object: Value) -> Vec<(String, &'static str, String)> {
+        let target = target(rules);
+        Rules::new()
+            .conditions(&target, &object, &mut Cost::of_work())
             .into_iter()
             .map(|said| (said.r#type, said.truth.word(), said.message))
             .collect()
+    }
+
+    /// Rules that give this many conditions by this expression, and those that rollouts look at after them.
+    fn many(number: usize, expression: &str) -> Target {
+        let names = (0..number).map(|number| format!("C{number}"));
+        let names = names.chain(["Progressing", "Degraded", "Complete"].map(str::to_owned));
+        target(
+            names
+                .map(|name| json!({ "condition": name, "type": "CEL", "celExpressions": [expression] }))
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn all_rules_of_an_object_share_a_budget_and_those_beyond_it_are_told_without_good_news() {
+        let items: Vec<u32> = (0..400).collect();
+        let object = json!({ "items": items });
+        let target = many(200, "object.items.all(a, object.items.all(b, a + b >= 0))");
+        let mut cost = Cost::of_work();
+        let said = Rules::new().conditions(&target, &object, &mut cost);
+        assert_eq!(cost.spent_in_all(), crate::cost::PER_OBJECT);
+        let of = |r#type: &str| said.iter().find(|said| said.r#type == r#type).unwrap();
+        assert_eq!(of("Progressing").truth, Truth::Unknown);
+        assert_eq!(of("Degraded").truth, Truth::Unknown);
+        assert_eq!(of("Complete").truth, Truth::False);
+        let invalid = of(RULES_VALID);
+        assert!(
+            invalid
+                .message
+                .contains("one object cost more than 10000000 units"),
+            "{invalid:?}"
+        );
+        assert!(
+            said.iter().all(|said| said.r#type != "C199"),
+            "nothing is said of the rest"
+        );
+    }
+
+    #[test]
+    fn all_objects_of_a_work_share_a_budget() {
+        let object = json!({ "items": (0..400).collect::<Vec<u32>>() });
+        let target = many(20, "object.items.all(a, object.items.all(b, a + b >= 0))");
+        let (mut rules, mut cost) = (Rules::new(), Cost::of_work());
+        let said: Vec<Vec<Said>> = (0..5)
+            .map(|number| {
+                cost.enter(number);
+                rules.conditions(&target, &object, &mut cost)
+            })
+            .collect();
+        assert_eq!(cost.spent_in_all(), crate::cost::PER_WORK);
+        let last = said[4].iter().find(|said| said.r#type == RULES_VALID).unwrap();
+        assert!(
+            last.message.contains("one work cost more than 20000000 units"),
+            "{last:?}"
+        );
+    }
+
+    #[test]
+    fn an_expression_is_compiled_once_for_all_rules_and_objects() {
+        let target = many(100, "true");
+        let (mut rules, mut cost) = (Rules::new(), Cost::of_work());
+        for number in 0..10 {
+            cost.enter(number);
+            let said = rules.conditions(&target, &json!({}), &mut cost);
+            assert!(said.iter().all(|said| said.truth == Truth::True));
+        }
+        assert_eq!(rules.rules.known.len(), 1);
+    }
+
+    #[test]
+    fn a_work_has_a_bounded_number_of_conditions_and_of_words() {
+        let said = Rules::new().conditions(&many(5_000, "true"), &json!({}), &mut Cost::of_work());
+        assert!(said.len() <= MOST_TYPES + ACTED_UPON.len() + 1, "{}", said.len());
+        assert!(
+            said.iter()
+                .any(|said| said.message.contains("more than 256 types"))
+        );
+        assert!(
+            said.iter()
+                .any(|said| said.r#type == "Complete" && said.truth == Truth::True)
+        );
+        let rules = (0..200).map(|number| {
+            json!({ "condition": format!("C{number}"), "type": "CEL", "celExpressions": ["true"],
+                    "messageExpression": "object.text" })
+        });
+        let (target, object) = (target(rules.collect()), json!({ "text": "x".repeat(100_000) }));
+        let said = Rules::new().conditions(&target, &object, &mut Cost::of_work());
+        let bytes: usize = said.iter().map(|said| said.message.len()).sum();
+        assert!(bytes < 2 * MOST_WORDS, "{bytes}");
     }
 
     #[test]

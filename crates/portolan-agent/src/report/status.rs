@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -10,8 +10,10 @@ use serde_json::{Value, json};
 use super::conditions::{Said, Truth, aggregate, dated, truth};
 use super::feedback::feedback;
 use super::finished::as_it_was;
-use super::rules;
-use crate::work::{Status, Target, Work, WorkKind};
+use super::fitting::fit;
+use super::rules::{self, Rules};
+use crate::cost::Cost;
+use crate::work::{Before, Status, Target, Work, WorkKind};
 
 /// A manifest was applied.
 const APPLIED: &str = "AppliedManifestComplete";
@@ -83,11 +85,15 @@ pub(crate) fn is_over(findings: &[Finding]) -> bool {
 }
 
 /// The status of a work whose manifests were dealt with.
-pub(crate) fn report(work: &Work, findings: &[Finding], now: Timestamp) -> Status {
-    let manifests: Vec<ManifestCondition> = findings
-        .iter()
-        .map(|finding| manifest(work, finding, now))
-        .collect();
+pub(crate) fn report(work: &Work, findings: &[Finding], cost: &mut Cost, now: Timestamp) -> Status {
+    let mut rules = Rules::new();
+    let before = Before::of(&work.status);
+    let manifests = findings.iter().enumerate().map(|(number, finding)| {
+        cost.enter(number);
+        let last = before.manifest(&finding.meta);
+        manifest(work, finding, last, &mut rules, cost, now)
+    });
+    let manifests: Vec<ManifestCondition> = manifests.collect();
     let mut said = vec![applied(findings), available(&manifests)];
     said.extend(from_rules(&manifests));
     let mut conditions = with_others(work, said, now);
@@ -95,10 +101,10 @@ pub(crate) fn report(work: &Work, findings: &[Finding], now: Timestamp) -> Statu
         conditions = as_it_was(conditions, &work.status.conditions);
         conditions.sort_by(|a, b| a.type_.cmp(&b.type_));
     }
-    Status {
+    fit(Status {
         conditions,
         manifests,
-    }
+    })
 }
 
 /// The status of a work that is older than what was applied: nothing is known to have changed.
@@ -166,8 +172,14 @@ fn instead(work: &Work, said: Vec<Said>, now: Timestamp) -> Status {
     }
 }
 
-fn manifest(work: &Work, finding: &Finding, now: Timestamp) -> ManifestCondition {
-    let last = work.status.manifest(&finding.meta);
+fn manifest<'f>(
+    work: &Work,
+    finding: &'f Finding,
+    last: Option<&ManifestCondition>,
+    rules: &mut Rules<'f>,
+    cost: &mut Cost,
+    now: Timestamp,
+) -> ManifestCondition {
     let before = last.map_or(&[][..], |manifest| &manifest.conditions);
     let mut said = vec![match &finding.applied {
         // What was said when it was finished takes the place of this.
@@ -203,14 +215,14 @@ fn manifest(work: &Work, finding: &Finding, now: Timestamp) -> ManifestCondition
     });
     let mut values = None;
     if let (Some(target), Found::There(object)) = (&finding.target, &finding.found) {
-        let ruled = rules::conditions(target, object);
+        let ruled = rules.conditions(target, object, cost);
         if ruled.iter().any(|said| said.r#type == conditions::WORK_AVAILABLE) {
             // The work has its own idea of what that means.
             said.retain(|said| said.r#type != conditions::WORK_AVAILABLE);
         }
         said.extend(ruled);
         if !target.config.feedback.is_empty() {
-            let (found, problems) = feedback(target, object);
+            let (found, problems) = feedback(target, object, cost);
             said.push(match problems.as_slice() {
                 [] => Said::new(FEEDBACK_SYNCED, Truth::True, "StatusFeedbackSynced", ""),
                 problems => Said::new(
@@ -224,7 +236,7 @@ fn manifest(work: &Work, finding: &Finding, now: Timestamp) -> ManifestCondition
         }
     }
     if let (Some(target), Found::Hidden) = (&finding.target, &finding.found) {
-        said.extend(rules::unknown(target, HIDDEN));
+        said.extend(rules.unknown(target, HIDDEN, cost));
         if !target.config.feedback.is_empty() {
             said.push(Said::new(
                 FEEDBACK_SYNCED,
@@ -362,30 +374,33 @@ fn absent(manifests: &[ManifestCondition]) -> String {
 
 /// Conditions of the work from those that rules gave its manifests. An Available of a rule is one of the manifest alone.
 fn from_rules(manifests: &[ManifestCondition]) -> Vec<Said> {
-    let types: BTreeSet<&str> = manifests
-        .iter()
-        .flat_map(|manifest| &manifest.conditions)
-        .filter(|condition| condition.reason.starts_with(rules::PREFIX))
-        .map(|condition| condition.type_.as_str())
-        .filter(|r#type| ![conditions::APPLIED, conditions::WORK_AVAILABLE].contains(r#type))
-        .collect();
-    types
-        .into_iter()
-        .map(|r#type| {
-            let truth = aggregate(r#type, &truths(manifests, r#type));
-            let said: Vec<String> = manifests
-                .iter()
-                .flat_map(|manifest| {
-                    let deciding = manifest.conditions.iter();
-                    deciding
-                        .filter(|condition| condition.type_ == r#type && condition.status == truth.word())
-                        .filter(|condition| !condition.message.is_empty())
-                        .map(|condition| format!("{}: {}", named(&manifest.resource_meta), condition.message))
-                })
-                .collect();
-            Said::new(r#type, truth, "ConditionRulesAggregated", first(&said))
-        })
-        .collect()
+    let mut by_type: BTreeMap<&str, Vec<(&ManifestCondition, &Condition)>> = BTreeMap::new();
+    let mut ruled = BTreeSet::new();
+    for manifest in manifests {
+        for condition in &manifest.conditions {
+            let r#type = condition.type_.as_str();
+            by_type.entry(r#type).or_default().push((manifest, condition));
+            if condition.reason.starts_with(rules::PREFIX)
+                && ![conditions::APPLIED, conditions::WORK_AVAILABLE].contains(&r#type)
+            {
+                ruled.insert(r#type);
+            }
+        }
+    }
+    let ruled = ruled.into_iter().map(|r#type| {
+        let given = by_type.get(r#type).map_or(&[][..], Vec::as_slice);
+        let truths: Vec<Truth> = given.iter().map(|(_, condition)| truth(condition)).collect();
+        let truth = aggregate(r#type, &truths);
+        let deciding = given
+            .iter()
+            .filter(|(_, condition)| condition.status == truth.word())
+            .filter(|(_, condition)| !condition.message.is_empty());
+        let said: Vec<String> = deciding
+            .map(|(manifest, condition)| format!("{}: {}", named(&manifest.resource_meta), condition.message))
+            .collect();
+        Said::new(r#type, truth, "ConditionRulesAggregated", first(&said))
+    });
+    ruled.collect()
 }
 
 /// With the conditions of other writers, which are not ours to take away.

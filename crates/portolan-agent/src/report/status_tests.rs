@@ -17,8 +17,8 @@ fn reported(status: &Status, feedback: &Value, rules: &Value, object: Value, now
         kind: "ConfigMap".to_owned(),
         manifest: Manifest::read(&manifest).unwrap(),
         config: Config {
-            feedback: serde_json::from_value(feedback.clone()).unwrap(),
-            rules: serde_json::from_value(rules.clone()).unwrap(),
+            feedback: serde_json::from_value::<Vec<_>>(feedback.clone()).unwrap().into(),
+            rules: serde_json::from_value::<Vec<_>>(rules.clone()).unwrap().into(),
             ..Config::default()
         },
     };
@@ -35,7 +35,7 @@ fn reported(status: &Status, feedback: &Value, rules: &Value, object: Value, now
         applied: Applied::Done,
         found: Found::There(Box::new(object)),
     };
-    report(&work, &[finding], at(now))
+    report(&work, &[finding], &mut Cost::of_work(), at(now))
 }
 
 fn said<'s>(status: &'s Status, r#type: &str) -> Vec<&'s Condition> {

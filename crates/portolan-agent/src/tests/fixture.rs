@@ -397,7 +397,7 @@ impl Agent {
 
     /// The work as the hub has it now.
     pub(super) fn known(&self, name: &str) -> Work {
-        self.passes.desk().works()[&key(name)].clone()
+        (*self.passes.desk().works()[&key(name)]).clone()
     }
 }
 

@@ -7,13 +7,13 @@ mod read;
 mod reserved;
 mod target;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::labels::{conditions, multicluster, ocm};
-use portolan_api::work::{DeleteOption, ManifestCondition, ManifestConfigOption, ManifestResourceMeta};
+use portolan_api::work::{DeleteOption, ManifestCondition, ManifestResourceMeta};
 
 pub(crate) use executor::{Account, Executor};
 pub(crate) use loose::{Distributed, Loose};
@@ -21,8 +21,10 @@ pub(crate) use manifest::{Fault, Manifest};
 pub(crate) use read::{hash, read, unreadable};
 pub(crate) use reserved::reserved;
 #[cfg(test)]
-pub(crate) use target::Config;
-pub(crate) use target::{FIELD_MANAGER, Kinds, ObjectId, Resource, Strategy, Target, resolve};
+pub(crate) use target::{Config, Ignored};
+pub(crate) use target::{
+    FIELD_MANAGER, Kinds, ObjectId, Resource, Setting, Strategy, Target, place, resolve,
+};
 
 /// One of the two kinds that carry manifests to a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -165,7 +167,7 @@ impl Work {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wish {
     pub(crate) manifests: Vec<Result<Manifest, Fault>>,
-    pub(crate) configs: Vec<ManifestConfigOption>,
+    pub(crate) settings: Vec<Setting>,
     pub(crate) delete_option: DeleteOption,
     /// In whose name objects are read and applied.
     pub(crate) executor: Executor,
@@ -178,13 +180,26 @@ pub(crate) struct Status {
     pub(crate) manifests: Vec<ManifestCondition>,
 }
 
-impl Status {
-    /// What is said about the manifest of this object.
-    pub(crate) fn manifest(&self, meta: &ManifestResourceMeta) -> Option<&ManifestCondition> {
-        self.manifests.iter().find(|manifest| {
-            let other = &manifest.resource_meta;
-            (&other.group, &other.kind, &other.namespace, &other.name)
-                == (&meta.group, &meta.kind, &meta.namespace, &meta.name)
-        })
+/// What a status says about manifests, by their objects.
+pub(crate) struct Before<'s>(HashMap<[&'s str; 4], &'s ManifestCondition>);
+
+impl<'s> Before<'s> {
+    pub(crate) fn of(status: &'s Status) -> Before<'s> {
+        // Of two for one object the first counts.
+        let manifests = status.manifests.iter().rev();
+        Before(
+            manifests
+                .map(|manifest| (names(&manifest.resource_meta), manifest))
+                .collect(),
+        )
     }
+
+    /// What is said about the manifest of this object.
+    pub(crate) fn manifest(&self, meta: &ManifestResourceMeta) -> Option<&'s ManifestCondition> {
+        self.0.get(&names(meta)).copied()
+    }
+}
+
+fn names(meta: &ManifestResourceMeta) -> [&str; 4] {
+    [&meta.group, &meta.kind, &meta.namespace, &meta.name]
 }

@@ -79,7 +79,7 @@ fn manifest_work(spec: &Value) -> Result<Wish, String> {
     };
     Ok(Wish {
         manifests: spec.workload.manifests.iter().map(Manifest::read).collect(),
-        configs: spec.manifest_configs,
+        settings: spec.manifest_configs.into_iter().map(Into::into).collect(),
         delete_option: spec.delete_option.unwrap_or_default(),
         executor,
     })

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 use portolan_api::work::{
     ConditionRule, FeedbackRule, FeedbackScrapeType, IgnoreField, ManifestConfigOption, ResourceIdentifier,
@@ -9,6 +10,7 @@ use portolan_api::work::{
 };
 
 use super::{Fault, Manifest};
+use sha2::{Digest, Sha256};
 
 /// Who we are in `managedFields` where a work says nothing else. The name is the API's default.
 pub(crate) const FIELD_MANAGER: &str = "work-agent";
@@ -48,7 +50,7 @@ impl ObjectId {
 }
 
 /// The kinds that the member cluster serves, as far as they were asked for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kinds(BTreeMap<String, BTreeMap<String, Resource>>);
 
 /// How a kind is called in paths, and whether its objects have a namespace.
@@ -62,6 +64,11 @@ impl Kinds {
     /// All kinds of an `apiVersion`.
     pub(crate) fn learn(&mut self, api_version: &str, kinds: BTreeMap<String, Resource>) {
         self.0.insert(api_version.to_owned(), kinds);
+    }
+
+    /// Whether these are known to be all kinds of an `apiVersion`.
+    pub(crate) fn has(&self, api_version: &str, kinds: &BTreeMap<String, Resource>) -> bool {
+        self.0.get(api_version) == Some(kinds)
     }
 
     /// The `apiVersion`s to be asked for: those of manifests whose kind is not known.
@@ -91,8 +98,9 @@ pub(crate) struct Target {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Config {
     pub(crate) strategy: Strategy,
-    pub(crate) feedback: Vec<FeedbackRule>,
-    pub(crate) rules: Vec<ConditionRule>,
+    /// Shared, as all lists of a setting: one setting may be about every object of a work.
+    pub(crate) feedback: Arc<[FeedbackRule]>,
+    pub(crate) rules: Arc<[ConditionRule]>,
     /// Whether it is looked at as it changes.
     pub(crate) watched: bool,
 }
@@ -105,7 +113,7 @@ pub(crate) enum Strategy {
         manager: String,
         /// Fields of other managers are taken over.
         force: bool,
-        ignored: Vec<IgnoreField>,
+        ignored: Ignored,
         /// Finalizers of the manifest count when the object is made, and are not put back.
         finalizers_once: bool,
     },
@@ -121,7 +129,7 @@ impl Default for Strategy {
         Strategy::Apply {
             manager: FIELD_MANAGER.to_owned(),
             force: true,
-            ignored: Vec::new(),
+            ignored: Ignored::default(),
             finalizers_once: true,
         }
     }
@@ -138,7 +146,7 @@ impl Strategy {
                 Strategy::Apply {
                     manager: settings.field_manager.unwrap_or_else(|| FIELD_MANAGER.to_owned()),
                     force: settings.force,
-                    ignored: settings.ignore_fields,
+                    ignored: Ignored::of(settings.ignore_fields),
                     finalizers_once: false,
                 }
             }
@@ -146,34 +154,85 @@ impl Strategy {
     }
 }
 
+/// Fields that are left as they are. Its text for debugging is short, and another one for other fields.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Ignored {
+    fields: Arc<[IgnoreField]>,
+    digest: Arc<str>,
+}
+
+impl Default for Ignored {
+    fn default() -> Ignored {
+        Ignored::of(Vec::new())
+    }
+}
+
+impl Ignored {
+    fn of(fields: Vec<IgnoreField>) -> Ignored {
+        let digest = match fields.is_empty() {
+            true => String::new(),
+            false => Sha256::digest(format!("{fields:?}"))
+                .iter()
+                .take(10)
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
+        };
+        Ignored {
+            fields: fields.into(),
+            digest: digest.into(),
+        }
+    }
+
+    pub(crate) fn fields(&self) -> &[IgnoreField] {
+        &self.fields
+    }
+}
+
+impl fmt::Debug for Ignored {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Ignored({})", self.digest)
+    }
+}
+
+/// What a work says about some of its objects.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    identifier: ResourceIdentifier,
+    strategy: Option<Strategy>,
+    feedback: Arc<[FeedbackRule]>,
+    rules: Arc<[ConditionRule]>,
+    scraped: Option<FeedbackScrapeType>,
+}
+
+impl From<ManifestConfigOption> for Setting {
+    fn from(option: ManifestConfigOption) -> Setting {
+        Setting {
+            strategy: option.update_strategy.as_ref().map(Strategy::of),
+            identifier: option.resource_identifier,
+            feedback: option.feedback_rules.into(),
+            rules: option.condition_rules.into(),
+            scraped: option.feedback_scrape_type,
+        }
+    }
+}
+
 /// The place of a manifest and the settings for it. `None` while the member cluster serves no such kind.
 pub(crate) fn resolve(
     manifest: &Manifest,
-    configs: &[ManifestConfigOption],
+    settings: &[Setting],
     kinds: &Kinds,
 ) -> Option<Result<Target, Fault>> {
-    let resource = kinds.find(manifest)?;
-    let plural = &resource.plural;
+    let id = match place(manifest, kinds)? {
+        Ok(id) => id,
+        Err(fault) => return Some(Err(fault)),
+    };
     let mut manifest = manifest.clone();
-    if !resource.namespaced {
+    if id.namespace.is_empty() {
         // Charts give a namespace to everything.
         manifest.drop_namespace();
     }
-    let namespace = manifest.namespace.as_str();
-    if resource.namespaced && namespace.is_empty() {
-        return Some(Err(Fault(format!(
-            "the manifest has no metadata.namespace, and a {} lives in one; accepted: the name of a namespace",
-            manifest.kind
-        ))));
-    }
-    let id = ObjectId {
-        group: manifest.group.clone(),
-        resource: plural.clone(),
-        namespace: namespace.to_owned(),
-        name: manifest.name.clone(),
-    };
     Some(Ok(Target {
-        config: config(&id, configs),
+        config: config(&id, settings),
         id,
         version: manifest.version.clone(),
         kind: manifest.kind.clone(),
@@ -181,22 +240,44 @@ pub(crate) fn resolve(
     }))
 }
 
-/// Of all options that name the object, the first that says something about a setting counts for this setting.
-fn config(id: &ObjectId, configs: &[ManifestConfigOption]) -> Config {
-    let meant = || {
-        let options = configs.iter();
-        options.filter(|option| id.is_meant_by(&option.resource_identifier))
-    };
-    let strategy = meant().find_map(|option| option.update_strategy.as_ref());
-    let feedback = meant()
-        .map(|option| &option.feedback_rules)
-        .find(|rules| !rules.is_empty());
-    let rules = meant()
-        .map(|option| &option.condition_rules)
-        .find(|rules| !rules.is_empty());
-    let scraped = meant().find_map(|option| option.feedback_scrape_type);
+/// The place of a manifest alone. `None` while the member cluster serves no such kind.
+pub(crate) fn place(manifest: &Manifest, kinds: &Kinds) -> Option<Result<ObjectId, Fault>> {
+    let resource = kinds.find(manifest)?;
+    if resource.namespaced && manifest.namespace.is_empty() {
+        return Some(Err(Fault(format!(
+            "the manifest has no metadata.namespace, and a {} lives in one; accepted: the name of a namespace",
+            manifest.kind
+        ))));
+    }
+    Some(Ok(ObjectId {
+        group: manifest.group.clone(),
+        resource: resource.plural.clone(),
+        namespace: match resource.namespaced {
+            true => manifest.namespace.clone(),
+            false => String::new(),
+        },
+        name: manifest.name.clone(),
+    }))
+}
+
+/// Of all settings that name the object, the first that says something about a part counts for this part.
+fn config(id: &ObjectId, settings: &[Setting]) -> Config {
+    let (mut strategy, mut feedback, mut rules, mut scraped) = (None, None, None, None);
+    for setting in settings {
+        let says = (strategy.is_none() && setting.strategy.is_some())
+            || (feedback.is_none() && !setting.feedback.is_empty())
+            || (rules.is_none() && !setting.rules.is_empty())
+            || (scraped.is_none() && setting.scraped.is_some());
+        if !says || !id.is_meant_by(&setting.identifier) {
+            continue;
+        }
+        strategy = strategy.or(setting.strategy.as_ref());
+        feedback = feedback.or(Some(&setting.feedback).filter(|rules| !rules.is_empty()));
+        rules = rules.or(Some(&setting.rules).filter(|rules| !rules.is_empty()));
+        scraped = scraped.or(setting.scraped);
+    }
     Config {
-        strategy: strategy.map(Strategy::of).unwrap_or_default(),
+        strategy: strategy.cloned().unwrap_or_default(),
         feedback: feedback.cloned().unwrap_or_default(),
         rules: rules.cloned().unwrap_or_default(),
         watched: scraped == Some(FeedbackScrapeType::Watch),
@@ -268,7 +349,7 @@ mod tests {
             "updateStrategy": { "type": "ServerSideApply", "serverSideApply": { "fieldManager": "work-agent-x" } },
         }))
         .unwrap();
-        let target = resolve(&manifest("ConfigMap", "shop"), &[option], &kinds())
+        let target = resolve(&manifest("ConfigMap", "shop"), &[option.into()], &kinds())
             .unwrap()
             .unwrap();
         assert_eq!(target.id.to_string(), "configmaps shop/a");
@@ -277,7 +358,7 @@ mod tests {
             Strategy::Apply {
                 manager: "work-agent-x".to_owned(),
                 force: false,
-                ignored: Vec::new(),
+                ignored: Ignored::default(),
                 finalizers_once: false,
             }
         );
@@ -285,10 +366,11 @@ mod tests {
 
     #[test]
     fn each_setting_comes_from_the_first_option_that_has_it() {
-        let option = |name: &str, mut option: serde_json::Value| -> ManifestConfigOption {
+        let option = |name: &str, mut option: serde_json::Value| -> Setting {
             option["resourceIdentifier"] =
                 json!({ "group": "", "resource": "configmaps", "namespace": "shop", "name": name });
-            serde_json::from_value(option).unwrap()
+            let option: ManifestConfigOption = serde_json::from_value(option).unwrap();
+            option.into()
         };
         let feedback = |name: &str| json!({ "feedbackRules": [{ "type": "JSONPaths", "jsonPaths": [{ "name": name, "path": ".data.k" }] }] });
         let options = [

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::desk::Outcome;
 use super::items::{Item, Noted, Reader};
 use super::pass::{Passes, lock, worse};
+use crate::cost::Cost;
 use crate::plan::{Action, RecordReference, Seen, There, act, apply_order, fold};
 use crate::record::{Entry, Record};
 use crate::report::{Applied, Finding, Found};
@@ -98,14 +99,18 @@ impl Passes {
         record: &Record,
         items: &[Item],
         observed: &[Result<Sight, Problem>],
+        cost: &mut Cost,
     ) -> Vec<Planned> {
-        let seen = lock(&self.seen);
-        let seen = seen.get(&record.key);
+        // Not held while anything is computed.
+        let seen = lock(&self.seen).get(&record.key).cloned();
+        let seen = seen.as_ref();
         let is_settled = work.is_applied();
         items
             .iter()
             .zip(observed)
-            .map(|(item, observed)| {
+            .enumerate()
+            .map(|(number, (item, observed))| {
+                cost.enter(number);
                 let target = item.target.as_ref().filter(|_| item.refused.is_none())?;
                 let there = match observed.as_ref().ok()? {
                     Sight::Full(object) => Some(There { object, is_settled }),
@@ -116,7 +121,7 @@ impl Passes {
                 let entry = record.entries.get(&target.id);
                 let known = entry.is_some_and(|entry| entry.uid.is_some());
                 let seen = seen.filter(|_| known).and_then(|seen| seen.get(&target.id));
-                Some(act(target, there.as_ref(), seen))
+                Some(act(target, there.as_ref(), seen, cost))
             })
             .collect()
     }

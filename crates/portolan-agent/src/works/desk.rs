@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -26,11 +27,16 @@ pub(crate) enum Outcome {
     Until(Instant),
 }
 
+/// Works by their names. Shared, so that all of them can be looked at without holding anybody up.
+pub(crate) type Works = BTreeMap<WorkKey, Arc<Work>>;
+
 /// The works that are known, and when each is to be looked at. All times are of the monotonic clock: a wall clock that is
 /// set back must not make a wait longer.
 #[derive(Debug)]
 pub(crate) struct Desk {
-    works: BTreeMap<WorkKey, Work>,
+    works: Works,
+    /// Rises when a work comes or goes, or asks for something else.
+    version: u64,
     complete: BTreeMap<WorkKind, bool>,
     due: BTreeMap<WorkKey, Instant>,
     /// The works that are being dealt with.
@@ -47,6 +53,7 @@ impl Desk {
     pub(crate) fn new(settings: &Settings) -> Desk {
         Desk {
             works: BTreeMap::new(),
+            version: 0,
             complete: BTreeMap::from([(WorkKind::ManifestWork, false), (WorkKind::Work, false)]),
             due: BTreeMap::new(),
             under_way: BTreeSet::new(),
@@ -58,8 +65,23 @@ impl Desk {
     }
 
     /// All works that are known.
-    pub(crate) fn works(&self) -> &BTreeMap<WorkKey, Work> {
+    pub(crate) fn works(&self) -> &Works {
         &self.works
+    }
+
+    /// Another number after works have come or gone, or ask for something else.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn keep(&mut self, work: Work) {
+        let wish = |work: &Work| (work.uid.clone(), work.deleting, work.content.clone());
+        let is_same = self
+            .works
+            .get(&work.key)
+            .is_some_and(|known| wish(known) == wish(&work));
+        self.version += u64::from(!is_same);
+        self.works.insert(work.key.clone(), Arc::new(work));
     }
 
     /// Whether a work of this kind is known.
@@ -84,12 +106,14 @@ impl Desk {
             Input::Work(work) => self.see(*work, now),
             Input::Gone(key) if broken(Rule::LostIsNotDeleted) => {
                 if let Some(work) = self.works.get_mut(&key) {
-                    work.deleting = true;
+                    Arc::make_mut(work).deleting = true;
+                    self.version += 1;
                 }
             }
             Input::Gone(key) => {
                 // What it has left stays: a work that was deleted has waited for us, so this one was lost.
                 self.works.remove(&key);
+                self.version += 1;
                 self.due.remove(&key);
                 self.waits.remove(&key);
                 self.deletions.remove(&key);
@@ -138,7 +162,7 @@ impl Desk {
             self.waits.remove(&work.key);
             self.due.insert(work.key.clone(), now);
         }
-        self.works.insert(work.key.clone(), work);
+        self.keep(work);
     }
 
     fn note_deletion(&mut self, work: &Work, now: Instant) {
@@ -168,7 +192,7 @@ impl Desk {
             // The watch will find nothing new in it.
             self.due.insert(work.key.clone(), now);
         }
-        self.works.insert(work.key.clone(), work);
+        self.keep(work);
     }
 
     /// A work to be dealt with now. It is under way from now on, and not due before that has ended.

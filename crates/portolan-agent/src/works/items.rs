@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use portolan_api::work::ManifestResourceMeta;
 
+use super::computing::computing;
+use super::known::Known;
 use super::pass::Passes;
-use crate::plan::{Action, Claims, is_orphaned};
+use crate::plan::{Action, is_orphaned};
 use crate::record::{Record, Unkept};
 use crate::report::{Applied, Finding, Found, finished};
 use crate::sabotage::{Rule, broken};
-use crate::work::{
-    Fault, Kinds, Manifest, ObjectId, Strategy, Target, Wish, Work, WorkKind, reserved, resolve,
-};
+use crate::work::{Fault, Manifest, ObjectId, Strategy, Target, Wish, Work, WorkKind, reserved, resolve};
 
 /// A manifest on its way.
 pub(super) struct Item {
@@ -50,14 +50,15 @@ pub(super) enum Noted {
 
 impl Passes {
     /// The manifests with their places, or why they have none.
-    pub(super) fn items(&self, work: &Work, wish: &Wish) -> Vec<Item> {
-        let (desk, kinds) = (self.desk(), self.kinds());
-        items(work, wish, &Claims::new(desk.works(), &kinds), &kinds)
+    pub(super) async fn items(&self, work: &Work, wish: &Wish) -> Vec<Item> {
+        let known = self.known();
+        computing(|| items(work, wish, &known)).await
     }
 }
 
-/// The manifests with their places, or why they have none. `claims` says what other works ask for.
-pub(super) fn items(work: &Work, wish: &Wish, claims: &Claims<'_>, kinds: &Kinds) -> Vec<Item> {
+/// The manifests with their places, or why they have none. `known` says what other works ask for.
+pub(super) fn items(work: &Work, wish: &Wish, known: &Known) -> Vec<Item> {
+    let (kinds, claims) = (&*known.kinds, known.claims());
     let mut taken = BTreeMap::new();
     let place = |(ordinal, manifest): (usize, &Result<Manifest, Fault>)| {
         let mut item = Item {
@@ -78,7 +79,7 @@ pub(super) fn items(work: &Work, wish: &Wish, claims: &Claims<'_>, kinds: &Kinds
                 return item;
             }
         };
-        match resolve(manifest, &wish.configs, kinds) {
+        match resolve(manifest, &wish.settings, kinds) {
             None => {
                 item.refused = Some(Applied::Failed {
                     reason: "KindNotServed".to_owned(),
@@ -107,7 +108,7 @@ pub(super) fn items(work: &Work, wish: &Wish, claims: &Claims<'_>, kinds: &Kinds
                         "manifest number {first} of this work is the same object"
                     ))));
                 } else if matches!(target.config.strategy, Strategy::Apply { .. })
-                    && let Some(owner) = claims.senior(work, &target)
+                    && let Some(owner) = claims.senior(&known.works, kinds, work, &target)
                 {
                     item.refused = Some(Applied::Failed {
                         reason: "AppliedByAnotherWork".to_owned(),

@@ -17,7 +17,7 @@ use super::reach::all_of;
 use crate::plan::{Stance, is_orphaned, stance};
 use crate::record::{Record, Unkept};
 use crate::sabotage::{Rule, broken};
-use crate::work::{Executor, ObjectId, Wish, Work, WorkKind, resolve};
+use crate::work::{Executor, ObjectId, Wish, Work, WorkKind, place};
 
 /// Looks for records of works that are not on the hub once in so many looks at works.
 const SELDOM: u32 = 6;
@@ -69,7 +69,7 @@ impl Passes {
             let kinds = self.kinds();
             let places = wish.manifests.iter().map(|manifest| {
                 let manifest = manifest.as_ref().ok()?;
-                Some(resolve(manifest, &wish.configs, &kinds)?.ok()?.id)
+                place(manifest, &kinds)?.ok()
             });
             places.collect()
         };

@@ -11,6 +11,7 @@
 //! taking_over  records that another agent or an earlier version has written
 //! executing  what the executor of a work may do
 //! items   the manifests on their way: their places, what the record says
+//! known   what is known at one moment; computing  where it is thought about
 //! trial   one look without servers, for fuzz targets
 //! watching  objects that are looked at as they change
 //! hub     what is asked of the hub: finalizer and status are written, works listed, the kind looked up
@@ -20,12 +21,14 @@
 //! remove, or sees differently than another, it has alone meanwhile.
 
 mod applying;
+mod computing;
 mod definitions;
 mod desk;
 mod evicting;
 mod executing;
 mod hub;
 mod items;
+mod known;
 mod leaving;
 mod owning;
 mod pass;

@@ -1,5 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kube::Client;
@@ -9,12 +9,15 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::applying::Order;
+use super::computing::computing;
 use super::desk::{Desk, Outcome};
 use super::hub::Hub;
 use super::items::{note_after, note_ahead, unrecorded, will_write};
+use super::known::Remembered;
 use super::reach::{Taken, reach};
 use super::watching::Watches;
 use crate::Clock;
+use crate::cost::Cost;
 use crate::monitor::Monitor;
 use crate::plan::{Allowed, Seen, Served, Stance, stance};
 use crate::record::{Record, Records, Unkept};
@@ -47,7 +50,8 @@ pub(crate) struct Passes {
     /// The records as they are stored, by us alone or by somebody whom the next write will run into.
     kept: Mutex<BTreeMap<WorkKey, Record>>,
     pub(super) seen: Mutex<BTreeMap<WorkKey, BTreeMap<ObjectId, Seen>>>,
-    kinds: Mutex<Kinds>,
+    kinds: Mutex<Arc<Kinds>>,
+    pub(super) claims: Mutex<Remembered>,
     watches: Watches,
     pub(super) monitor: Monitor,
     /// What the hub last said about the kinds of works.
@@ -85,6 +89,7 @@ impl Passes {
             kept: Mutex::default(),
             seen: Mutex::default(),
             kinds: Mutex::default(),
+            claims: Mutex::default(),
             watches,
             served: Mutex::default(),
             allowed: Mutex::default(),
@@ -174,10 +179,9 @@ impl Passes {
             let Some(before) = known() else {
                 return Ok(Outcome::Done);
             };
-            let wanted = {
-                let (desk, kinds) = (self.desk(), self.kinds());
-                reach(&before, &record, &kinds, desk.works())
-            };
+            let others = self.known();
+            let wanted = computing(|| reach(&before, &record, &others.kinds, &others.works)).await;
+            drop(others);
             let _hold = self.taken.take(wanted).await;
             // Only now, so that those who wait for an object take nobody's turn. It is never closed.
             let _turn = self.turns.acquire().await;
@@ -199,7 +203,7 @@ impl Passes {
         lock(&self.desk)
     }
 
-    pub(super) fn kinds(&self) -> MutexGuard<'_, Kinds> {
+    pub(super) fn kinds(&self) -> MutexGuard<'_, Arc<Kinds>> {
         lock(&self.kinds)
     }
 
@@ -213,14 +217,17 @@ impl Passes {
         let learned = learn(&self.spoke, api_versions).await.map_err(Trouble::Spoke)?;
         let mut kinds = self.kinds();
         for (api_version, served) in learned {
-            kinds.learn(&api_version, served);
+            if !kinds.has(&api_version, &served) {
+                Arc::make_mut(&mut kinds).learn(&api_version, served);
+            }
         }
         Ok(())
     }
 
-    async fn keep_up(&self, work: Work) -> Result<Outcome, Trouble> {
-        let wish = match &work.wish {
-            Ok(wish) => wish.clone(),
+    async fn keep_up(&self, work: Arc<Work>) -> Result<Outcome, Trouble> {
+        let asked = work.clone();
+        let wish = match &asked.wish {
+            Ok(wish) => wish,
             Err(why) => {
                 let status = report::unreadable(&work, why, self.clock.now());
                 self.tell(&work, status).await?;
@@ -232,13 +239,13 @@ impl Passes {
             false => {
                 let held = self.hub.hold(&work).await.map_err(Trouble::Hub)?;
                 self.desk().answered(&work, held.clone(), Instant::now());
-                held
+                Arc::new(held)
             }
         };
         let record = self.record(&work.key).await?;
         // What is written into it would go with it, and objects would be left that no record has.
         if record.is_leaving() {
-            return self.hand_over(&work, &wish, record).await;
+            return self.hand_over(&work, wish, record).await;
         }
         let (stance, note) = stance(&work, &record);
         if let Stance::Hold { applied } = stance {
@@ -253,11 +260,12 @@ impl Passes {
         }
         let unknown = self.kinds().unknown(wish.manifests.iter().flatten());
         self.learn(unknown).await?;
-        let mut items = self.items(&work, &wish);
-        let sound = is_sound(&wish, items.iter().map(|item| item.target.is_some()));
-        self.confine(&work, &wish, &mut items).await;
+        let mut items = self.items(&work, wish).await;
+        let sound = is_sound(wish, items.iter().map(|item| item.target.is_some()));
+        self.confine(&work, wish, &mut items).await;
         let observed = self.observe(&items).await;
-        let actions = self.actions(&work, &record, &items, &observed);
+        let mut cost = Cost::of_work();
+        let actions = computing(|| self.actions(&work, &record, &items, &observed, &mut cost)).await;
 
         let mut ahead = Record {
             note,
@@ -275,7 +283,7 @@ impl Passes {
                     .into_iter()
                     .map(|item| unrecorded(item, &unserved))
                     .collect();
-                return self.conclude(&work, &wish, findings, Outcome::Failed).await;
+                return self.conclude(&work, wish, findings, cost, Outcome::Failed).await;
             }
             saved => saved?,
         };
@@ -318,8 +326,8 @@ impl Passes {
             self.forget_absent(&mut after, &withdrawn).await;
         }
         let saved = self.save(&saved, after).await?;
-        self.bring_up_to_date(&wish, saved).await?;
-        self.conclude(&work, &wish, findings, outcome).await
+        self.bring_up_to_date(wish, saved).await?;
+        self.conclude(&work, wish, findings, cost, outcome).await
     }
 
     /// Says what came of it.
@@ -328,6 +336,7 @@ impl Passes {
         work: &Work,
         wish: &Wish,
         findings: Vec<Finding>,
+        mut cost: Cost,
         outcome: Outcome,
     ) -> Result<Outcome, Trouble> {
         let seen = findings.iter().filter(|finding| finding.found != Found::Hidden);
@@ -338,7 +347,8 @@ impl Passes {
             Executor::Invalid(_) => self.watches.follow(&work.key, None, std::iter::empty()),
             _ => self.watches.follow(&work.key, user.as_deref(), watched),
         }
-        let status = report::report(work, &findings, self.clock.now());
+        let now = self.clock.now();
+        let status = computing(|| report::report(work, &findings, &mut cost, now)).await;
         self.tell(work, status).await?;
         Ok(outcome)
     }

@@ -7,10 +7,11 @@ use std::sync::Mutex;
 
 use tokio::sync::Notify;
 
+use super::desk::Works;
 use super::pass::lock;
 use crate::record::Record;
 use crate::sabotage::{Rule, broken};
-use crate::work::{Kinds, Manifest, ObjectId, Work, WorkKey, resolve};
+use crate::work::{Kinds, Manifest, ObjectId, Work, place};
 
 /// An object by what can be told of it without asking what kinds there are: group, namespace and name. Objects of
 /// several kinds may share one, which costs time and nothing else.
@@ -26,12 +27,12 @@ pub(super) struct Reach {
 }
 
 /// The objects that a work asks for or may have left, beside all works that are known.
-pub(super) fn reach(work: &Work, record: &Record, kinds: &Kinds, works: &BTreeMap<WorkKey, Work>) -> Reach {
+pub(super) fn reach(work: &Work, record: &Record, kinds: &Kinds, works: &Works) -> Reach {
     let wish = work.wish.as_ref().ok().filter(|_| !work.deleting);
     let manifests = || wish.iter().flat_map(|wish| wish.manifests.iter().flatten());
     // A manifest whose kind is not known yet may be any of the objects that were left, and keeps none of them.
     let stay: BTreeSet<ObjectId> = manifests()
-        .filter_map(|manifest| Some(resolve(manifest, &[], kinds)?.ok()?.id))
+        .filter_map(|manifest| place(manifest, kinds)?.ok())
         .collect();
     let left = record.entries.keys().filter(|id| !stay.contains(id));
     let mut alone: BTreeSet<Spot> = left
@@ -335,7 +336,7 @@ mod tests {
 
     /// Whether what these works want or may remove keeps one waiting for the other.
     fn wait_for_each_other(one: &Work, other: &Work) -> bool {
-        let works = [one, other].map(|work| (work.key.clone(), work.clone()));
+        let works = [one, other].map(|work| (work.key.clone(), std::sync::Arc::new(work.clone())));
         let works = BTreeMap::from(works);
         let left = |work: &Work| {
             let id = ObjectId {

@@ -1,15 +1,14 @@
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use portolan_api::work::DeleteOption;
 use portolan_controllers::logging::Operation;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::desk::Outcome;
+use super::desk::{Outcome, Works};
+use super::known::Known;
 use super::pass::{Passes, Trouble, lock, worse};
-use crate::plan::{
-    Claims, Meaning, Other, Owner, RecordReference, Removal, Served, is_orphaned, meaning, removal,
-};
+use crate::plan::{Meaning, Other, Owner, RecordReference, Removal, Served, is_orphaned, meaning, removal};
 use crate::record::{Record, Unkept};
 use crate::report;
 use crate::sabotage::{Rule, broken};
@@ -26,13 +25,13 @@ pub(super) struct Removed {
 /// Who may own an object as well, beside the works that are known.
 struct Others {
     /// The works of the other kind as the hub has them now.
-    listed: BTreeMap<WorkKey, Work>,
+    listed: Known,
     records: Vec<Record>,
 }
 
 impl Passes {
     /// Removes everything that a deleted work has left, and then lets it go.
-    pub(super) async fn tear_down(&self, work: Work) -> Result<Outcome, Trouble> {
+    pub(super) async fn tear_down(&self, work: Arc<Work>) -> Result<Outcome, Trouble> {
         let record = self.record(&work.key).await?;
         let mut outcome = Outcome::Quiet;
         if !record.entries.is_empty() {
@@ -222,9 +221,9 @@ impl Passes {
         let by_reference = there.as_ref().and_then(|there| Owner::by_reference(there, own));
         let certain = by_reference.or_else(|| Owner::by_record(&others.records, record, id));
         let other = certain.map(Other::Owns).or_else(|| {
-            let (desk, kinds) = (self.desk(), self.kinds());
-            let known = Claims::new(desk.works(), &kinds).other(key, id);
-            let listed = || Claims::new(&others.listed, &kinds).other(key, id);
+            let of = |known: &Known| known.claims().other(&known.works, key, id);
+            let known = of(&self.known());
+            let listed = || of(&others.listed);
             let inside = || Owner::inside_by_record(&others.records, record, id).map(Other::Perhaps);
             known.or_else(listed).or_else(inside)
         });
@@ -339,16 +338,18 @@ impl Passes {
             true => Vec::new(),
             false => self.works_of(key.kind.other()).await.map_err(Trouble::Hub)?,
         };
-        let listed: BTreeMap<WorkKey, Work> =
-            listed.into_iter().map(|work| (work.key.clone(), work)).collect();
+        let listed = listed.into_iter().map(|work| (work.key.clone(), Arc::new(work)));
+        let listed: Works = listed.collect();
         let unknown = {
-            let desk = self.desk();
-            let works = desk.works().values().chain(listed.values());
+            let known = self.known();
+            let works = known.works.values().chain(listed.values());
             let wishes = works.filter_map(|work| work.wish.as_ref().ok());
-            self.kinds()
+            known
+                .kinds
                 .unknown(wishes.flat_map(|wish| wish.manifests.iter().flatten()))
         };
         self.learn(unknown).await?;
+        let listed = Known::new(listed, self.kinds().clone());
         let mut records = self.all(WorkKind::ManifestWork).await?;
         records.extend(self.all(WorkKind::Work).await?);
         Ok(Others { listed, records })

@@ -2,13 +2,16 @@
 //! their tests call it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use portolan_api::work::ManifestWork;
 use serde_json::{Value, json};
 
 use super::items::{Item, items};
-use crate::plan::{Action, Claims, Seen, There, act};
+use super::known::Known;
+use crate::cost::Cost;
+use crate::plan::{Action, Seen, There, act};
 use crate::report::{self, Applied, Finding, Found};
 use crate::work::{Fault, Kinds, Loose, Resource, Work, WorkKind, read};
 
@@ -30,9 +33,10 @@ pub fn try_out(kind: &str, object: &Value, now: Timestamp) -> Result<(), String>
         Err(why) if why.is_empty() => return Err("a work that cannot be read says nothing".to_owned()),
         Err(why) => return reads_back(&work, &report::unreadable(&work, why, now), &loose),
     };
-    let (kinds, works) = (kinds(), BTreeMap::from([(work.key.clone(), work.clone())]));
+    let works = BTreeMap::from([(work.key.clone(), Arc::new(work.clone()))]);
+    let known = Known::new(works, Arc::new(kinds()));
     let there = object.get("there").filter(|there| there.is_object());
-    let placed = items(&work, wish, &Claims::new(&works, &kinds), &kinds);
+    let placed = items(&work, wish, &known);
     if placed.len() != wish.manifests.len() {
         return Err(format!(
             "{} of {} manifests have a verdict",
@@ -40,15 +44,16 @@ pub fn try_out(kind: &str, object: &Value, now: Timestamp) -> Result<(), String>
             wish.manifests.len()
         ));
     }
-    let mut findings = Vec::new();
+    let (mut findings, mut cost) = (Vec::new(), Cost::of_work());
     for (number, item) in placed.into_iter().enumerate() {
-        findings.push(finding(item, there.filter(|_| number == 0))?);
+        cost.enter(number);
+        findings.push(finding(item, there.filter(|_| number == 0), &mut cost)?);
     }
-    reads_back(&work, &report::report(&work, &findings, now), &loose)
+    reads_back(&work, &report::report(&work, &findings, &mut cost, now), &loose)
 }
 
 /// What comes of a manifest on a member cluster that takes everything.
-fn finding(item: Item, there: Option<&Value>) -> Result<Finding, String> {
+fn finding(item: Item, there: Option<&Value>, cost: &mut Cost) -> Result<Finding, String> {
     let (mut applied, mut found) = (Applied::Done, Found::Missing);
     if let Some(there) = there {
         found = Found::There(Box::new(there.clone()));
@@ -56,13 +61,13 @@ fn finding(item: Item, there: Option<&Value>) -> Result<Finding, String> {
     match (&item.refused, &item.target) {
         (Some(refused), _) => applied = refused.clone(),
         (None, None) => return Err("a manifest without a place is not refused".to_owned()),
-        (None, Some(target)) => match act(target, there.map(on).as_ref(), None) {
+        (None, Some(target)) => match act(target, there.map(on).as_ref(), None, cost) {
             Ok(Action::Create { body } | Action::Apply { body, .. }) => {
                 let mut stored = body;
                 stored["metadata"]["uid"] = json!("1");
                 let before = Seen::of(target, &stored);
                 stored["metadata"]["resourceVersion"] = json!("2");
-                let next = act(target, Some(&on(&stored)), Some(&before));
+                let next = act(target, Some(&on(&stored)), Some(&before), &mut Cost::of_work());
                 if !matches!(next, Ok(Action::Leave)) {
                     return Err(format!(
                         "{} was just applied and is not left alone: {next:?}",
@@ -169,8 +174,8 @@ mod tests {
             reason: "InvalidManifest".to_owned(),
             message: String::new(),
         };
-        assert!(finding(item(None), None).is_err());
-        assert!(finding(item(Some(silent)), None).is_err());
+        assert!(finding(item(None), None, &mut Cost::of_work()).is_err());
+        assert!(finding(item(Some(silent)), None, &mut Cost::of_work()).is_err());
         let Err(Fault(message)) = Manifest::read(&json!({})) else {
             panic!("an empty manifest is refused");
         };
@@ -178,6 +183,6 @@ mod tests {
             reason: "InvalidManifest".to_owned(),
             message,
         };
-        assert!(finding(item(Some(refused)), None).is_ok());
+        assert!(finding(item(Some(refused)), None, &mut Cost::of_work()).is_ok());
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::report::Key;
 
-pub(super) use walk::Steps;
+pub(super) use walk::{Steps, weight};
 
 /// Longest expression, in bytes.
 const LONGEST: usize = 1024;
@@ -122,7 +122,7 @@ impl Jq {
     }
 
     /// The places in the object that it names, in any order. Those that are not there are left out.
-    pub(super) fn places(&self, object: &Value, steps: &mut Steps) -> Result<Vec<Vec<Key>>, String> {
+    pub(super) fn places(&self, object: &Value, steps: &mut Steps<'_>) -> Result<Vec<Vec<Key>>, String> {
         walk::places(&self.0, object, steps)
     }
 }

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::cost::Cost;
 
 fn object() -> Value {
     json!({
@@ -18,7 +19,7 @@ fn object() -> Value {
 
 /// The places in words: `spec.containers.0.image`.
 fn named(text: &str) -> Result<Vec<String>, String> {
-    let mut places = Jq::parse(text)?.places(&object(), &mut Steps::default())?;
+    let mut places = Jq::parse(text)?.places(&object(), &mut Steps::new(&mut Cost::of_work()))?;
     places.sort();
     let words = |key: &Key| match key {
         Key::Field(name) => name.to_string(),
@@ -164,7 +165,7 @@ fn chains_of_any_length_that_is_read_end_without_an_overflow() {
     ] {
         let text = format!("{}.", link.repeat((LONGEST - 2) / link.len()));
         if let Ok(jq) = Jq::parse(&text) {
-            let _ = jq.places(&object(), &mut Steps::default());
+            let _ = jq.places(&object(), &mut Steps::new(&mut Cost::of_work()));
         }
         let _ = Jq::parse(&format!("select({text})"));
     }
@@ -181,11 +182,12 @@ fn nothing_goes_beyond_its_bounds() {
     let all = Jq::parse(&["..?"; 60].join("|")).unwrap();
     let large: Value = (0..200).map(|number| json!({ "a": [number] })).collect();
     assert!(
-        all.places(&large, &mut Steps::default())
+        all.places(&large, &mut Steps::new(&mut Cost::of_work()))
             .unwrap_err()
             .contains("accepted")
     );
-    let mut steps = Steps::default();
+    let mut cost = Cost::of_work();
+    let mut steps = Steps::new(&mut cost);
     let cheap = Jq::parse(".. | select(type == \"number\")").unwrap();
     let outcome = (0..10_000).find_map(|_| cheap.places(&large, &mut steps).err());
     assert!(
@@ -198,7 +200,7 @@ proptest! {
     #[test]
     fn no_text_makes_it_panic(text in "[.\\[\\]{}()|,?a0:\"\\\\$@=<>! -]{0,40}") {
         if let Ok(jq) = Jq::parse(&text) {
-            let _ = jq.places(&object(), &mut Steps::default());
+            let _ = jq.places(&object(), &mut Steps::new(&mut Cost::of_work()));
         }
     }
 }

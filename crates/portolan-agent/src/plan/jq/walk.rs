@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::{Comparison, Expression, Function, Part, Relation};
-use crate::report::Key;
+use crate::cost::Cost;
+use crate::report::{Key, Trail};
 
 /// Most steps for one object. A step is a value that is visited, or 64 bytes that are compared.
 const MOST_STEPS: usize = 1_000_000;
@@ -13,11 +14,22 @@ const MOST_VALUES: usize = 10_000;
 
 /// How much may still be done for one object, whatever the number of its expressions.
 #[derive(Debug)]
-pub(in crate::plan) struct Steps(usize);
+pub(in crate::plan) struct Steps<'c> {
+    left: usize,
+    cost: &'c mut Cost,
+}
 
-impl Default for Steps {
-    fn default() -> Steps {
-        Steps(MOST_STEPS)
+impl<'c> Steps<'c> {
+    pub(in crate::plan) fn new(cost: &'c mut Cost) -> Steps<'c> {
+        Steps {
+            left: MOST_STEPS,
+            cost,
+        }
+    }
+
+    /// For what is not of jq.
+    pub(in crate::plan) fn cost(&mut self) -> &mut Cost {
+        self.cost
     }
 }
 
@@ -31,22 +43,25 @@ enum End {
 
 type Found<T> = Result<T, End>;
 
-impl Steps {
+impl Steps<'_> {
     fn take(&mut self, number: usize) -> Found<()> {
-        match self.0.checked_sub(number) {
-            Some(left) => {
-                self.0 = left;
-                Ok(())
+        match self.left.checked_sub(number) {
+            Some(left) => self.left = left,
+            None => {
+                let why = format!("more than {MOST_STEPS} steps; accepted: an expression that does less");
+                return Err(End::Bound(why));
             }
-            None => Err(End::Bound(format!("more than {MOST_STEPS} steps"))),
         }
+        self.cost
+            .step(number)
+            .map_err(|spent| End::Bound(spent.to_string()))
     }
 }
 
 /// A value on the way, and where it is; a value that is nowhere cannot be named.
 #[derive(Clone, Debug)]
 struct Node<'v> {
-    place: Option<Vec<Key>>,
+    place: Option<Trail>,
     value: Cow<'v, Value>,
     /// Whether there is something at the place.
     is_there: bool,
@@ -56,24 +71,25 @@ struct Node<'v> {
 pub(super) fn places(
     expression: &Expression,
     object: &Value,
-    steps: &mut Steps,
+    steps: &mut Steps<'_>,
 ) -> Result<Vec<Vec<Key>>, String> {
     let root = Node {
-        place: Some(Vec::new()),
+        place: Some(Trail::default()),
         value: Cow::Borrowed(object),
         is_there: true,
     };
     match walk(expression, &root, steps) {
         Ok(found) => {
             let there = found.into_iter().filter(|node| node.is_there);
-            Ok(there.filter_map(|node| node.place).collect())
+            let places = there.filter_map(|node| node.place);
+            Ok(places.map(|place| place.keys()).collect())
         }
         Err(End::Error(why)) => Err(why),
-        Err(End::Bound(why)) => Err(format!("{why}; accepted: an expression that does less")),
+        Err(End::Bound(why)) => Err(why),
     }
 }
 
-fn walk<'v>(expression: &Expression, node: &Node<'v>, steps: &mut Steps) -> Found<Vec<Node<'v>>> {
+fn walk<'v>(expression: &Expression, node: &Node<'v>, steps: &mut Steps<'_>) -> Found<Vec<Node<'v>>> {
     steps.take(1)?;
     let found = match expression {
         Expression::Identity => vec![node.clone()],
@@ -128,7 +144,10 @@ fn walk<'v>(expression: &Expression, node: &Node<'v>, steps: &mut Steps) -> Foun
 
 fn bounded(found: &[Node<'_>]) -> Found<()> {
     match found.len() > MOST_VALUES {
-        true => Err(End::Bound(format!("more than {MOST_VALUES} values"))),
+        true => {
+            let why = format!("more than {MOST_VALUES} values; accepted: an expression that does less");
+            Err(End::Bound(why))
+        }
         false => Ok(()),
     }
 }
@@ -142,13 +161,13 @@ fn computed<'v>(value: Value) -> Node<'v> {
 }
 
 /// The node at a key. What is computed is copied, and paid for.
-fn at<'v>(node: &Node<'v>, key: Key, steps: &mut Steps) -> Found<Node<'v>> {
+fn at<'v>(node: &Node<'v>, key: Key, steps: &mut Steps<'_>) -> Found<Node<'v>> {
     let name = match &key {
         Key::Field(name) => name.len(),
         Key::Index(_) => 0,
     };
-    // A place is as long as it is deep, and its last name as long as the manifest allows.
-    steps.take(1 + name / 64 + node.place.as_ref().map_or(0, |place| place.len() / 8))?;
+    // The last name of a place is as long as the manifest allows.
+    steps.take(1 + name / 64)?;
     let of = |value: &Value| match &key {
         Key::Field(name) => value.get(&**name).is_some(),
         Key::Index(index) => value.get(index).is_some(),
@@ -172,10 +191,7 @@ fn at<'v>(node: &Node<'v>, key: Key, steps: &mut Steps) -> Found<Node<'v>> {
             Cow::Owned(child)
         }
     };
-    let place = node.place.clone().map(|mut place| {
-        place.push(key);
-        place
-    });
+    let place = node.place.as_ref().map(|place| place.then(key));
     Ok(Node {
         place,
         value,
@@ -183,7 +199,7 @@ fn at<'v>(node: &Node<'v>, key: Key, steps: &mut Steps) -> Found<Node<'v>> {
     })
 }
 
-fn step<'v>(node: &Node<'v>, part: &Part, steps: &mut Steps) -> Found<Vec<Node<'v>>> {
+fn step<'v>(node: &Node<'v>, part: &Part, steps: &mut Steps<'_>) -> Found<Vec<Node<'v>>> {
     let error = |what: &str| {
         Err(End::Error(format!(
             "{what} of a value of the type {}",
@@ -226,7 +242,7 @@ fn position(index: i64, length: usize) -> Option<usize> {
     }
 }
 
-fn children<'v>(node: &Node<'v>, steps: &mut Steps) -> Found<Vec<Node<'v>>> {
+fn children<'v>(node: &Node<'v>, steps: &mut Steps<'_>) -> Found<Vec<Node<'v>>> {
     let keys: Vec<Key> = match node.value.as_ref() {
         Value::Object(fields) => fields
             .keys()
@@ -238,7 +254,7 @@ fn children<'v>(node: &Node<'v>, steps: &mut Steps) -> Found<Vec<Node<'v>>> {
     keys.into_iter().map(|key| at(node, key, steps)).collect()
 }
 
-fn recurse<'v>(node: &Node<'v>, steps: &mut Steps) -> Found<Vec<Node<'v>>> {
+fn recurse<'v>(node: &Node<'v>, steps: &mut Steps<'_>) -> Found<Vec<Node<'v>>> {
     let (mut found, mut open) = (Vec::new(), vec![node.clone()]);
     while let Some(node) = open.pop() {
         let mut inner = children(&node, steps)?;
@@ -251,8 +267,8 @@ fn recurse<'v>(node: &Node<'v>, steps: &mut Steps) -> Found<Vec<Node<'v>>> {
     Ok(found)
 }
 
-fn conditions(condition: &Expression, node: &Node<'_>, steps: &mut Steps) -> Found<Vec<Value>> {
-    let truths = |condition: &Expression, node: &Node<'_>, steps: &mut Steps| -> Found<Vec<bool>> {
+fn conditions(condition: &Expression, node: &Node<'_>, steps: &mut Steps<'_>) -> Found<Vec<Value>> {
+    let truths = |condition: &Expression, node: &Node<'_>, steps: &mut Steps<'_>| -> Found<Vec<bool>> {
         let answers = walk(condition, node, steps)?;
         Ok(answers.iter().map(|answer| is_true(&answer.value)).collect())
     };
@@ -322,7 +338,7 @@ fn apply(function: Function, value: &Value) -> Found<Value> {
     })
 }
 
-fn relates(relation: Relation, value: &Value, other: &Value, steps: &mut Steps) -> Found<bool> {
+fn relates(relation: Relation, value: &Value, other: &Value, steps: &mut Steps<'_>) -> Found<bool> {
     let error = |name: &str| {
         let types = format!("{} and {}", type_of(value), type_of(other));
         Err(End::Error(format!("{name} of values of the types {types}")))
@@ -344,7 +360,7 @@ fn relates(relation: Relation, value: &Value, other: &Value, steps: &mut Steps) 
     }
 }
 
-fn contains(value: &Value, part: &Value, steps: &mut Steps) -> Found<bool> {
+fn contains(value: &Value, part: &Value, steps: &mut Steps<'_>) -> Found<bool> {
     steps.take(1)?;
     match (value, part) {
         (Value::String(text), Value::String(part)) => {
@@ -388,7 +404,7 @@ fn holds(comparison: Comparison, order: Ordering) -> bool {
 }
 
 /// The order of jq: by type first.
-fn order(a: &Value, b: &Value, steps: &mut Steps) -> Found<Ordering> {
+fn order(a: &Value, b: &Value, steps: &mut Steps<'_>) -> Found<Ordering> {
     steps.take(1)?;
     let rank = |value: &Value| match value {
         Value::Null => 0,
@@ -459,7 +475,7 @@ fn type_of(value: &Value) -> &'static str {
 }
 
 /// What a copy of the value costs.
-fn weight(value: &Value) -> usize {
+pub(in crate::plan) fn weight(value: &Value) -> usize {
     match value {
         Value::String(text) => 1 + text.len() / 64,
         Value::Array(items) => 1 + items.iter().map(weight).sum::<usize>(),

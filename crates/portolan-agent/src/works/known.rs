@@ -1,0 +1,62 @@
+//! The works and kinds that are known at one moment. What is computed from them holds nobody up who learns of more.
+
+use std::sync::{Arc, OnceLock};
+
+use super::desk::Works;
+use super::pass::{Passes, lock};
+use crate::plan::Claims;
+use crate::work::Kinds;
+
+/// What is known at one moment.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) works: Works,
+    pub(super) kinds: Arc<Kinds>,
+    claims: Arc<OnceLock<Claims>>,
+}
+
+/// What is asked for, as long as it is the same.
+#[derive(Debug, Default)]
+pub(super) struct Remembered {
+    version: u64,
+    kinds: Arc<Kinds>,
+    claims: Arc<OnceLock<Claims>>,
+}
+
+impl Known {
+    pub(super) fn new(works: Works, kinds: Arc<Kinds>) -> Known {
+        Known {
+            works,
+            kinds,
+            claims: Arc::default(),
+        }
+    }
+
+    /// What the works ask for. Computed once for all who know the same.
+    pub(super) fn claims(&self) -> &Claims {
+        self.claims.get_or_init(|| Claims::new(&self.works, &self.kinds))
+    }
+}
+
+impl Passes {
+    pub(super) fn known(&self) -> Known {
+        let (works, version) = {
+            let desk = self.desk();
+            (desk.works().clone(), desk.version())
+        };
+        let kinds = self.kinds().clone();
+        let mut last = lock(&self.claims);
+        if (last.version, &last.kinds) != (version, &kinds) {
+            *last = Remembered {
+                version,
+                kinds: kinds.clone(),
+                claims: Arc::default(),
+            };
+        }
+        Known {
+            works,
+            kinds,
+            claims: last.claims.clone(),
+        }
+    }
+}
