@@ -9,10 +9,11 @@ use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use futures::FutureExt;
+use tokio::runtime::{Builder, Handle};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -119,10 +120,15 @@ impl Tasks {
         Turns(count)
     }
 
-    /// Starts the watchdog. It ends when nothing else holds these tasks.
+    /// Starts the watchdog, on a thread of its own: the threads of the tasks may be the ones that stand still. It ends when
+    /// nothing else holds these tasks.
     pub fn watch(&self) -> JoinHandle<()> {
+        watchdogs().spawn(self.watching().in_current_span())
+    }
+
+    fn watching(&self) -> impl Future<Output = ()> + Send + use<> {
         let tasks = Arc::downgrade(&self.0);
-        tokio::spawn(async move {
+        async move {
             let mut watchdog = Watchdog::default();
             let mut last = Instant::now();
             loop {
@@ -140,7 +146,7 @@ impl Tasks {
                     ));
                 }
             }
-        })
+        }
     }
 
     fn loops(&self) -> Vec<Arc<Count>> {
@@ -190,6 +196,18 @@ impl Turns {
     pub fn turn(&self) {
         self.0.turns.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+/// The runtime of all watchdogs of the process, which runs nothing else. Where there can be none, they share that of the tasks.
+fn watchdogs() -> Handle {
+    static WATCHDOGS: LazyLock<Option<Handle>> = LazyLock::new(|| {
+        let runtime = Builder::new_current_thread().enable_time().build().ok()?;
+        let handle = runtime.handle().clone();
+        let run = move || runtime.block_on(std::future::pending::<()>());
+        let thread = std::thread::Builder::new().name("watchdog".to_owned()).spawn(run);
+        thread.is_ok().then_some(handle)
+    });
+    WATCHDOGS.clone().unwrap_or_else(Handle::current)
 }
 
 /// Counts turns while a task waits. A task that blocks its thread counts none.
@@ -280,7 +298,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_loop_that_stands_still_for_a_minute_is_named_and_one_that_waits_is_not() {
         let tasks = Tasks::default();
-        tasks.watch();
+        tokio::spawn(tasks.watching());
         tasks.spawn("watch that waits", pending());
         let (turning, standing) = (tasks.turns("placements"), tasks.turns("works"));
         for _ in 0..10 {
@@ -298,10 +316,24 @@ mod tests {
         assert_eq!(tasks.failed().await, failure);
     }
 
+    #[test]
+    fn a_watchdog_needs_no_thread_of_the_tasks() {
+        let runtime = Builder::new_current_thread().build().unwrap();
+        let tasks = Tasks::default();
+        let (waking, woken) = std::sync::mpsc::channel();
+        // The only thread of the runtime waits for what the watchdog's does.
+        runtime.block_on(async {
+            let watchdog = tasks.watch();
+            watchdogs().spawn(async move { waking.send(()) });
+            woken.recv_timeout(LIMIT).unwrap();
+            assert!(!watchdog.is_finished());
+        });
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_loop_that_is_over_is_not_supervised() {
         let tasks = Tasks::default();
-        tasks.watch();
+        tokio::spawn(tasks.watching());
         drop(tasks.turns("works"));
         tasks.spawn("watch", pending()).abort();
         tokio::time::sleep(10 * LIMIT).await;

@@ -308,7 +308,7 @@ impl Builder {
         }
         let authority = published.and_then(|door| door.kubeconfig().authority_pem.clone());
         let supervision = &core.supervision;
-        tokio::spawn(supervision.clone().watch());
+        supervision.watch();
         let mut tasks = vec![
             supervision.spawn(
                 janitor::NAME,

@@ -8,10 +8,11 @@ use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use futures::FutureExt;
+use tokio::runtime::{Builder, Handle};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -98,8 +99,12 @@ impl Supervision {
         Turns(count)
     }
 
-    /// Compares turns until the hub stops.
-    pub(crate) async fn watch(self: Arc<Self>) {
+    /// Compares turns until the hub stops, on a thread of its own: the threads of the hub may be the ones that stand still.
+    pub(crate) fn watch(self: &Arc<Self>) {
+        watchdogs().spawn(self.clone().watching());
+    }
+
+    async fn watching(self: Arc<Self>) {
         let (mut stopping, mut last) = (self.stopping.clone(), Instant::now());
         loop {
             tokio::select! {
@@ -162,6 +167,21 @@ impl Supervision {
     }
 }
 
+/// The runtime of the watchdogs of all hubs of the process, which runs nothing else. Where there can be none, they share that of
+/// the hub.
+fn watchdogs() -> Handle {
+    static WATCHDOGS: LazyLock<Option<Handle>> = LazyLock::new(|| {
+        let runtime = Builder::new_current_thread().enable_time().build().ok()?;
+        let handle = runtime.handle().clone();
+        let run = move || runtime.block_on(std::future::pending::<()>());
+        let thread = std::thread::Builder::new()
+            .name("hub-watchdog".to_owned())
+            .spawn(run);
+        thread.is_ok().then_some(handle)
+    });
+    WATCHDOGS.clone().unwrap_or_else(Handle::current)
+}
+
 /// Counts turns while a task waits.
 async fn attended<T>(turns: Turns, task: impl Future<Output = T>) -> T {
     let mut task = pin!(task);
@@ -213,7 +233,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_loop_that_stands_still_is_named_and_one_that_waits_is_not() {
         let (_stop, tasks) = supervision();
-        tokio::spawn(tasks.clone().watch());
+        tokio::spawn(tasks.clone().watching());
         tasks.spawn("events", pending::<()>());
         let turns = tasks.turns("janitor");
         for _ in 0..10 {

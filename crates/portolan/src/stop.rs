@@ -4,9 +4,12 @@ use std::future::Future;
 use std::time::Duration;
 
 use anyhow::Context;
+use futures::StreamExt;
 use futures::future::BoxFuture;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::output;
 
@@ -15,6 +18,8 @@ const ONCE: Duration = Duration::from_secs(1);
 /// All parts of a program together end within this time. Less, and writes to a slow server would be given up; more, and
 /// supervisors, which wait ten seconds, would kill the process.
 const LIMIT: Duration = Duration::from_secs(8);
+/// More than the program needs to end after its parts and its runtime have used their time.
+const MARGIN: Duration = Duration::from_millis(500);
 /// For what is left in the runtime after that: connections of clients, and name lookups that cannot be cancelled.
 const RUNTIME_LIMIT: Duration = Duration::from_secs(1);
 
@@ -54,18 +59,48 @@ pub(crate) fn block_on<T>(program: impl Future<Output = anyhow::Result<T>>) -> a
 }
 
 /// SIGTERM and SIGINT, waited for from the moment this is made, so that none is missed.
+///
+/// A thread of its own waits for them. The threads of the program may all be busy, and with them what wakes the program when
+/// a signal or a time has come; a program that does not end in time after it was told to is ended by that thread.
 #[derive(Debug)]
 pub(crate) struct Stop {
-    terminate: Signal,
-    interrupt: Signal,
+    requests: watch::Receiver<u64>,
+    /// What ends a program that does not end by itself.
+    end_anyway: fn(Duration),
 }
 
 impl Stop {
     pub(crate) fn new() -> anyhow::Result<Stop> {
-        Ok(Stop {
-            terminate: signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?,
-            interrupt: signal(SignalKind::interrupt()).context("cannot wait for SIGINT")?,
-        })
+        let kinds = vec![SignalKind::terminate(), SignalKind::interrupt()];
+        Stop::on(kinds, end_anyway).context("cannot wait for SIGTERM and SIGINT")
+    }
+
+    fn on(kinds: Vec<SignalKind>, end_anyway: fn(Duration)) -> anyhow::Result<Stop> {
+        let (sender, requests) = watch::channel(0);
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        let wait = move || {
+            let waiting = async {
+                let signals: std::io::Result<Vec<Signal>> = kinds.into_iter().map(signal).collect();
+                match signals {
+                    Ok(signals) => {
+                        let _ = ready.send(Ok(()));
+                        forward(signals, &sender, end_anyway).await;
+                    }
+                    Err(error) => drop(ready.send(Err(error))),
+                }
+            };
+            let runtime = Builder::new_current_thread().enable_all().build();
+            match runtime {
+                Ok(runtime) => runtime.block_on(waiting),
+                // Nobody is told that it is ready.
+                Err(error) => tracing::error!("cannot start the runtime of the signals: {error}"),
+            }
+        };
+        std::thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(wait)?;
+        is_ready.recv().context("its thread has ended")??;
+        Ok(Stop { requests, end_anyway })
     }
 
     /// The result of a start; nothing when the program is told to stop before the start has finished. A server that does
@@ -83,6 +118,8 @@ impl Stop {
     /// Ends the parts one after the other within [`LIMIT`], and says which of them were not waited for. A second request to
     /// stop ends the wait at once.
     pub(crate) async fn finish(&mut self, parts: Vec<Part<'_>>) {
+        // Also where nobody has asked for it, as after a failure.
+        (self.end_anyway)(LIMIT + RUNTIME_LIMIT + MARGIN);
         let insisted = async {
             // Some supervisors tell a process twice, as itself and as part of its group.
             let once = tokio::time::sleep(ONCE);
@@ -107,10 +144,49 @@ impl Stop {
 
     /// Returns when one of them has come. It can be asked again.
     pub(crate) async fn requested(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+        if self.requests.changed().await.is_err() {
+            // The thread lives as long as the process.
+            std::future::pending().await
         }
+    }
+}
+
+/// Passes signals on. The first one starts the time that the program has to end; a later one leaves it a moment.
+async fn forward(signals: Vec<Signal>, requests: &watch::Sender<u64>, end_anyway: fn(Duration)) {
+    let signals = signals
+        .into_iter()
+        .map(|signal| {
+            futures::stream::unfold(signal, |mut signal| async {
+                signal.recv().await.map(|()| ((), signal))
+            })
+        })
+        .map(Box::pin);
+    let mut signals = futures::stream::select_all(signals);
+    let mut first = None;
+    while signals.next().await.is_some() {
+        requests.send_modify(|requests| *requests += 1);
+        let now = Instant::now();
+        match first {
+            None => {
+                first = Some(now);
+                end_anyway(LIMIT + RUNTIME_LIMIT + MARGIN);
+            }
+            Some(first) if now.duration_since(first) > ONCE => end_anyway(RUNTIME_LIMIT + MARGIN),
+            Some(_) => {}
+        }
+    }
+}
+
+/// Ends the process after this time, whatever it does. What is stored is whole at every moment.
+fn end_anyway(after: Duration) {
+    let end = move || {
+        std::thread::sleep(after);
+        output::remark("stopped without waiting: the program did not end in time\n");
+        std::process::exit(1);
+    };
+    // Without it the program ends as its parts do.
+    if let Err(error) = std::thread::Builder::new().name("end".to_owned()).spawn(end) {
+        tracing::warn!("cannot start the thread that ends the program in time: {error}");
     }
 }
 
@@ -132,9 +208,47 @@ async fn end(parts: Vec<Part<'_>>) -> Vec<String> {
 mod tests {
     use std::future::pending;
 
-    use tokio::time::Instant;
+    use std::process::Command;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
 
     use super::*;
+
+    #[test]
+    fn a_signal_arrives_and_the_end_comes_while_every_thread_of_the_program_is_busy() {
+        static ENDS: AtomicUsize = AtomicUsize::new(0);
+        let count = |_: Duration| ENDS.store(1, Ordering::SeqCst);
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let (done, busy) = mpsc::channel::<()>();
+        let (started, has_started) = mpsc::channel();
+        runtime.spawn(async move {
+            started.send(()).unwrap();
+            // Ends when the test does.
+            let _ = busy.recv();
+        });
+        has_started.recv().unwrap();
+        runtime.block_on(async {
+            let mut stop = Stop::on(vec![SignalKind::user_defined1()], count).unwrap();
+            let own = std::process::id().to_string();
+            assert!(
+                Command::new("kill")
+                    .args(["-USR1", &own])
+                    .status()
+                    .unwrap()
+                    .success()
+            );
+            stop.requested().await;
+            // The end is arranged for before or after the request is passed on.
+            while ENDS.load(Ordering::SeqCst) == 0 {
+                std::thread::yield_now();
+            }
+        });
+        drop(done);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_part_that_never_ends_is_named_and_those_after_it_still_end() {
