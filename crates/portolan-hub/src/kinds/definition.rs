@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::names::{Rule, is_label};
 use super::{Registry, Resource, Scale, Traits, naming};
-use crate::schema::{FieldError, check_defaults, compile};
+use crate::schema::{FieldError, check_costs, check_defaults, compile};
 use crate::table::Columns;
 
 pub(crate) const GROUP: &str = "apiextensions.k8s.io";
@@ -114,8 +114,8 @@ pub(crate) fn check(definition: &Value, old: Option<&Value>) -> Vec<FieldError> 
     errors
 }
 
-/// A schema that all versions have is named as if it stood beside them, which is where Kubernetes keeps it. Defaults that a
-/// definition had before are forgiven: an earlier hub took any.
+/// A schema that all versions have is named as if it stood beside them, which is where Kubernetes keeps it. Defaults and
+/// rules that a definition had before are forgiven: an earlier hub took any.
 fn check_schemas(versions: &[Value], before: &[Value], errors: &mut Vec<FieldError>) {
     let schema = |version: &Value| version.pointer("/schema/openAPIV3Schema").cloned();
     let shared = versions
@@ -134,7 +134,10 @@ fn check_schemas(versions: &[Value], before: &[Value], errors: &mut Vec<FieldErr
             old["name"] == version["name"] && old.pointer("/schema/openAPIV3Schema") == Some(schema)
         });
         match compile(schema, &at) {
-            Ok(compiled) if !unchanged => errors.extend(check_defaults(&compiled, &at)),
+            Ok(compiled) if !unchanged => {
+                errors.extend(check_defaults(&compiled, &at));
+                errors.extend(check_costs(&compiled, &at));
+            }
             Ok(_) => {}
             Err(wrong) => errors.extend(wrong),
         }

@@ -25,7 +25,7 @@ pub(crate) use compile::compile;
 pub(crate) use default::{TooLarge, default};
 pub(crate) use error::{Cause, FieldError};
 pub(crate) use prune::prune;
-pub(crate) use rules::evaluate;
+pub(crate) use rules::{check_costs, evaluate};
 pub(crate) use validate::validate;
 
 /// A compiled schema node.

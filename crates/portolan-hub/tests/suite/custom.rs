@@ -140,6 +140,38 @@ async fn a_key_that_an_applied_configuration_gives_twice_is_refused_by_its_line(
 }
 
 #[tokio::test]
+async fn a_rule_that_could_cost_too_much_is_refused_with_its_definition() {
+    let (server, client) = server().await;
+    if server.lacks(Feature::CelRules) {
+        return;
+    }
+    let dry_run = PostParams {
+        dry_run: true,
+        ..PostParams::default()
+    };
+    let mut definition = widgets(&server);
+    let spec = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
+    for (rule, accepted) in [
+        ("self.all(s, s == 'string constant')", false),
+        ("size(self) < 10", true),
+    ] {
+        definition.pointer_mut(spec).unwrap()["rows"] = json!({"type": "array", "items": {
+            "type": "array", "items": {"type": "string"}, "x-kubernetes-validations": [{"rule": rule}],
+        }});
+        let definition: DynamicObject = serde_json::from_value(definition.clone()).unwrap();
+        let answer = definitions(&client).create(&dry_run, &definition).await;
+        if accepted {
+            answer.unwrap();
+            continue;
+        }
+        let status = refusal(answer);
+        let says =
+            "x-kubernetes-validations[0].rule: Forbidden: estimated rule cost exceeds budget by factor of";
+        assert!(status.message.contains(says), "{}", status.message);
+    }
+}
+
+#[tokio::test]
 async fn status_and_spec_are_written_apart() {
     let (server, _) = server().await;
     let api = with_widgets(&server).await;

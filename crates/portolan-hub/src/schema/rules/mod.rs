@@ -5,6 +5,7 @@
 
 mod compile;
 mod correlate;
+mod cost;
 mod escape;
 mod evaluate;
 mod field_path;
@@ -17,6 +18,7 @@ use portolan_cel::Program;
 
 pub(super) use compile::attach;
 pub(super) use correlate::{item_before, same};
+pub(crate) use cost::check_costs;
 pub(crate) use evaluate::evaluate;
 
 use super::Cause;
