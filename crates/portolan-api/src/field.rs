@@ -92,6 +92,11 @@ impl FieldError {
         text
     }
 
+    /// Whether the value is not there.
+    pub fn is_missing(&self) -> bool {
+        self.value == MISSING
+    }
+
     /// An error about a value that is not there.
     pub fn missing(path: impl ToString, accepted: impl Into<String>) -> Self {
         Self {

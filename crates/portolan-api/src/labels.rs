@@ -232,6 +232,8 @@ pub mod reasons {
     pub const TOLERATION_SECONDS_NEGATIVE: &str = "TolerationSecondsNegative";
     /// Two configurations of the placement name the same prioritizer.
     pub const PRIORITIZER_REPEATED: &str = "PrioritizerRepeated";
+    /// No cluster has the topology key of a spread constraint of the placement.
+    pub const TOPOLOGY_KEY_NOT_FOUND: &str = "TopologyKeyNotFound";
     /// The placement's settings are sound.
     pub const SUCCEED_CONFIGURED: &str = "Succeedconfigured";
     /// The set has no cluster.

@@ -222,15 +222,15 @@ fn a_work_has_named_objects_that_fit() {
             rest,
         ))
     };
-    let named = |data: String| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "x" }, "data": data });
-    assert_eq!(work(json!([named(String::new())])), []);
+    let named = |name: &str, data: String| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name }, "data": data });
+    assert_eq!(work(json!([named("x", String::new())])), []);
     assert_eq!(
         work(json!([])),
         [(Rule::Workload, Severity::Error, "spec.workload.manifests".into())]
     );
     let large = work(json!([
-        named("x".repeat(300 << 10)),
-        named("x".repeat(300 << 10))
+        named("x", "x".repeat(300 << 10)),
+        named("y", "x".repeat(300 << 10))
     ]));
     assert_eq!(
         large,
@@ -398,4 +398,269 @@ fn addresses_are_checked_in_v1alpha2_only() {
     assert_eq!(profile("v1alpha2", "c1:6443", "ftp://p"), 2);
     assert_eq!(profile("v1alpha2", "https:///path", ""), 2);
     assert_eq!(profile("v1alpha1", "c1:6443", "ftp://p"), 0);
+}
+
+fn replica_set(strategy: Value, manifests: Value, configs: Value) -> Value {
+    let template = json!({ "workload": { "manifests": manifests }, "manifestConfigs": configs });
+    let reference = json!({ "name": "p", "rolloutStrategy": { "type": strategy } });
+    object(
+        "work.open-cluster-management.io/v1alpha1",
+        "ManifestWorkReplicaSet",
+        json!({ "spec": { "manifestWorkTemplate": template, "placementRefs": [reference] } }),
+    )
+}
+
+fn work(manifests: Value, configs: Value) -> Value {
+    let spec = json!({ "workload": { "manifests": manifests }, "manifestConfigs": configs });
+    object(
+        "work.open-cluster-management.io/v1",
+        "ManifestWork",
+        json!({ "spec": spec }),
+    )
+}
+
+fn manifest(api_version: &str, kind: &str, name: &str) -> Value {
+    json!({ "apiVersion": api_version, "kind": kind, "metadata": { "name": name, "namespace": "shop" } })
+}
+
+fn said(object: &Value) -> Vec<String> {
+    semantic::findings(object)
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+#[test]
+fn a_workload_that_is_rolled_out_in_steps_without_a_rule_is_pointed_out_with_one() {
+    let web = || json!([manifest("apps/v1", "Deployment", "web")]);
+    let set = replica_set(json!("Progressive"), web(), json!([]));
+    assert_eq!(
+        said(&set),
+        [
+            "warning: cannot accept spec.manifestWorkTemplate.workload.manifests[0] = Deployment shop/web: the rollout goes \
+          on as soon as this object exists, whether it works or not: no condition rule says when it does; accepted: with a \
+          rule, in spec.manifestWorkTemplate.manifestConfigs: {resourceIdentifier: {group: apps, resource: deployments, \
+          namespace: shop, name: web}, conditionRules: [{type: WellKnownConditions, condition: \"\"}]}"
+        ]
+    );
+    let rules = |rules: Value| {
+        let identifier =
+            json!({ "group": "apps", "resource": "deployments", "namespace": "shop", "name": "*" });
+        json!([{ "resourceIdentifier": identifier, "conditionRules": rules }])
+    };
+    let cel = |condition: &str| json!({ "type": "CEL", "condition": condition, "celExpressions": ["true"] });
+    for (strategy, configs, expected) in [
+        ("All", json!([]), 0),
+        ("ProgressivePerGroup", json!([]), 1),
+        (
+            "Progressive",
+            rules(json!([{ "type": "WellKnownConditions", "condition": "" }])),
+            0,
+        ),
+        (
+            "Progressive",
+            rules(json!([{ "type": "WellKnownConditions", "condition": "Progressing" }])),
+            0,
+        ),
+        (
+            "Progressive",
+            rules(json!([{ "type": "WellKnownConditions", "condition": "Degraded" }])),
+            1,
+        ),
+        ("Progressive", rules(json!([cel("Available")])), 0),
+        ("Progressive", rules(json!([cel("Ready")])), 1),
+    ] {
+        let found = found(&replica_set(json!(strategy), web(), configs.clone()));
+        assert_eq!(found.len(), expected, "{strategy} {configs}: {found:?}");
+        assert!(
+            found
+                .iter()
+                .all(|(rule, severity, _)| (*rule, *severity) == (Rule::SuccessRule, Severity::Warning))
+        );
+    }
+    let job = replica_set(
+        json!("Progressive"),
+        json!([manifest("batch/v1", "Job", "once")]),
+        json!([]),
+    );
+    let rule = "conditionRules: [{type: WellKnownConditions, condition: Progressing}, {type: WellKnownConditions, \
+                condition: Degraded}]}";
+    assert!(said(&job)[0].ends_with(rule), "{:?}", said(&job));
+    let map = replica_set(
+        json!("Progressive"),
+        json!([manifest("v1", "ConfigMap", "a")]),
+        json!([]),
+    );
+    assert_eq!(said(&map), Vec::<String>::new());
+}
+
+#[test]
+fn the_rule_that_is_proposed_is_accepted_where_it_is_pasted() {
+    for (api_version, kind) in [("apps/v1", "StatefulSet"), ("batch/v1", "Job"), ("v1", "Pod")] {
+        let manifests = json!([manifest(api_version, kind, "x")]);
+        let set = replica_set(json!("Progressive"), manifests.clone(), json!([]));
+        let text = semantic::findings(&set)[0].error.accepted.clone();
+        let option = text.split_once("manifestConfigs: ").unwrap().1;
+        let option: Value = serde_saphyr::from_str(option).unwrap();
+        let set = replica_set(json!("Progressive"), manifests, json!([option]));
+        assert_eq!(said(&set), Vec::<String>::new(), "{kind}");
+    }
+}
+
+#[test]
+fn an_option_that_names_no_manifest_is_pointed_out_with_the_closest_one() {
+    let manifests = || {
+        json!([
+            manifest("v1", "ConfigMap", "a"),
+            manifest("apps/v1", "Deployment", "web"),
+            manifest("example.com/v1", "Gateway", "g"),
+            manifest("v1", "Namespace", "shop"),
+        ])
+    };
+    let option = |group: &str, resource: &str, namespace: &str, name: &str| {
+        let identifier =
+            json!({ "group": group, "resource": resource, "namespace": namespace, "name": name });
+        json!([{ "resourceIdentifier": identifier, "updateStrategy": { "type": "CreateOnly" } }])
+    };
+    for (group, resource, namespace, name) in [
+        ("apps", "deployments", "shop", "web"),
+        ("apps", "deployments", "*", "w*"),
+        ("", "namespaces", "", "shop"),
+        // Only a server can tell the resource of a kind that is not of Kubernetes, and whether it has a namespace.
+        ("example.com", "gws", "shop", "g"),
+        ("example.com", "gateways", "", "g"),
+    ] {
+        let work = work(manifests(), option(group, resource, namespace, name));
+        assert_eq!(said(&work), Vec::<String>::new(), "{resource} {name}");
+    }
+    for (group, resource, namespace, name, closest) in [
+        (
+            "apps",
+            "deployments",
+            "shop",
+            "wbe",
+            "{group: apps, resource: deployments, namespace: shop, name: web}",
+        ),
+        (
+            "apps",
+            "Deployment",
+            "shop",
+            "web",
+            "{group: apps, resource: deployments, namespace: shop, name: web}",
+        ),
+        (
+            "",
+            "deployments",
+            "shop",
+            "web",
+            "{group: apps, resource: deployments, namespace: shop, name: web}",
+        ),
+        (
+            "apps",
+            "deployments",
+            "",
+            "web",
+            "{group: apps, resource: deployments, namespace: shop, name: web}",
+        ),
+        (
+            "example.com",
+            "gateway",
+            "shop",
+            "g",
+            "{group: example.com, resource: gateways, namespace: shop, name: g}",
+        ),
+        (
+            "",
+            "namespaces",
+            "shop",
+            "shop",
+            "{resource: namespaces, name: shop}",
+        ),
+    ] {
+        let said = said(&work(manifests(), option(group, resource, namespace, name)));
+        assert_eq!(said.len(), 1, "{resource} {name}: {said:?}");
+        assert!(
+            said[0].starts_with("warning: cannot accept spec.manifestConfigs[0].resourceIdentifier = {")
+                && said[0].contains("this names no manifest of the work")
+                && said[0].ends_with(closest),
+            "{said:?}"
+        );
+    }
+}
+
+#[test]
+fn a_rule_that_gives_nothing_is_pointed_out() {
+    let with = |rules: Value| {
+        let option = |resource: &str, group: &str, name: &str| {
+            json!({ "resourceIdentifier": { "group": group, "resource": resource, "namespace": "shop", "name": name },
+                "conditionRules": rules })
+        };
+        let manifests = json!([
+            manifest("apps/v1", "Deployment", "web"),
+            manifest("v1", "ConfigMap", "a")
+        ]);
+        (
+            said(&work(
+                manifests.clone(),
+                json!([option("deployments", "apps", "web")]),
+            )),
+            said(&work(manifests, json!([option("configmaps", "", "a")]))),
+        )
+    };
+    let (deployment, map) = with(json!([{ "type": "WellKnownConditions", "condition": "Complete" }]));
+    assert!(
+        deployment[0].contains("conditionRules[0].condition = \"Complete\"")
+            && deployment[0].ends_with("accepted: Progressing, Degraded, or \"\" for all of these"),
+        "{deployment:?}"
+    );
+    assert!(
+        map[0].contains("nothing is well known about the kind ConfigMap"),
+        "{map:?}"
+    );
+    let cel =
+        |condition: &str| json!([{ "type": "CEL", "condition": condition, "celExpressions": ["true"] }]);
+    assert_eq!(with(cel("Ready")).0, Vec::<String>::new());
+    assert!(with(cel("Progresing")).0[0].ends_with("accepted: Progressing"));
+    assert!(with(cel("Applied")).0[0].contains("the agent gives this condition itself"));
+}
+
+#[test]
+fn an_object_that_is_in_a_work_twice_is_refused() {
+    let manifests = json!([
+        manifest("apps/v1", "Deployment", "web"),
+        manifest("v1", "ConfigMap", "web"),
+        manifest("apps/v1beta1", "Deployment", "web"),
+    ]);
+    let problem = "\"Deployment shop/web\": manifests[0] is the same object; accepted: each object once";
+    for (object, path) in [
+        (work(manifests.clone(), json!([])), "spec"),
+        (
+            replica_set(json!("All"), manifests, json!([])),
+            "spec.manifestWorkTemplate",
+        ),
+    ] {
+        assert_eq!(
+            said(&object),
+            [format!(
+                "error: cannot accept {path}.workload.manifests[2] = {problem}"
+            )]
+        );
+        assert_eq!(semantic::errors(&object).len(), 1);
+    }
+}
+
+#[test]
+fn an_empty_list_of_objects_is_not_said_to_be_missing() {
+    assert_eq!(
+        said(&work(json!([]), json!([]))),
+        [
+            "error: cannot accept spec.workload.manifests = an empty list: there is no object in it; accepted: at least one \
+          object"
+        ]
+    );
+    let missing = said(&work(json!(null), json!([])));
+    assert!(
+        missing[0].contains("spec.workload.manifests = (missing)"),
+        "{missing:?}"
+    );
 }

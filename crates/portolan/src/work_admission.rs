@@ -1,8 +1,6 @@
 //! What our hub asks of a ManifestWork before it is stored, as OCM's webhook does elsewhere.
 
-use std::collections::BTreeSet;
-
-use portolan_api::semantic;
+use portolan_api::{FieldError, semantic};
 use portolan_hub::{Admission, AdmissionRequest, Operation, Refusal, Right, Verdict};
 use serde_json::Value;
 
@@ -78,45 +76,44 @@ fn is_asked(request: &AdmissionRequest, object: &Value) -> bool {
 }
 
 fn validate(work: &Value) -> Result<(), Refusal> {
-    let mut problems: Vec<(String, String)> = semantic::errors(work)
-        .into_iter()
-        .map(|error| (error.path.clone(), error.to_string()))
-        .collect();
-    problems.extend(doubles(work));
-    let Some((_, first)) = problems.first() else {
+    let errors = semantic::errors(work);
+    if errors.is_empty() {
         return Ok(());
-    };
-    let refusal = Refusal::new(422, "Invalid", first.clone());
-    Ok(problems.iter().fold(refusal, |refusal, (field, problem)| {
-        refusal.cause("FieldValueInvalid", problem, field)
+    }
+    let name = work
+        .pointer("/metadata/name")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let list: Vec<String> = errors
+        .iter()
+        .map(|error| format!("{}: {}", error.path, cause(error).1))
+        .collect();
+    let message = format!("ManifestWork.{GROUP} {name:?} is invalid: {}", list.join(", "));
+    let refusal = Refusal::new(422, "Invalid", message);
+    Err(errors.iter().fold(refusal, |refusal, error| {
+        let (reason, problem) = cause(error);
+        refusal.cause(reason, &problem, &error.path)
     }))
-    .and_then(Err)
 }
 
-/// Manifests of one object: an agent could only apply one of them.
-fn doubles(work: &Value) -> Vec<(String, String)> {
-    let manifests = work.pointer("/spec/workload/manifests").and_then(Value::as_array);
-    let mut seen = BTreeSet::new();
-    let text = |manifest: &Value, pointer: &str| {
-        let text = manifest.pointer(pointer).and_then(Value::as_str);
-        text.unwrap_or_default().to_owned()
-    };
-    let mut doubles = Vec::new();
-    for (position, manifest) in manifests.into_iter().flatten().enumerate() {
-        let api_version = text(manifest, "/apiVersion");
-        let group = api_version
-            .split_once('/')
-            .map_or("", |(group, _)| group)
-            .to_owned();
-        let [kind, namespace, name] =
-            ["/kind", "/metadata/namespace", "/metadata/name"].map(|pointer| text(manifest, pointer));
-        if !name.is_empty() && !seen.insert((group, kind.clone(), namespace, name.clone())) {
-            let field = format!("spec.workload.manifests[{position}]");
-            let problem = format!("{field}: the {kind} {name:?} is there twice; accepted: each object once");
-            doubles.push((field, problem));
-        }
+/// Reason and words of a cause, as Kubernetes has them. The field is apart: kubectl prints it in front.
+fn cause(error: &FieldError) -> (&'static str, String) {
+    let FieldError {
+        value,
+        problem,
+        accepted,
+        ..
+    } = error;
+    match error.is_missing() {
+        true => (
+            "FieldValueRequired",
+            format!("Required value; accepted: {accepted}"),
+        ),
+        false => (
+            "FieldValueInvalid",
+            format!("Invalid value: {value}: {problem}; accepted: {accepted}"),
+        ),
     }
-    doubles
 }
 
 #[cfg(test)]
@@ -177,7 +174,7 @@ mod tests {
         for (manifests, word) in [
             (json!([]), "manifests"),
             (json!([{ "apiVersion": "v1", "kind": "ConfigMap" }]), "name"),
-            (json!([map("a"), map("b"), map("a")]), "twice"),
+            (json!([map("a"), map("b"), map("a")]), "the same object"),
             (json!(large), "bytes"),
         ] {
             let (code, message) = refused(works.create(&how, &work("w", manifests, None)).await);

@@ -7,12 +7,14 @@
 
 mod cluster;
 mod multicluster;
+mod options;
 mod work;
 
 use std::fmt;
 
 use serde_json::Value;
 
+pub use options::{ManifestPlace, UnruledWorkload, options_without_effect, workloads_without_rule};
 pub use work::errors_in_work;
 
 use crate::field::FieldError;
@@ -55,8 +57,14 @@ pub enum Rule {
     ManifestName,
     /// The settings of a rollout are those of its type.
     RolloutSettings,
-    /// A condition rule written in CEL names its condition.
+    /// Each object is in a work once.
+    ManifestRepeated,
+    /// A condition rule written in CEL names its condition, and every rule gives one.
     ConditionRule,
+    /// An option of a work means one of its manifests.
+    ManifestOption,
+    /// A workload that is rolled out in steps has a rule for its success.
+    SuccessRule,
     /// An address of a cluster or proxy can be used.
     AccessUrl,
 }
@@ -86,10 +94,24 @@ impl fmt::Display for Finding {
 /// Everything found in an object. Objects of kinds that are not ours have no findings, and neither have fields of the
 /// wrong type: those are for [`structural::validate`].
 pub fn findings(object: &Value) -> Vec<Finding> {
+    found(object, Severity::Warning)
+}
+
+/// Only the errors among the findings, for callers that accept or refuse. Warnings are not looked for: a work of many
+/// options takes longer to warn about than to refuse.
+pub fn errors(object: &Value) -> Vec<FieldError> {
+    let errors = found(object, Severity::Error).into_iter();
+    errors.map(|finding| finding.error).collect()
+}
+
+fn found(object: &Value, least: Severity) -> Vec<Finding> {
     let Ok(kind) = structural::kind_of(object) else {
         return Vec::new();
     };
-    let mut findings = Findings(Vec::new());
+    let mut findings = Findings {
+        found: Vec::new(),
+        least,
+    };
     match (kind.group.as_str(), kind.kind.as_str()) {
         (crate::cluster::GROUP, "Placement") => cluster::placement(object, &mut findings),
         (crate::cluster::GROUP, "PlacementDecision") => cluster::decision(object, &mut findings),
@@ -102,35 +124,38 @@ pub fn findings(object: &Value) -> Vec<Finding> {
         (crate::work::GROUP, "ManifestWorkReplicaSet") => work::replica_set(object, &mut findings),
         _ => {}
     }
-    findings.0.truncate(structural::MAX_ERRORS);
-    findings.0
+    findings.found.truncate(structural::MAX_ERRORS);
+    findings.found
 }
 
-/// Only the errors among the findings, for callers that accept or refuse.
-pub fn errors(object: &Value) -> Vec<FieldError> {
-    let errors = findings(object)
-        .into_iter()
-        .filter(|finding| finding.severity == Severity::Error);
-    errors.map(|finding| finding.error).collect()
+struct Findings {
+    found: Vec<Finding>,
+    /// What weighs less is not looked for.
+    least: Severity,
 }
-
-struct Findings(Vec<Finding>);
 
 impl Findings {
+    fn push(&mut self, rule: Rule, severity: Severity, error: FieldError) {
+        if severity >= self.least {
+            self.found.push(Finding {
+                rule,
+                severity,
+                error,
+            });
+        }
+    }
+
     fn error(&mut self, rule: Rule, error: FieldError) {
-        self.0.push(Finding {
-            rule,
-            severity: Severity::Error,
-            error,
-        });
+        self.push(rule, Severity::Error, error);
     }
 
     fn warning(&mut self, rule: Rule, error: FieldError) {
-        self.0.push(Finding {
-            rule,
-            severity: Severity::Warning,
-            error,
-        });
+        self.push(rule, Severity::Warning, error);
+    }
+
+    /// Whether warnings are looked for.
+    fn takes_warnings(&self) -> bool {
+        self.least <= Severity::Warning
     }
 }
 

@@ -1,16 +1,36 @@
+use std::collections::HashMap;
+
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Findings, Rule, list, text};
+use super::{Findings, Rule, Severity, list, options, text};
 use crate::duration::{self, DurationError};
 use crate::field::FieldError;
-use crate::work::MAX_MANIFESTS_BYTES;
+use crate::work::{MAX_MANIFESTS_BYTES, ManifestWorkSpec};
 
 pub(super) fn manifest_work(object: &Value, findings: &mut Findings) {
     workload(object, "spec", findings);
+    if findings.takes_warnings()
+        && let Some(spec) = read(object, "/spec")
+    {
+        options::check(&spec, "spec", findings);
+    }
 }
 
 pub(super) fn replica_set(object: &Value, findings: &mut Findings) {
     workload(object, "spec.manifestWorkTemplate", findings);
+    if findings.takes_warnings()
+        && let Some(template) = read(object, "/spec/manifestWorkTemplate")
+    {
+        options::check(&template, "spec.manifestWorkTemplate", findings);
+        let in_steps = |(_, reference): (usize, &Value)| {
+            let r#type = text(reference, "/rolloutStrategy/type");
+            matches!(r#type, Some("Progressive" | "ProgressivePerGroup"))
+        };
+        if list(object, "/spec/placementRefs").any(in_steps) {
+            options::check_success(&template, "spec.manifestWorkTemplate", findings);
+        }
+    }
     for (position, reference) in list(object, "/spec/placementRefs") {
         if let Some(strategy) = reference.get("rolloutStrategy") {
             rollout(
@@ -20,6 +40,11 @@ pub(super) fn replica_set(object: &Value, findings: &mut Findings) {
             );
         }
     }
+}
+
+/// What cannot be read is not judged: the definition refuses it.
+fn read(object: &Value, pointer: &str) -> Option<ManifestWorkSpec> {
+    ManifestWorkSpec::deserialize(object.pointer(pointer)?).ok()
 }
 
 /// A rule written in CEL says which condition it sets.
@@ -41,9 +66,12 @@ fn condition_rules(object: &Value, spec: &str, findings: &mut Findings) {
 /// What is wrong with the objects of a `Work`. The kind itself accepts them, so that a work which is only stored is none
 /// of anybody's business; whoever hands one out asks.
 pub fn errors_in_work(object: &Value) -> Vec<FieldError> {
-    let mut findings = Findings(Vec::new());
+    let mut findings = Findings {
+        found: Vec::new(),
+        least: Severity::Error,
+    };
     manifests(object, "spec", &mut findings);
-    findings.0.into_iter().map(|finding| finding.error).collect()
+    findings.found.into_iter().map(|finding| finding.error).collect()
 }
 
 fn workload(object: &Value, spec: &str, findings: &mut Findings) {
@@ -57,9 +85,14 @@ fn manifests(object: &Value, spec: &str, findings: &mut Findings) {
     let pointer = format!("/{}", path.replace('.', "/"));
     let manifests = match object.pointer(&pointer) {
         Some(Value::Array(manifests)) if !manifests.is_empty() => manifests,
-        Some(other) if !other.is_array() && !other.is_null() => return,
+        Some(empty @ Value::Array(_)) => {
+            let error = FieldError::new(&path, empty, "there is no object in it", "at least one object");
+            return findings.error(Rule::Workload, error);
+        }
+        Some(other) if !other.is_null() => return,
         _ => return findings.error(Rule::Workload, FieldError::missing(&path, "at least one object")),
     };
+    repeated(manifests, &path, findings);
     let mut size = Size(0);
     for (position, manifest) in manifests.iter().enumerate() {
         let name = manifest
@@ -92,6 +125,32 @@ fn manifests(object: &Value, spec: &str, findings: &mut Findings) {
             accepted: format!("at most {MAX_MANIFESTS_BYTES} bytes"),
         };
         findings.error(Rule::Workload, error);
+    }
+}
+
+/// Manifests of one object: an agent could only apply one of them. The version makes no difference.
+fn repeated(manifests: &[Value], path: &str, findings: &mut Findings) {
+    let mut first = HashMap::new();
+    for (position, manifest) in manifests.iter().enumerate() {
+        let part = |pointer: &str| text(manifest, pointer).unwrap_or_default();
+        let group = part("/apiVersion").split_once('/').map_or("", |(group, _)| group);
+        let [kind, namespace, name] = ["/kind", "/metadata/namespace", "/metadata/name"].map(part);
+        if name.is_empty() {
+            continue;
+        }
+        if let Some(first) = first.insert((group, kind, namespace, name), position) {
+            let place = match namespace {
+                "" => name.to_owned(),
+                namespace => format!("{namespace}/{name}"),
+            };
+            let error = FieldError::of_text(
+                format!("{path}[{position}]"),
+                &format!("{kind} {place}"),
+                format!("manifests[{first}] is the same object"),
+                "each object once",
+            );
+            findings.error(Rule::ManifestRepeated, error);
+        }
     }
 }
 

@@ -2,9 +2,11 @@
 
 mod applied;
 mod config;
+mod identifier;
 mod manifest_work;
 mod replica_set;
 mod rollout;
+mod well_known;
 
 pub use applied::{
     AppliedManifestResourceMeta, AppliedManifestWork, AppliedManifestWorkSpec, AppliedManifestWorkStatus,
@@ -28,6 +30,7 @@ pub use rollout::{
     MandatoryDecisionGroup, RolloutAll, RolloutConfig, RolloutProgressive, RolloutProgressivePerGroup,
     RolloutStrategy, RolloutType,
 };
+pub use well_known::well_known_conditions;
 
 /// The API group of every kind in this module.
 pub const GROUP: &str = "work.open-cluster-management.io";

@@ -223,7 +223,14 @@ fn owner_label(object: &ManifestWorkReplicaSet) -> Result<(), String> {
 }
 
 fn template_mistakes(object: &ManifestWorkReplicaSet) -> Vec<FieldError> {
-    let whole = serde_json::to_value(object).unwrap_or_default();
+    let mut whole = serde_json::to_value(object).unwrap_or_default();
+    let workload = whole.pointer_mut("/spec/manifestWorkTemplate/workload");
+    if let Some(workload) = workload.and_then(Value::as_object_mut) {
+        // The type leaves an empty list out, so that it would pass for a missing one.
+        workload
+            .entry("manifests")
+            .or_insert_with(|| Value::Array(Vec::new()));
+    }
     semantic::errors(&whole)
         .into_iter()
         .filter(|error| error.path.starts_with("spec.manifestWorkTemplate"))

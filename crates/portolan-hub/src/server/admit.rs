@@ -149,7 +149,12 @@ fn options(call: &Call, operation: Operation) -> Value {
 
 fn failure(call: &Call, name: &str, refusal: Refusal) -> Failure {
     let code = StatusCode::from_u16(refusal.code).unwrap_or(StatusCode::FORBIDDEN);
-    let failure = Failure::worded(code, refusal.reason, refusal.message).about(&call.resource, name);
+    // Clients name an invalid object by its kind, and every other one by its resource.
+    let is_invalid = refusal.reason == "Invalid";
+    let mut failure = Failure::worded(code, refusal.reason, refusal.message).about(&call.resource, name);
+    if is_invalid {
+        failure = failure.with("kind", call.resource.kind.as_str().into());
+    }
     match refusal.causes.as_slice() {
         [] => failure,
         causes => failure.with_causes(causes.into()),

@@ -50,7 +50,7 @@ impl Failure {
         self
     }
 
-    fn with(mut self, field: &str, value: Value) -> Self {
+    pub(super) fn with(mut self, field: &str, value: Value) -> Self {
         let details = self.0.details.get_or_insert_with(|| json!({}));
         details[field] = value;
         self
