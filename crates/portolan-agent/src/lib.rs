@@ -38,6 +38,7 @@ mod works;
 pub use agent::Agent;
 pub use monitor::Monitor;
 pub use portolan_controllers::Clock;
+pub use report::option_mistakes;
 pub use settings::Settings;
 #[doc(hidden)]
 pub use works::try_out;

@@ -1,6 +1,7 @@
 //! What an expression may name: variables with their types, and libraries.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use crate::library::Scope;
@@ -47,6 +48,12 @@ impl ValueType {
     /// An optional value of this type.
     pub fn optional(self) -> ValueType {
         ValueType(Type::optional(self.0))
+    }
+}
+
+impl fmt::Display for ValueType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
     }
 }
 

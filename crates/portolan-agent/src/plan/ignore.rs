@@ -1,5 +1,6 @@
 //! Fields of a manifest that are left as they are on the member cluster.
 
+use portolan_api::FieldError;
 use portolan_api::labels::ocm;
 use portolan_api::work::{IgnoreField, IgnoreFieldsCondition};
 use serde_json::{Value, json};
@@ -113,33 +114,87 @@ enum Expression<'f> {
     Path(&'f str, JsonPath, String),
 }
 
-fn expressions(field: &IgnoreField) -> impl Iterator<Item = Result<Expression<'_>, Fault>> {
-    let jq = field.jq_path_expressions.iter().map(|text| {
-        let parsed = Jq::parse(text);
-        let parsed =
-            parsed.map_err(|why| Fault(format!("ignoreFields.jqPathExpressions {text:?}: {why}")))?;
-        Ok(Expression::Jq(text, parsed))
-    });
-    let paths = field.json_paths.iter().map(|text| {
-        let fault = |why: &str| Fault(format!("ignoreFields.jsonPaths {text:?}: {why}"));
-        let path = JsonPath::parse(text).map_err(|why| fault(&why))?;
+impl<'f> Expression<'f> {
+    fn jq(text: &'f str) -> Result<Self, String> {
+        Ok(Expression::Jq(text, Jq::parse(text)?))
+    }
+
+    fn path(text: &'f str) -> Result<Self, String> {
+        let path = JsonPath::parse(text)?;
         match path.split_last_name() {
             Some((rest, name)) => Ok(Expression::Path(text, rest, name.to_owned())),
-            None => Err(fault(
-                "it does not end with the name of a field; accepted: .spec.replicas",
-            )),
+            None => Err("it does not end with the name of a field; accepted: .spec.replicas".to_owned()),
         }
-    });
-    let pointers = field
-        .json_pointers
-        .iter()
-        .map(|pointer| match pointer.strip_prefix('/') {
-            Some(_) => Ok(Expression::Pointer(pointer)),
-            None => Err(Fault(format!(
-                "ignoreFields.jsonPointers {pointer:?} is no JSON pointer; accepted: /spec/replicas"
-            ))),
-        });
-    paths.chain(pointers).chain(jq)
+    }
+
+    fn pointer(text: &'f str) -> Result<Self, String> {
+        match text.strip_prefix('/') {
+            Some(_) => Ok(Expression::Pointer(text)),
+            None => Err("this is no JSON pointer; accepted: /spec/replicas".to_owned()),
+        }
+    }
+}
+
+/// An expression of one of the lists of a field.
+struct Listed<'f> {
+    list: &'static str,
+    position: usize,
+    text: &'f str,
+    /// The expression, or what is wrong with the text.
+    parsed: Result<Expression<'f>, String>,
+}
+
+fn listed(field: &IgnoreField) -> impl Iterator<Item = Listed<'_>> {
+    fn of<'f>(
+        list: &'static str,
+        texts: &'f [String],
+        parse: fn(&'f str) -> Result<Expression<'f>, String>,
+    ) -> impl Iterator<Item = Listed<'f>> {
+        texts.iter().enumerate().map(move |(position, text)| Listed {
+            list,
+            position,
+            text,
+            parsed: parse(text),
+        })
+    }
+    of("jsonPaths", &field.json_paths, Expression::path)
+        .chain(of("jsonPointers", &field.json_pointers, Expression::pointer))
+        .chain(of(
+            "jqPathExpressions",
+            &field.jq_path_expressions,
+            Expression::jq,
+        ))
+}
+
+fn expressions(field: &IgnoreField) -> impl Iterator<Item = Result<Expression<'_>, Fault>> {
+    listed(field).map(
+        |Listed {
+             list, text, parsed, ..
+         }| { parsed.map_err(|why| Fault(format!("ignoreFields.{list} {text:?}: {why}"))) },
+    )
+}
+
+/// Everything in the field that names no places, whatever the object is. `path` is where the field stands.
+pub(crate) fn ignored_mistakes(field: &IgnoreField, path: &str) -> Vec<FieldError> {
+    let mistake = |Listed {
+                       list,
+                       position,
+                       text,
+                       parsed,
+                   }: Listed<'_>| {
+        let why = parsed.err()?;
+        // Some of the problems say what is accepted, others the general rule.
+        let (problem, accepted) = why
+            .split_once("; accepted: ")
+            .unwrap_or((&why, "an expression that names fields"));
+        Some(FieldError::of_text(
+            format!("{path}.{list}[{position}]"),
+            text,
+            problem,
+            accepted,
+        ))
+    };
+    listed(field).filter_map(mistake).collect()
 }
 
 impl Expression<'_> {

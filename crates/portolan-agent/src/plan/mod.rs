@@ -19,7 +19,7 @@ pub(crate) use action::{Action, Seen, act};
 pub(crate) use definition::{Meaning, Served, meaning};
 pub(crate) use doubt::{Stance, stance};
 pub(crate) use fold::fold;
-pub(crate) use ignore::There;
+pub(crate) use ignore::{There, ignored_mistakes};
 pub(crate) use order::apply_order;
 pub(crate) use owners::{Claims, Other, Owner};
 pub(crate) use permission::{Allowed, Right, denial, verbs};

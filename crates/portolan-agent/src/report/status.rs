@@ -2,8 +2,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use portolan_api::FieldError;
 use portolan_api::count::{are, counted, part_are};
 use portolan_api::labels::conditions;
+use portolan_api::semantic::{ManifestPlace, options_without_effect};
 use portolan_api::work::{ManifestCondition, ManifestResourceMeta, StatusFeedback};
 use serde_json::{Value, json};
 
@@ -13,7 +15,7 @@ use super::finished::as_it_was;
 use super::fitting::fit;
 use super::rules::{self, Rules};
 use crate::cost::Cost;
-use crate::work::{Before, Status, Target, Work, WorkKind};
+use crate::work::{Before, Setting, Status, Target, Work, WorkKind};
 
 /// A manifest was applied.
 const APPLIED: &str = "AppliedManifestComplete";
@@ -94,7 +96,10 @@ pub(crate) fn report(work: &Work, findings: &[Finding], cost: &mut Cost, now: Ti
         manifest(work, finding, last, &mut rules, cost, now)
     });
     let manifests: Vec<ManifestCondition> = manifests.collect();
-    let mut said = vec![applied(findings), available(&manifests)];
+    let mut said = vec![
+        with_idle_options(applied(findings), work, findings),
+        available(&manifests),
+    ];
     said.extend(from_rules(&manifests));
     let mut conditions = with_others(work, said, now);
     if is_over(findings) {
@@ -304,6 +309,39 @@ fn applied(findings: &[Finding]) -> Said {
             ),
         ),
     }
+}
+
+/// Options times manifests. A work with more of them is not looked through for mistakes: it would keep its agent busy.
+const MOST_COMPARED: usize = 100_000;
+
+/// The same, with the options of the work that have no effect. Others read reason and status, so only the message says so. While
+/// the place of a manifest is not known, an option may mean that one.
+fn with_idle_options(mut said: Said, work: &Work, findings: &[Finding]) -> Said {
+    let Ok(wish) = &work.wish else { return said };
+    let places: Option<Vec<ManifestPlace<'_>>> = findings.iter().map(place).collect();
+    let Some(places) = places else { return said };
+    if wish.settings.len().saturating_mul(places.len()) > MOST_COMPARED {
+        return said;
+    }
+    let options: Vec<_> = wish.settings.iter().map(Setting::option).collect();
+    let idle = options_without_effect(&options, Some(&wish.delete_option), &places, "spec");
+    if !idle.is_empty() {
+        let idle: Vec<String> = idle.iter().map(FieldError::statement).collect();
+        said.message.push_str(&format!("; {}", first(&idle)));
+    }
+    said
+}
+
+fn place(finding: &Finding) -> Option<ManifestPlace<'_>> {
+    let target = finding.target.as_ref()?;
+    Some(ManifestPlace {
+        group: &target.id.group,
+        kind: &target.kind,
+        resource: target.id.resource.as_str().into(),
+        namespace: &target.id.namespace,
+        name: &target.id.name,
+        is_certain: true,
+    })
 }
 
 /// What to call a manifest, which may lack everything.

@@ -84,3 +84,56 @@ fn a_rule_for_available_takes_the_place_of_the_usual_one_and_counts_for_the_work
         assert!(work.any(|said| said.type_ == "Available" && said.status == status));
     }
 }
+
+#[test]
+fn an_option_that_names_no_manifest_is_said_in_the_message_of_applied_alone() {
+    let target = |resource: &str| Target {
+        id: ObjectId {
+            resource: resource.to_owned(),
+            namespace: "n".to_owned(),
+            name: "a".to_owned(),
+            ..ObjectId::default()
+        },
+        version: "v1".to_owned(),
+        kind: "ConfigMap".to_owned(),
+        manifest: Manifest::read(
+            &json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } }),
+        )
+        .unwrap(),
+        config: Config::default(),
+    };
+    let said = |name: &str, target: Option<Target>| {
+        let option =
+            json!({ "resourceIdentifier": { "resource": "configmaps", "namespace": "n", "name": name } });
+        let spec = json!({ "workload": { "manifests": [] }, "manifestConfigs": [option] });
+        let work = read(
+            WorkKind::ManifestWork,
+            &ObjectMeta::default(),
+            &spec,
+            &Value::Null,
+        );
+        let finding = Finding {
+            meta: ManifestResourceMeta::default(),
+            target,
+            applied: Applied::Done,
+            found: Found::Missing,
+        };
+        let status = report(&work, &[finding], at(1));
+        let mut conditions = status.conditions.into_iter();
+        let applied = conditions.find(|condition| condition.type_ == "Applied").unwrap();
+        (applied.status, applied.reason, applied.message)
+    };
+    let is = |message: &str| ("True".to_owned(), WORK_APPLIED.to_owned(), message.to_owned());
+    let resource = || Some(target("configmaps"));
+    assert_eq!(said("a", resource()), is("all manifests are applied"));
+    assert_eq!(
+        said("b", resource()),
+        is(
+            "all manifests are applied; spec.manifestConfigs[0].resourceIdentifier is {resource: configmaps, namespace: n, \
+            name: b}: this names no manifest of the work, so that the option has no effect; use group, resource (the \
+            plural), namespace and name of a manifest, such as {resource: configmaps, namespace: n, name: a}"
+        )
+    );
+    // The option may mean a manifest whose place is not known.
+    assert_eq!(said("b", None), is("all manifests are applied"));
+}

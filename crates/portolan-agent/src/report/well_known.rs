@@ -226,6 +226,25 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn the_api_lists_the_conditions_that_are_given_here() {
+        let kinds = [
+            ("apps", "Deployment"),
+            ("apps", "StatefulSet"),
+            ("apps", "DaemonSet"),
+            ("batch", "Job"),
+            ("", "Pod"),
+            ("", "ConfigMap"),
+        ];
+        for (group, kind) in kinds {
+            let given = conditions(group, kind, &Value::Null);
+            let given: Vec<&str> = given.iter().map(|said| said.r#type.as_str()).collect();
+            let listed = portolan_api::work::well_known_conditions(group, kind);
+            assert_eq!(given, listed, "{kind}");
+            assert_eq!(feedback(group, kind).is_empty(), listed.is_empty(), "{kind}");
+        }
+    }
+
     fn truths(kind: &str, group: &str, object: Value) -> Vec<(String, &'static str)> {
         conditions(group, kind, &object)
             .into_iter()

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
+use portolan_api::semantic::ManifestOption;
 use portolan_api::work::{
     ConditionRule, FeedbackRule, FeedbackScrapeType, IgnoreField, ManifestConfigOption, ResourceIdentifier,
     UpdateStrategy, UpdateStrategyType,
@@ -202,6 +203,17 @@ pub(crate) struct Setting {
     feedback: Arc<[FeedbackRule]>,
     rules: Arc<[ConditionRule]>,
     scraped: Option<FeedbackScrapeType>,
+}
+
+impl Setting {
+    /// What may have no effect.
+    pub(crate) fn option(&self) -> ManifestOption<'_> {
+        ManifestOption {
+            identifier: &self.identifier,
+            feedback_rules: &self.feedback,
+            condition_rules: &self.rules,
+        }
+    }
 }
 
 impl From<ManifestConfigOption> for Setting {

@@ -14,7 +14,9 @@ use std::fmt;
 
 use serde_json::Value;
 
-pub use options::{ManifestPlace, UnruledWorkload, options_without_effect, workloads_without_rule};
+pub use options::{
+    ManifestOption, ManifestPlace, UnruledWorkload, options_without_effect, workloads_without_rule,
+};
 pub use work::errors_in_work;
 
 use crate::field::FieldError;

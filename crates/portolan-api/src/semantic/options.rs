@@ -12,8 +12,8 @@ use crate::field::FieldError;
 use crate::labels::conditions::{APPLIED, COMPLETE, DEGRADED, PROGRESSING, WORK_AVAILABLE};
 use crate::spelling::did_you_mean;
 use crate::work::{
-    ConditionRule, ConditionRuleType, DeleteOption, FeedbackType, ManifestConfigOption, ManifestWorkSpec,
-    ResourceIdentifier, well_known_conditions,
+    ConditionRule, ConditionRuleType, DeleteOption, FeedbackRule, FeedbackType, ManifestConfigOption,
+    ManifestWorkSpec, ResourceIdentifier, well_known_conditions,
 };
 
 /// The condition that the agent gives about values that it reads back.
@@ -151,15 +151,37 @@ fn resource(kind: &str) -> String {
 /// Warns of options that mean no manifest, and of rules that give nothing.
 pub(super) fn check(spec: &ManifestWorkSpec, path: &str, findings: &mut Findings) {
     let delete_option = spec.delete_option.as_ref();
-    let found = options_without_effect(&spec.manifest_configs, delete_option, &places(spec), path);
+    let options: Vec<_> = spec.manifest_configs.iter().map(ManifestOption::from).collect();
+    let found = options_without_effect(&options, delete_option, &places(spec), path);
     found
         .into_iter()
         .for_each(|error| findings.warning(Rule::ManifestOption, error));
 }
 
+/// What an option of a work says that may have no effect.
+#[derive(Clone, Copy, Debug)]
+pub struct ManifestOption<'a> {
+    /// Which manifests are meant.
+    pub identifier: &'a ResourceIdentifier,
+    /// What is read back.
+    pub feedback_rules: &'a [FeedbackRule],
+    /// Conditions that follow from the object.
+    pub condition_rules: &'a [ConditionRule],
+}
+
+impl<'a> From<&'a ManifestConfigOption> for ManifestOption<'a> {
+    fn from(option: &'a ManifestConfigOption) -> Self {
+        ManifestOption {
+            identifier: &option.resource_identifier,
+            feedback_rules: &option.feedback_rules,
+            condition_rules: &option.condition_rules,
+        }
+    }
+}
+
 /// The options of a work that mean none of its manifests, and the rules that give nothing. `path` is where they stand.
 pub fn options_without_effect(
-    options: &[ManifestConfigOption],
+    options: &[ManifestOption<'_>],
     delete_option: Option<&DeleteOption>,
     places: &[ManifestPlace<'_>],
     path: &str,
@@ -168,10 +190,10 @@ pub fn options_without_effect(
     for (position, option) in options.iter().enumerate() {
         let path = format!("{path}.manifestConfigs[{position}]");
         let problem = "this names no manifest of the work, so that the option has no effect";
-        let meant = meant(&option.resource_identifier, places);
+        let meant = meant(option.identifier, places);
         if meant.is_empty() {
             let path = format!("{path}.resourceIdentifier");
-            found.push(unmatched(path, &option.resource_identifier, places, problem));
+            found.push(unmatched(path, option.identifier, places, problem));
         } else {
             rules(option, &path, &meant, &mut found);
         }
@@ -224,7 +246,7 @@ fn cut(mut text: String) -> String {
 }
 
 /// Rules that give no condition, and values of kinds without any.
-fn rules(option: &ManifestConfigOption, path: &str, meant: &[&Place<'_>], found: &mut Vec<FieldError>) {
+fn rules(option: &ManifestOption<'_>, path: &str, meant: &[&Place<'_>], found: &mut Vec<FieldError>) {
     for (position, rule) in option.condition_rules.iter().enumerate() {
         let path = format!("{path}.conditionRules[{position}]");
         found.extend(rule_without_effect(rule, &path, meant));
