@@ -2,7 +2,7 @@
 
 use portolan_api::FieldError;
 use portolan_api::cluster::{Placement, UpdateStrategyType};
-use portolan_api::count::counted;
+use portolan_api::count::{are, counted};
 use portolan_api::labels::ocm::{CLUSTER_SET, MAX_DECISIONS};
 use portolan_api::labels::{conditions, messages, reasons};
 use serde::Serialize;
@@ -194,10 +194,12 @@ fn satisfied(fleet: &Fleet, placement: &Placement, outcome: &Outcome) -> Conditi
     }
     if sets.eligible.is_empty() {
         let message = format!(
-            "None of ManagedClusterSets [{}] is bound to placement namespace; spec.clusterSets can name [{}], which are \
-             bound",
+            "None of ManagedClusterSets [{}] is bound to placement namespace; spec.clusterSets can name [{}], which {} \
+             bound{}",
             names(&placement.spec.cluster_sets),
-            names(&sets.bound)
+            names(&sets.bound),
+            are(sets.bound.len()),
+            about_sets(fleet, placement, &sets.bound)
         );
         return is(false, reasons::NO_INTERSECTION, message);
     }
@@ -244,6 +246,27 @@ fn satisfied(fleet: &Fleet, placement: &Placement, outcome: &Outcome) -> Conditi
     is(false, reasons::NOT_ALL_DECISIONS_SCHEDULED, message)
 }
 
+/// Sets that one message says something about.
+const SETS: usize = 5;
+
+/// Why each of the sets that a placement asks for cannot be used. Only of sets that do not exist or are not bound.
+fn about_sets(fleet: &Fleet, placement: &Placement, bound: &[String]) -> String {
+    if fleet.inventory() == Inventory::ClusterProfiles {
+        return String::new();
+    }
+    let namespace = placement.metadata.namespace.as_deref().unwrap_or_default();
+    let mut text = String::new();
+    for (position, set) in placement.spec.cluster_sets.iter().enumerate().take(SETS) {
+        let unusable = warnings::unusable_set(fleet, namespace, set, bound);
+        let set = crate::selector::preview(set);
+        text.push_str(&format!(
+            "; spec.clusterSets[{position}] is {set:?}: {}; {}",
+            unusable.problem, unusable.remedy
+        ));
+    }
+    text
+}
+
 fn no_bindings(fleet: &Fleet, placement: &Placement) -> String {
     let namespace = placement.metadata.namespace.as_deref().unwrap_or_default();
     let mut message = format!(
@@ -252,6 +275,16 @@ fn no_bindings(fleet: &Fleet, placement: &Placement) -> String {
     );
     if namespace == "default" {
         message.push_str(", or add metadata.namespace to the Placement if its manifest has none");
+    }
+    let missing = placement.spec.cluster_sets.iter().enumerate();
+    let missing = missing.filter(|(_, set)| !fleet.has_set(set) && !fleet.is_bound(namespace, set));
+    if fleet.inventory() == Inventory::ManagedClusters {
+        for (position, set) in missing.take(SETS) {
+            let set = crate::selector::preview(set);
+            message.push_str(&format!(
+                "; spec.clusterSets[{position}] is {set:?}: there is no ManagedClusterSet of this name"
+            ));
+        }
     }
     let mut dangling = fleet.dangling_bindings(namespace);
     for binding in dangling.by_ref().take(DANGLING) {

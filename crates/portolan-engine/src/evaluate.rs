@@ -116,6 +116,12 @@ pub(crate) fn evaluate(fleet: &Fleet, question: &Question<'_>, spending: Spendin
     };
     outcome.groups = group::divide(fleet, &compiled.grouping, &outcome.selected, question.prior, sort);
     outcome.warnings.extend(compiled.warnings.iter().cloned());
+    for (constraint, term) in compiled.constraints.iter().enumerate() {
+        let mut survivors = outcome.survivors.iter();
+        if !outcome.survivors.is_empty() && survivors.all(|cluster| term.domain(fleet, cluster).is_none()) {
+            outcome.warnings.push(Warning::TopologyKeyNotFound { constraint });
+        }
+    }
     let failing = outcome.coverage.iter().filter(|coverage| coverage.fails);
     outcome
         .warnings

@@ -106,6 +106,11 @@ impl Outcome {
         ranking
     }
 
+    /// Every cluster that passed the filters, from best to worst: its place in this list is its rank.
+    pub fn by_rank(&self) -> Vec<ClusterId> {
+        self.ranking().into_iter().map(|ranked| ranked.cluster).collect()
+    }
+
     /// The chosen clusters from best to worst.
     pub fn selected_by_rank(&self) -> Vec<ClusterId> {
         let mut selected: Vec<Ranked> = self

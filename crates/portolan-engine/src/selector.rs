@@ -7,6 +7,7 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use portolan_api::FieldError;
 use portolan_api::cluster::ClusterClaimSelector;
+use serde_json::json;
 
 /// All requirements must hold; none at all matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -146,7 +147,10 @@ fn compile_expressions(
             Operator::In | Operator::NotIn if values.is_empty() => {
                 let path = format!("{path}.values");
                 let accepted = format!("at least one value with the operator {}", expression.operator);
-                return Err(FieldError::missing(path, accepted));
+                return Err(match &expression.values {
+                    Some(empty) => FieldError::new(path, &json!(empty), "there is no value in it", accepted),
+                    None => FieldError::missing(path, accepted),
+                });
             }
             Operator::Exists | Operator::DoesNotExist if !values.is_empty() => {
                 let path = format!("{path}.values");
@@ -285,7 +289,8 @@ mod tests {
             (
                 "In",
                 vec![],
-                "s.matchExpressions[0].values is missing; use at least one value with the operator In",
+                "s.matchExpressions[0].values is an empty list: there is no value in it; use at least one value with the \
+                 operator In",
             ),
             (
                 "Exists",

@@ -4,8 +4,9 @@
 //! written when a mistake is made and when it is mended, and not in between.
 
 use portolan_api::FieldError;
-use portolan_api::cluster::{Placement, ScoreCoordinate};
+use portolan_api::cluster::{Placement, ScoreCoordinate, TopologyKeyType, UnsatisfiableAction};
 use portolan_api::labels::reasons;
+use portolan_api::spelling::did_you_mean;
 use portolan_cel::Budget;
 
 use crate::engine::{Engine, PlacementState};
@@ -38,6 +39,11 @@ pub enum Warning {
     ScoreNotPublished {
         /// Position in `spec.prioritizerPolicy.configurations`.
         configuration: usize,
+    },
+    /// No cluster that passed the filters has the label or claim of a spread constraint.
+    TopologyKeyNotFound {
+        /// Position in `spec.spreadPolicy.spreadConstraints`.
+        constraint: usize,
     },
     /// A decision group has the name of an earlier one.
     GroupNameRepeated {
@@ -92,6 +98,34 @@ pub(crate) fn of_sets(fleet: &Fleet, namespace: &str, wanted: &[String], sets: &
         warnings.extend(unbound.map(|(position, _)| Warning::ClusterSetNotBound { position }));
     }
     warnings
+}
+
+/// Why a set that a placement asks for gives it no cluster: it does not exist, or it is not bound. Only bound sets are proposed:
+/// a placement is looked at again when these change.
+pub(crate) fn unusable_set(fleet: &Fleet, namespace: &str, set: &str, bound: &[String]) -> UnusableSet {
+    if fleet.has_set(set) {
+        return UnusableSet {
+            reason: reasons::CLUSTER_SET_NOT_BOUND,
+            problem: format!("this set is not bound to the namespace {namespace}"),
+            remedy: "create a ManagedClusterSetBinding of this name".to_owned(),
+        };
+    }
+    UnusableSet {
+        reason: reasons::CLUSTER_SET_NOT_FOUND,
+        problem: "there is no ManagedClusterSet of this name".to_owned(),
+        remedy: match did_you_mean(set, bound.iter().map(String::as_str)) {
+            _ if fleet.is_bound(namespace, set) => "create the set, which is bound already".to_owned(),
+            Some(meant) => format!("did you mean {meant:?}?"),
+            None => "create the set and a ManagedClusterSetBinding of this name".to_owned(),
+        },
+    }
+}
+
+/// Why a set gives a placement no cluster, and what to do.
+pub(crate) struct UnusableSet {
+    pub(crate) reason: &'static str,
+    pub(crate) problem: String,
+    pub(crate) remedy: String,
 }
 
 /// Why a binding does nothing.
@@ -151,14 +185,19 @@ impl Describer<'_> {
             }
             Warning::ClusterSetNotBound { position } => {
                 let set = placement.spec.cluster_sets.get(*position)?;
-                let bound = list(self.outcome.eligibility.bound.iter().map(String::as_str), ", ");
+                let bound = &self.outcome.eligibility.bound;
+                let unusable = unusable_set(self.fleet, namespace, set, bound);
+                let bound = list(bound.iter().map(String::as_str), ", ");
                 let error = FieldError::of_text(
                     format!("spec.clusterSets[{position}]"),
                     set,
-                    format!("this set is not bound to the namespace {namespace}"),
-                    format!("a bound set [{bound}], or create a ManagedClusterSetBinding of this name"),
+                    unusable.problem,
+                    match unusable.remedy.strip_prefix("did you") {
+                        Some(_) => format!("a bound set [{bound}]; {}", unusable.remedy),
+                        None => format!("a bound set [{bound}], or {}", unusable.remedy),
+                    },
                 );
-                (reasons::CLUSTER_SET_NOT_BOUND, error)
+                (unusable.reason, error)
             }
             Warning::ExpressionFails { predicate } => {
                 (reasons::EXPRESSION_FAILS, self.failing_expression(*predicate)?)
@@ -166,6 +205,10 @@ impl Describer<'_> {
             Warning::ScoreNotPublished { configuration } => (
                 reasons::SCORE_NOT_PUBLISHED,
                 unpublished_score(placement, *configuration)?,
+            ),
+            Warning::TopologyKeyNotFound { constraint } => (
+                reasons::TOPOLOGY_KEY_NOT_FOUND,
+                missing_topology_key(placement, *constraint)?,
             ),
             Warning::GroupNameRepeated { group } => {
                 (reasons::GROUP_NAME_REPEATED, repeated_group(placement, *group)?)
@@ -265,6 +308,31 @@ fn unpublished_score(placement: &Placement, configuration: usize) -> Option<Fiel
             )
         }
     })
+}
+
+fn missing_topology_key(placement: &Placement, constraint: usize) -> Option<FieldError> {
+    let policy = placement.spec.spread_policy.as_ref()?;
+    let term = policy.spread_constraints.get(constraint)?;
+    let (kind, accepted) = match term.topology_key_type {
+        TopologyKeyType::Label => (
+            "label",
+            "the key of a label that clusters have, or topologyKeyType: Claim",
+        ),
+        TopologyKeyType::Claim => (
+            "claim",
+            "the name of a claim that clusters have, or topologyKeyType: Label",
+        ),
+    };
+    let meaning = match term.when_unsatisfiable {
+        Some(UnsatisfiableAction::DoNotSchedule) => "no cluster can be selected",
+        _ => "the constraint spreads nothing",
+    };
+    Some(FieldError::of_text(
+        format!("spec.spreadPolicy.spreadConstraints[{constraint}].topologyKey"),
+        &term.topology_key,
+        format!("no cluster that passes the filters has this {kind}, so that {meaning}"),
+        accepted,
+    ))
 }
 
 fn repeated_prioritizer(placement: &Placement, configuration: usize) -> Option<FieldError> {

@@ -251,11 +251,26 @@ impl Engine {
         }
     }
 
-    /// Placements of the namespaces that the set is bound to. Also those that ask for other sets: whether any bound
-    /// set exists at all is part of their conditions.
+    /// Placements of the namespaces that the set is bound to, and those that ask for it: a set that does not exist is another
+    /// mistake than one that is not bound. Also those that ask for other sets: whether any bound set exists at all is part of
+    /// their conditions.
     pub(super) fn set_changed(&mut self, set: &str) {
-        let bound = |key: &&PlacementKey| self.fleet.is_bound(&key.namespace, set);
-        let concerned: Vec<PlacementKey> = self.ids.keys().filter(bound).cloned().collect();
+        let is_asked_for = |id: PlacementId| {
+            let state = self.placements[id].as_ref();
+            state.is_some_and(|state| {
+                state
+                    .placement
+                    .spec
+                    .cluster_sets
+                    .iter()
+                    .any(|wanted| wanted == set)
+            })
+        };
+        let ids = self.ids.iter();
+        let concerned: Vec<PlacementKey> = ids
+            .filter(|(key, id)| self.fleet.is_bound(&key.namespace, set) || is_asked_for(**id))
+            .map(|(key, _)| key.clone())
+            .collect();
         self.due.extend(concerned);
     }
 

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use portolan_api::cluster::TopologyKeyType;
+use portolan_api::count::are;
 use portolan_api::labels;
 use portolan_cel::{Budget, Value};
 
@@ -93,7 +94,9 @@ pub(crate) fn not_a_candidate(
             let observed = format!("[{}]", names(bound));
             Check {
                 sentence: format!(
-                    "{field} asks for {expression}, but only {observed} are bound to this namespace"
+                    "{field} asks for {expression}, but only {observed} {} bound to this namespace{}",
+                    are(bound.len()),
+                    missing_sets(fleet, wanted)
                 ),
                 field,
                 expression,
@@ -111,6 +114,20 @@ pub(crate) fn not_a_candidate(
             }
         }
     }]
+}
+
+/// Which of the sets that are asked for do not exist.
+fn missing_sets(fleet: &Fleet, wanted: &[String]) -> String {
+    let missing = wanted
+        .iter()
+        .map(String::as_str)
+        .filter(|set| !fleet.has_set(set));
+    let missing: Vec<&str> = missing.collect();
+    if missing.is_empty() || fleet.inventory() == Inventory::ClusterProfiles {
+        return String::new();
+    }
+    let names = list(missing.iter().copied(), ", ");
+    format!("; there is no ManagedClusterSet [{names}]")
 }
 
 /// The first thing wrong in each predicate: they are alternatives, so every one of them failed.

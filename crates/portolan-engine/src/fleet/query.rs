@@ -39,6 +39,11 @@ impl Fleet {
             .is_some_and(|bindings| bindings.contains(set))
     }
 
+    /// Whether there is a set of this name.
+    pub(crate) fn has_set(&self, name: &str) -> bool {
+        self.sets.sets.contains_key(name)
+    }
+
     /// Whether one cluster is among the candidates, without building the set of them.
     pub(crate) fn is_candidate(&self, namespace: &str, wanted: &[String], cluster: ClusterId) -> bool {
         if !self.available.contains(cluster) {

@@ -181,6 +181,7 @@ pub fn evaluate(
 
     outcome.warnings.extend(warnings::of_groups(spec));
     outcome.warnings.extend(warnings::of_entries(spec));
+    outcome.warnings.extend(warnings::of_spread(spec, &survivors));
     outcome.warnings.extend(
         fails
             .into_iter()

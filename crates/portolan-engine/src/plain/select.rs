@@ -112,7 +112,7 @@ fn violations(
     Some(violations)
 }
 
-fn domain<'a>(constraint: &SpreadConstraintsTerm, cluster: &'a ManagedCluster) -> Option<&'a str> {
+pub(super) fn domain<'a>(constraint: &SpreadConstraintsTerm, cluster: &'a ManagedCluster) -> Option<&'a str> {
     match constraint.topology_key_type {
         TopologyKeyType::Label => label(cluster, &constraint.topology_key),
         TopologyKeyType::Claim => claim(cluster, &constraint.topology_key),

@@ -1,9 +1,9 @@
 //! What in a placement hardly does what it is meant to: sets and groups.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use portolan_api::cluster::PlacementSpec;
+use portolan_api::cluster::{ManagedCluster, PlacementSpec};
 
-use super::{Hub, PlainOutcome, score};
+use super::{Hub, PlainOutcome, score, select};
 use crate::warnings::Warning;
 
 /// Sets that are asked for and not bound, and bindings without a set. A placement that may use no set at all is
@@ -60,6 +60,21 @@ pub(super) fn of_entries(spec: &PlacementSpec) -> Vec<Warning> {
         seen.push(kind);
     }
     warnings
+}
+
+/// Spread constraints by a label or claim that no cluster has.
+pub(super) fn of_spread(spec: &PlacementSpec, survivors: &[&ManagedCluster]) -> Vec<Warning> {
+    let policy = spec.spread_policy.iter();
+    let terms = policy.flat_map(|policy| &policy.spread_constraints).enumerate();
+    terms
+        .filter(|(_, term)| {
+            !survivors.is_empty()
+                && survivors
+                    .iter()
+                    .all(|cluster| select::domain(term, cluster).is_none())
+        })
+        .map(|(constraint, _)| Warning::TopologyKeyNotFound { constraint })
+        .collect()
 }
 
 pub(super) fn of_groups(spec: &PlacementSpec) -> Vec<Warning> {

@@ -46,10 +46,45 @@ fn without_a_valid_binding_nothing_can_be_chosen() {
 
 #[test]
 fn sets_that_are_not_bound_are_named() {
-    let mut world = World::new(&[cluster("a", &[])], json!({"clusterSets": ["x", "y"]}));
-    let message = "None of ManagedClusterSets [x,y] is bound to placement namespace; spec.clusterSets can name [all], which \
-                   are bound";
-    assert_eq!(satisfied(&mut world), is("False", "NoIntersection", message));
+    let mut world = World::new(&[cluster("a", &[])], json!({"clusterSets": ["x", "al"]}));
+    let sets = |x: &str| {
+        format!(
+            "None of ManagedClusterSets [x,al] is bound to placement namespace; spec.clusterSets can name [all], which is \
+             bound; spec.clusterSets[0] is \"x\": {x}; spec.clusterSets[1] is \"al\": there is no ManagedClusterSet of \
+             this name; did you mean \"all\"?"
+        )
+    };
+    let missing = sets(
+        "there is no ManagedClusterSet of this name; create the set and a ManagedClusterSetBinding of this name",
+    );
+    assert_eq!(satisfied(&mut world), is("False", "NoIntersection", &missing));
+    // A set that does not exist is another mistake than one that is not bound.
+    world.engine.evaluate_due(now());
+    world
+        .engine
+        .apply_set(&object(json!({"metadata": {"name": "x"}})));
+    assert_eq!(world.engine.due().len(), 1, "the placement is looked at again");
+    let unbound =
+        sets("this set is not bound to the namespace apps; create a ManagedClusterSetBinding of this name");
+    assert_eq!(satisfied(&mut world), is("False", "NoIntersection", &unbound));
+}
+
+#[test]
+fn a_set_that_does_not_exist_is_named_where_nothing_is_bound() {
+    let mut world = World::new(&[], json!({}));
+    world.engine = Engine::new(Inventory::ManagedClusters);
+    world
+        .engine
+        .apply_set(&object(json!({"metadata": {"name": "there"}})));
+    world
+        .engine
+        .apply_placement(&placement(json!({"clusterSets": ["there", "dev"]})));
+    let (_, reason, message) = satisfied(&mut world);
+    assert_eq!(reason, "NoManagedClusterSetBindings");
+    assert!(
+        message.ends_with("; spec.clusterSets[1] is \"dev\": there is no ManagedClusterSet of this name"),
+        "{message}"
+    );
 }
 
 #[test]

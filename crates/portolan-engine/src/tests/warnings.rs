@@ -137,7 +137,7 @@ fn a_warning_stays_the_same_when_unrelated_clusters_come_change_and_go() {
     for field in [
         "spec.predicates[0]",
         "configurations[0].scoreCoordinate.addOn",
-        "spec.clusterSets[1] is \"dev\": this set is not bound to the namespace apps; use a bound set [all]",
+        "spec.clusterSets[1] is \"dev\": there is no ManagedClusterSet of this name; use a bound set [all]",
         "decisionGroups[1].groupName is \"canary\": decisionGroups[0] has this name, too",
         "clustersPerDecisionGroup is 0: every cluster is in one group; use a whole number",
     ] {
@@ -243,5 +243,65 @@ fn a_prioritizer_that_is_named_twice_is_a_warning() {
     assert!(
         message.contains("the score counts with both weights"),
         "{message}"
+    );
+}
+
+#[test]
+fn a_set_that_does_not_exist_is_another_mistake_than_one_that_is_not_bound() {
+    let mut world = World::new(&clusters(), json!({"clusterSets": ["all", "al", "dev"]}));
+    let (reason, message) = said(&mut world);
+    assert_eq!(reason, "ClusterSetNotFound");
+    assert!(
+        message.starts_with(
+            "spec.clusterSets[1] is \"al\": there is no ManagedClusterSet of this name; use a bound set [all]; did you mean \
+             \"all\"?; spec.clusterSets[2]"
+        ),
+        "{message}"
+    );
+    world.engine.evaluate_due(now());
+    world
+        .engine
+        .apply_set(&object(json!({"metadata": {"name": "dev"}})));
+    assert_eq!(world.engine.due().len(), 1, "the placement is looked at again");
+    let (_, message) = said(&mut world);
+    assert!(
+        message.ends_with(
+            "spec.clusterSets[2] is \"dev\": this set is not bound to the namespace apps; use a bound set [all], or create a \
+             ManagedClusterSetBinding of this name"
+        ),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_topology_key_that_no_cluster_has_is_a_warning_until_one_has_it() {
+    let spec = |kind: &str, when: &str| {
+        json!({"spreadPolicy": {"spreadConstraints": [
+            {"topologyKey": "env", "topologyKeyType": "Label"},
+            {"topologyKey": "zone", "topologyKeyType": kind, "whenUnsatisfiable": when},
+        ]}})
+    };
+    let mut world = World::new(&clusters(), spec("Label", "DoNotSchedule"));
+    world.engine.evaluate_due(now());
+    assert_eq!(
+        said(&mut world),
+        (
+            "TopologyKeyNotFound".to_owned(),
+            "spec.spreadPolicy.spreadConstraints[1].topologyKey is \"zone\": no cluster that passes the filters has this \
+             label, so that no cluster can be selected; use the key of a label that clusters have, or topologyKeyType: Claim"
+                .to_owned()
+        )
+    );
+    world.engine.apply_cluster(&cluster("b", &["env=prod", "zone=1"]));
+    assert_eq!(world.engine.due().len(), 1, "the placement is looked at again");
+    assert_eq!(warning(&mut world), None);
+    let (_, message) = said(&mut World::new(&clusters(), spec("Claim", "ScheduleAnyway")));
+    assert!(
+        message.contains("has this claim, so that the constraint spreads nothing"),
+        "{message}"
+    );
+    assert_eq!(
+        warning(&mut World::new(&[], spec("Label", "DoNotSchedule"))),
+        None
     );
 }
