@@ -32,6 +32,14 @@ impl Amount {
         }
     }
 
+    /// Whether it is no cluster, however many there are.
+    pub fn is_nothing(self) -> bool {
+        match self {
+            Amount::Clusters(number) => number == 0,
+            Amount::Percent(percent) => percent == 0.0,
+        }
+    }
+
     /// How many clusters out of `total` this is, before any limit. The ceiling of a percentage is the one that a 64-bit
     /// float gives in this order, as everywhere in OCM: 7 % of 100 is 8.
     pub fn of(self, total: usize) -> usize {

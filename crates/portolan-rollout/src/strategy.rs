@@ -22,6 +22,8 @@ pub struct Strategy {
     pub soak: Duration,
     /// How many clusters may fail: of all clusters, or of each group. Type `All` does not stop at it.
     pub max_failures: Amount,
+    /// Settings that do something else than they seem to.
+    pub warnings: Vec<FieldError>,
 }
 
 /// The three types.
@@ -101,6 +103,18 @@ impl Strategy {
         if !check.errors.is_empty() {
             return Err(check.errors);
         }
+        let mut warnings = Vec::new();
+        if let Some(value) = &progressive.max_concurrency
+            && kind == RolloutType::Progressive
+            && max_concurrency.is_some_and(Amount::is_nothing)
+        {
+            warnings.push(FieldError::new(
+                format!("{progressive_path}.maxConcurrency"),
+                &json!(value),
+                "this starts every cluster at once, not none",
+                "a whole number from 1, or 1% to 100%; leave it out for every cluster at once",
+            ));
+        }
         let (kind, config) = match kind {
             RolloutType::All => (Kind::All, all),
             RolloutType::Progressive => {
@@ -122,6 +136,7 @@ impl Strategy {
             deadline: config.deadline,
             soak: config.soak,
             max_failures: config.max_failures,
+            warnings,
         })
     }
 

@@ -63,8 +63,8 @@ pub(super) struct Tally {
     pub(super) absent: Vec<String>,
     /// Clusters that refuse their work, by name.
     pub(super) refused: BTreeMap<String, Refused>,
-    /// Positions of mandatory groups that no group has.
-    pub(super) absent_positions: Vec<FieldError>,
+    /// Settings of the strategies that do something else than they seem to, such as positions that no group has.
+    pub(super) strategy_warnings: Vec<FieldError>,
 }
 
 /// A cluster that refuses its work.
@@ -320,9 +320,11 @@ impl<'a> Rollout<'a> {
             verdict.recheck = earliest(verdict.recheck, at);
         }
         verdict.tally.placements.push(self.tally(plan));
+        let warnings = self.reference.strategy.warnings.iter().cloned();
+        verdict.tally.strategy_warnings.extend(warnings);
         if self.groups.cluster_count() > 0 {
             let absent = self.reference.strategy.absent_positions(self.groups);
-            verdict.tally.absent_positions.extend(absent);
+            verdict.tally.strategy_warnings.extend(absent);
         }
         let refused = self.groups.clusters().filter_map(|cluster| {
             let refused = Refused {

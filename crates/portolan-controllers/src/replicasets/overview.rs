@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use portolan_api::FieldError;
 use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
+use portolan_api::count::are;
 use portolan_api::labels::conditions;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
+use portolan_api::{FieldError, semantic};
 use portolan_rollout::{Kind, Plan, Status};
 use serde::Serialize;
 use std::sync::Arc;
@@ -122,7 +123,8 @@ pub struct PlacementOverview {
     pub strategy: &'static str,
     /// Why its decision cannot be followed.
     pub problem: Option<String>,
-    /// What the conditions of the Placement say is wrong with it.
+    /// What the conditions of the Placement say is wrong with it, and what in the replica set does something else than it seems
+    /// to.
     pub warnings: Vec<String>,
     /// Its groups in order.
     pub groups: Vec<GroupOverview>,
@@ -215,6 +217,7 @@ pub fn overview(objects: Objects, now: Timestamp) -> Overview {
         .iter()
         .map(|reference| (reference.name.clone(), warnings(&reference.name)))
         .collect();
+    let unruled = unruled(&objects.set);
     let refused = objects
         .set
         .status
@@ -258,7 +261,13 @@ pub fn overview(objects: Objects, now: Timestamp) -> Overview {
         match named.get(&placement.name) {
             // The first reference has said what there is to say about the Placement.
             Some(first) => *placement = repeated(placement, position, *first),
-            None => placement.warnings = warnings.get(&placement.name).cloned().unwrap_or_default(),
+            None => {
+                let of_placement = warnings.get(&placement.name).cloned().unwrap_or_default();
+                placement.warnings.splice(..0, of_placement);
+                if placement.strategy != "All" {
+                    placement.warnings.extend(unruled.clone());
+                }
+            }
         }
         named.entry(placement.name.clone()).or_insert(position);
     }
@@ -281,6 +290,31 @@ fn repeated(placement: &PlacementOverview, position: usize, first: usize) -> Pla
         warnings: vec![warning],
         ..PlacementOverview::default()
     }
+}
+
+/// Workloads that one line names.
+const NAMED: usize = 3;
+
+/// That workloads count as a success as soon as they exist, in one line.
+fn unruled(set: &ManifestWorkReplicaSet) -> Option<String> {
+    let workloads = semantic::workloads_without_rule(&set.spec.manifest_work_template);
+    let names: Vec<&str> = workloads
+        .iter()
+        .take(NAMED)
+        .map(|workload| workload.title.as_str())
+        .collect();
+    let more = match workloads.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!names.is_empty()).then(|| {
+        format!(
+            "a cluster is done as soon as {}{more} {} there, whether it works or not: no condition rule says when it does; \
+             `portolan lint` has one to paste",
+            names.join(", "),
+            are(workloads.len())
+        )
+    })
 }
 
 /// What the conditions of a Placement say is wrong with it. Two of them may say the same.
@@ -319,6 +353,12 @@ fn fill(overview: &mut Overview, view: &View<'_>) {
         let mut placement = PlacementOverview {
             name: reference.placement.clone(),
             strategy,
+            warnings: reference
+                .strategy
+                .warnings
+                .iter()
+                .map(FieldError::statement)
+                .collect(),
             ..PlacementOverview::default()
         };
         match found {
@@ -433,6 +473,10 @@ fn describe(placement: &mut PlacementOverview, rollout: &Rollout<'_>, plan: &Pla
     }
 }
 
+fn whole_second(time: Timestamp) -> Timestamp {
+    Timestamp::from_second(time.as_second()).unwrap_or(time)
+}
+
 /// A cluster with what is known of why it has not succeeded.
 fn shown(
     rollout: &Rollout<'_>,
@@ -446,8 +490,12 @@ fn shown(
     ClusterOverview {
         cluster: cluster.to_owned(),
         status,
-        since,
-        until,
+        since: since.map(whole_second),
+        // Never before it is over.
+        until: until.map(|until| match until.subsec_nanosecond() {
+            0 => until,
+            _ => whole_second(until + Duration::from_secs(1)),
+        }),
         reason: why
             .map(|why| why.reason.clone())
             .or(refusal.map(|cause| cause.reason().to_owned())),

@@ -33,8 +33,8 @@ pub(super) fn status(set: &Set, tally: &Tally, now: Timestamp) -> Option<Manifes
         let (ok, reason, message) = verified(tally);
         write.set(conditions::PLACEMENT_VERIFIED, ok, reason, message);
         let (ok, reason, mut message) = rolled_out(set, tally);
-        for absent in tally.absent_positions.iter().take(LISTED) {
-            message.push_str(&format!("; {}", absent.statement()));
+        for warning in tally.strategy_warnings.iter().take(LISTED) {
+            message.push_str(&format!("; {}", warning.statement()));
         }
         write.set(conditions::PLACEMENT_ROLLED_OUT, ok, reason, message);
         status.summary = total(&tally.placements);
