@@ -98,7 +98,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             None => return Err(error),
         },
     };
-    let notes = notes.findings();
+    let notes: Vec<Finding> = notes.findings().collect();
+    // The notes are about what was written, the others about what was read from it.
+    let is_noted = |found: &Finding| {
+        let mut notes = notes.iter().filter(|note| note.severity == Severity::Error);
+        !found.field.is_empty()
+            && notes.any(|note| (&note.object, &note.field) == (&found.object, &found.field))
+    };
+    findings.retain(|found| !is_noted(found));
     let said: Vec<(String, String)> = findings
         .iter()
         .map(|found| (found.object.clone(), found.field.clone()))

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::manifests::{Key, Object};
 use super::problem::{Notes, Place, Problem, Problems, bounded};
-use super::{kind, normal};
+use super::{finding, kind, normal, works};
 
 /// The one text that the definition limits and the engine judges: on a hub whose definition accepts more, a bad one makes
 /// the placement `Misconfigured`.
@@ -33,8 +33,9 @@ pub(super) fn object(
     let subject = key.to_string();
     let mut errors = errors(kind, &value, place, &subject, notes);
     if errors.is_empty() {
-        kind.schema.apply_defaults(&mut value);
+        // Before defaults are filled in: people know what they wrote.
         errors = findings(&value, place, &subject, notes);
+        kind.schema.apply_defaults(&mut value);
     }
     if !errors.is_empty() {
         errors
@@ -69,7 +70,7 @@ fn errors(kind: &Kind, value: &Value, place: &Place, subject: &str, notes: &mut 
             error.value,
             meant(&error)
         );
-        notes.add_field(place, subject, &error, message);
+        notes.add_field(place, subject, finding::Severity::Warning, &error, message);
     }
     for unknown in kind.schema.unknown_fields(value) {
         if spelling.iter().any(|error| error.path == unknown.path) {
@@ -161,17 +162,38 @@ fn findings(value: &Value, place: &Place, subject: &str, notes: &mut Notes) -> V
         if finding.severity == Severity::Error && finding.rule == Rule::Duration && !place.is_live() {
             errors.push(finding.error);
         } else {
-            let FieldError {
-                path,
-                value,
-                problem,
-                accepted,
-            } = &finding.error;
-            let message = format!("{subject}: {path} = {value}: {problem}; better: {accepted}");
-            notes.add_field(place, subject, &finding.error, message);
+            note(place, subject, severity(&finding), &finding.error, notes);
         }
     }
+    for error in works::mistakes(value) {
+        note(place, subject, finding::Severity::Error, &error, notes);
+    }
     errors
+}
+
+/// Works that cannot do what they say are refused by the hub, and replica sets by their controller.
+fn severity(finding: &semantic::Finding) -> finding::Severity {
+    let is_refused = [
+        Rule::Workload,
+        Rule::ManifestName,
+        Rule::ManifestRepeated,
+        Rule::ConditionRule,
+    ];
+    match finding.severity {
+        Severity::Error if is_refused.contains(&finding.rule) => finding::Severity::Error,
+        _ => finding::Severity::Warning,
+    }
+}
+
+fn note(place: &Place, subject: &str, severity: finding::Severity, error: &FieldError, notes: &mut Notes) {
+    let FieldError {
+        path,
+        value,
+        problem,
+        accepted,
+    } = error;
+    let message = format!("{subject}: {path} = {value}: {problem}; better: {accepted}");
+    notes.add_field(place, subject, severity, error, message);
 }
 
 fn typed(key: &Key, value: Value) -> Result<Object, FieldError> {

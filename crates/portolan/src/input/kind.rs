@@ -4,6 +4,7 @@ use portolan_api::structural::{self, Kind};
 use portolan_api::{FieldError, cluster, multicluster, spelling, work};
 use serde_json::Value;
 
+use super::finding::Severity;
 use super::problem::{Notes, Place, Problem, Problems};
 
 /// The API groups whose kinds we know, all of them.
@@ -70,7 +71,7 @@ fn ignore(place: &Place, api_version: &str, kind: &str, value: &Value, notes: &m
     );
     let subject = subject.trim_end();
     let message = format!("{subject}: {ignored}; did you mean {meant}?");
-    notes.add_field(place, subject, &error, message);
+    notes.add_field(place, subject, Severity::Warning, &error, message);
 }
 
 /// The group and version of ours that has a kind of this name, or of one that is spelled like it.

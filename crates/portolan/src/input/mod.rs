@@ -20,6 +20,7 @@ mod normal;
 mod problem;
 mod source;
 mod tree;
+mod works;
 
 use std::path::{Path, PathBuf};
 

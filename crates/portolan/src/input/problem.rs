@@ -16,6 +16,8 @@ const KEPT_PROBLEMS: usize = 1000;
 const LISTED_NOTES: usize = 10;
 /// How much of a message of others is repeated. Ours are short by construction.
 const MAX_MESSAGE: usize = 300;
+/// How much is repeated of a message about a field, which may hold an option to paste.
+const MAX_FIELD: usize = 1000;
 
 /// Where an object was read: file, document, and position in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -249,16 +251,21 @@ impl Notes {
         self.insert(place.to_string(), message, finding);
     }
 
-    /// Remembers a remark about a field that is most likely not what is meant.
+    /// Remembers a remark about a field that is most likely not what is meant, or refused elsewhere.
     pub(super) fn add_field(
         &mut self,
         place: &Place,
         subject: &str,
+        severity: Severity,
         error: &FieldError,
         message: impl fmt::Display,
     ) {
-        let finding = Finding::of_field(Severity::Warning, place, subject, error);
-        self.insert(place.to_string(), bounded(&message.to_string()), finding);
+        let finding = Finding::of_field(severity, place, subject, error);
+        self.insert(
+            place.to_string(),
+            bounded_to(MAX_FIELD, &message.to_string()),
+            finding,
+        );
     }
 
     /// Remembers a field that no definition has: left out here, and refused by kubectl.
@@ -339,8 +346,12 @@ impl fmt::Display for Notes {
 
 /// Cuts a text that may repeat input of any size, and takes from it what a terminal would obey.
 pub(super) fn bounded(text: &str) -> String {
+    bounded_to(MAX_MESSAGE, text)
+}
+
+fn bounded_to(most: usize, text: &str) -> String {
     let text = &text.replace(char::is_control, " ");
-    match text.char_indices().nth(MAX_MESSAGE) {
+    match text.char_indices().nth(most) {
         None => text.to_owned(),
         Some((cut, _)) => format!("{}…", &text[..cut]),
     }

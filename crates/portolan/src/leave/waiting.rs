@@ -160,10 +160,12 @@ pub(super) fn held_by_others(name: &str, works: &[Left]) -> String {
         .iter()
         .map(|work| format!("{work} (finalizers {})", work.other_finalizers.join(", ")));
     format!(
-        "{name} is not removed: {} wait for others than the agent: {}; they go when these finalizers are taken off, then \
+        "{name} is not removed: {} {} for others than the agent: {}; {} when these finalizers are taken off, then \
          call `portolan leave {name}` again",
         counted(works.len(), "work"),
+        if works.len() == 1 { "waits" } else { "wait" },
         listed(held),
+        if works.len() == 1 { "it goes" } else { "they go" },
     )
 }
 

@@ -195,6 +195,10 @@ fn replica_set(
         }
         let strategy = reference.rollout_strategy.clone().unwrap_or_default();
         let strategy = Strategy::new(&strategy, &format!("{path}.rolloutStrategy"));
+        if let Ok(strategy) = &strategy {
+            let warnings = strategy.warnings.iter().cloned();
+            found.extend(warnings.map(|error| (Severity::Warning, error)));
+        }
         let groups = placements.groups(namespace, &reference.name);
         if let (Ok(strategy), Some(groups)) = (strategy, groups) {
             let unknown = strategy.check_names(&groups).err().unwrap_or_default();

@@ -24,6 +24,12 @@ pub(crate) fn age(then: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// The first whole second that is not before the time.
+pub(crate) fn whole_second(time: Timestamp) -> Timestamp {
+    let seconds = time.as_second() + i64::from(time.subsec_nanosecond() > 0);
+    Timestamp::from_second(seconds).unwrap_or(time)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

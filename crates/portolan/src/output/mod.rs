@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use serde::Serialize;
 use tokio::sync::oneshot;
 
-pub(crate) use age::age;
+pub(crate) use age::{age, whole_second};
 
 use crate::shell;
 use table::ELLIPSIS;

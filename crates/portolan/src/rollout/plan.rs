@@ -82,6 +82,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             "no group has the index {index} now; it holds nothing back"
         ));
     }
+    for warning in &request.strategy.warnings {
+        notes.remark(warning.statement());
+    }
     let now = clock::now_or(args.now.or(request.now));
     request.now = Some(now);
     let plan = request

@@ -1,5 +1,7 @@
 //! How far a rollout is, for people.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use portolan_api::count::part;
 use portolan_controllers::overview::{
@@ -30,7 +32,7 @@ pub(super) fn render(overview: &Overview, now: Timestamp, width: Option<usize>) 
             text.push_str(&format!("  {}\n", Tone::Doubtful.paint(&plain(warning))));
         }
         text.push_str(&listed("next", placement.starting.iter().cloned()));
-        text.push_str(&listed("soaking", placement.soaking.iter().map(soaking)));
+        text.push_str(&soaking(&placement.soaking));
         text.push_str(&listed("offline", placement.offline.iter().cloned()));
         text.push_str(&listed("kept, cannot be reached", placement.kept.iter().cloned()));
         text.push_str(&troubles(placement, now, width));
@@ -156,10 +158,23 @@ fn counts(group: &GroupOverview) -> String {
         .join(", ")
 }
 
-fn soaking(cluster: &ClusterOverview) -> String {
-    match cluster.until {
-        Some(until) => format!("{} until {until}", cluster.cluster),
-        None => cluster.cluster.clone(),
+/// The clusters whose success has to last longer, by when that is over. Times are said once.
+fn soaking(clusters: &[ClusterOverview]) -> String {
+    let mut by_end: BTreeMap<Option<Timestamp>, Vec<&str>> = BTreeMap::new();
+    for cluster in clusters.iter().take(LISTED) {
+        by_end.entry(cluster.until).or_default().push(&cluster.cluster);
+    }
+    let ends = by_end.into_iter().map(|(end, names)| match end {
+        Some(end) => format!("{} until {end}", names.join(", ")),
+        None => names.join(", "),
+    });
+    let more = match clusters.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    match clusters {
+        [] => String::new(),
+        _ => format!("  soaking: {}{more}\n", ends.collect::<Vec<_>>().join("; ")),
     }
 }
 
@@ -287,6 +302,23 @@ mod tests {
             format!("shop/web: {gist}\n\nfleet (All)\n  nothing is decided yet\n")
         );
         assert_eq!(line(&unknown), format!("{gist}; fleet: nothing is decided yet"));
+    }
+
+    #[test]
+    fn the_end_of_a_soak_time_is_said_once_for_all_its_clusters() {
+        let mut overview = overview(OverviewState::Progressing);
+        let cluster = |name: &str, second: i64| ClusterOverview {
+            cluster: name.to_owned(),
+            status: Status::Succeeded,
+            since: None,
+            until: Some(Timestamp::from_second(second).unwrap()),
+            reason: None,
+            message: None,
+        };
+        overview.placements[0].soaking = vec![cluster("a", 60), cluster("b", 120), cluster("c", 60)];
+        let text = rendered(&overview);
+        let expected = "  soaking: a, c until 1970-01-01T00:01:00Z; b until 1970-01-01T00:02:00Z\n";
+        assert!(text.contains(expected), "{text}");
     }
 
     #[test]

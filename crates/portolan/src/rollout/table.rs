@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use portolan_rollout::{Cluster, GroupKey, Plan, Status};
 
-use crate::output::age;
 use crate::output::table::{Cell, Column, Table, Tone};
+use crate::output::{age, whole_second};
 
 /// A sentence on what happens, then every cluster that something happens to.
 pub(super) fn plan(plan: &Plan, now: Timestamp, width: Option<usize>) -> String {
@@ -61,7 +61,9 @@ fn summary(plan: &Plan) -> String {
         text.push('\n');
     }
     if let Some(after) = plan.recheck_after {
-        text.push_str(&format!("look again in {}s\n", after.as_secs_f64()));
+        // Rounded up: to look too early is of no use.
+        let seconds = after.as_secs() + u64::from(after.subsec_nanos() > 0);
+        text.push_str(&format!("look again in {seconds}s\n"));
     }
     text
 }
@@ -87,7 +89,7 @@ fn row(table: &mut Table, cluster: &Cluster, step: &str, tone: Tone, now: Timest
         .map_or_else(|| "-".to_owned(), |then| age(then, now));
     let until = cluster
         .recheck_time
-        .map_or_else(|| "-".to_owned(), |end| end.to_string());
+        .map_or_else(|| "-".to_owned(), |end| whole_second(end).to_string());
     table.row([
         (&cluster.cluster_name).into(),
         group(&cluster.group_key).into(),

@@ -103,6 +103,10 @@ fn report(fleet: &Fleet, key: &PlacementKey, decision: Decision, stored: Stored)
         placement_decisions: decisions,
         slices,
         scores: scored.into_iter().collect(),
+        ranks: (1..)
+            .zip(outcome.by_rank())
+            .map(|(rank, cluster)| (name(cluster), rank))
+            .collect(),
         findings: Vec::new(),
     }
 }

@@ -36,6 +36,9 @@ pub(crate) struct PlacementReport {
     pub(crate) prioritizers: Vec<Prioritizer>,
     /// Weighted total of every cluster that passed the filters.
     pub(crate) scores: BTreeMap<String, i64>,
+    /// Place of every cluster that passed the filters among these, from 1; for people.
+    #[serde(skip)]
+    pub(crate) ranks: BTreeMap<String, usize>,
     /// In rank order.
     pub(crate) selected: Vec<String>,
     /// 0 when `numberOfClusters` is unset.

@@ -128,7 +128,7 @@ fn clusters(placement: &PlacementReport, width: Option<usize>) -> String {
         Column::text("PRIORITIZERS", 20).drop(1),
     ])
     .indented(2);
-    for (position, cluster) in placement.selected.iter().enumerate().take(LISTED_CLUSTERS) {
+    for cluster in placement.selected.iter().take(LISTED_CLUSTERS) {
         let parts = placement.prioritizers.iter().map(|prioritizer| {
             let score = prioritizer.scores.get(cluster).copied().unwrap_or(0);
             match prioritizer.weight {
@@ -137,7 +137,8 @@ fn clusters(placement: &PlacementReport, width: Option<usize>) -> String {
             }
         });
         table.row([
-            (position + 1).into(),
+            // The place among the scored clusters, as `explain` has it.
+            placement.ranks.get(cluster).copied().unwrap_or_default().into(),
             cluster.as_str().into(),
             groups.get(cluster.as_str()).cloned().unwrap_or_default().into(),
             placement.scores.get(cluster).copied().unwrap_or(0).into(),

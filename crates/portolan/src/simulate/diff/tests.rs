@@ -28,6 +28,7 @@ fn placement(name: &str, groups: &[&[&str]]) -> PlacementReport {
         filters: [filter("Predicate"), filter("TaintToleration")],
         prioritizers: Vec::new(),
         scores: BTreeMap::new(),
+        ranks: BTreeMap::new(),
         selected: Vec::new(),
         unscheduled: 0,
         requeue_at: None,
