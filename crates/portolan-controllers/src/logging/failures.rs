@@ -122,10 +122,9 @@ impl FailureLog {
         self.say_over(over, operation);
         let Some(line) = line else { return };
         let text = self.words(&cause, operation, error, line);
-        match line {
-            Line::Continues { lasting, .. } if lasting >= EVERYDAY => tracing::warn!("{text}"),
-            _ if cause.is_everyday() => tracing::debug!("{text}"),
-            _ => tracing::warn!("{text}"),
+        match is_alarming(&cause, line) {
+            true => tracing::warn!("{text}"),
+            false => tracing::debug!("{text}"),
         }
     }
 
@@ -221,6 +220,7 @@ impl FailureLog {
         if let Line::Continues {
             times: times @ 2..,
             lasting,
+            ..
         } = line
         {
             text.push_str(&format!(
@@ -262,6 +262,16 @@ impl FailureLog {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a failure deserves a warning: conflicts, and objects that are gone, only if one and the same object keeps failing.
+/// At the start of a fleet there are many of them, each of another object.
+fn is_alarming(cause: &Cause, line: Line) -> bool {
+    match line {
+        _ if !cause.is_everyday() => true,
+        Line::Continues { longest, .. } => longest >= EVERYDAY,
+        Line::Begins => false,
     }
 }
 
@@ -327,6 +337,23 @@ mod tests {
         assert!(!is_quiet(), "the hub is still out of reach");
         log.answered();
         assert!(is_quiet(), "what was to be processed is");
+    }
+
+    #[test]
+    fn conflicts_of_many_objects_are_no_warning_and_one_that_lasts_is() {
+        let cause = Cause::Objects {
+            operation: "patch works".to_owned(),
+            failure: Failure::Conflict,
+        };
+        let line = |longest| Line::Continues {
+            times: 9,
+            lasting: Duration::from_secs(60),
+            longest,
+        };
+        assert!(!is_alarming(&cause, Line::Begins));
+        assert!(!is_alarming(&cause, line(Duration::ZERO)));
+        assert!(is_alarming(&cause, line(EVERYDAY)));
+        assert!(is_alarming(&Cause::Unreachable, Line::Begins));
     }
 
     #[test]

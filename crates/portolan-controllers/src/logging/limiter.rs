@@ -27,8 +27,13 @@ const MEMORY: Duration = Duration::from_secs(1200);
 pub(super) enum Line {
     /// It fails for the first time, or for a subject for the first time.
     Begins,
-    /// It has failed so many times since the last line, and fails since then.
-    Continues { times: u64, lasting: Duration },
+    /// It has failed so many times since the last line, and fails since then. `longest` is how long one and the same subject
+    /// has failed: many that fail once each are no failure that lasts.
+    Continues {
+        times: u64,
+        lasting: Duration,
+        longest: Duration,
+    },
 }
 
 /// What is worth saying about a cause that is over.
@@ -68,8 +73,8 @@ struct History {
     last: Instant,
     /// Whether the last line said that it fails.
     is_open: bool,
-    /// The subjects that fail, and when each did last.
-    subjects: BTreeMap<String, Instant>,
+    /// The subjects that fail, and when each did first and last.
+    subjects: BTreeMap<String, (Instant, Instant)>,
     /// How many subjects had a line of their own.
     named: usize,
 }
@@ -100,7 +105,12 @@ impl<C: Ord + Clone> Limiter<C> {
             history.pauses += 1;
             history.is_open = true;
             let lasting = now.duration_since(since);
-            return Some(Line::Continues { times, lasting });
+            let longest = history.longest();
+            return Some(Line::Continues {
+                times,
+                lasting,
+                longest,
+            });
         }
         if is_new && history.named < NAMED {
             history.named += 1;
@@ -160,27 +170,36 @@ impl History {
             pauses: 1,
             last: now,
             is_open: true,
-            subjects: BTreeMap::from([(subject.to_owned(), now)]),
+            subjects: BTreeMap::from([(subject.to_owned(), (now, now))]),
             named: 1,
         }
     }
 
     /// Whether the subject did not fail before.
     fn remember(&mut self, subject: &str, now: Instant) -> bool {
-        if let Some(last) = self.subjects.get_mut(subject) {
+        if let Some((_, last)) = self.subjects.get_mut(subject) {
             *last = now;
             return false;
         }
         let has_room = self.subjects.len() < REMEMBERED;
         if has_room {
-            self.subjects.insert(subject.to_owned(), now);
+            self.subjects.insert(subject.to_owned(), (now, now));
         }
         has_room
     }
 
+    fn longest(&self) -> Duration {
+        let spans = self.subjects.values();
+        spans
+            .map(|(first, last)| last.duration_since(*first))
+            .max()
+            .unwrap_or_default()
+    }
+
     /// Forgets subjects that are not tried any more. Without one left, the next failure begins anew.
     fn drop_stale(&mut self, now: Instant) {
-        self.subjects.retain(|_, last| now.duration_since(*last) < STALE);
+        self.subjects
+            .retain(|_, (_, last)| now.duration_since(*last) < STALE);
         if self.subjects.is_empty() {
             (self.since, self.times) = (None, 0);
         }
@@ -221,7 +240,33 @@ mod tests {
         }
         let line = limiter.failed(&"list", "", start + Duration::from_secs(30));
         let lasting = Duration::from_secs(30);
-        assert_eq!(line, Some(Line::Continues { times: 30, lasting }));
+        let longest = lasting;
+        assert_eq!(
+            line,
+            Some(Line::Continues {
+                times: 30,
+                lasting,
+                longest
+            })
+        );
+    }
+
+    #[test]
+    fn subjects_that_fail_once_each_are_no_failure_that_lasts() {
+        let (mut limiter, start) = (Limiter::default(), Instant::now());
+        let mut line = None;
+        for second in 0..=30 {
+            let subject = second.to_string();
+            line = limiter.failed(&"patch", &subject, start + Duration::from_secs(second));
+        }
+        assert_eq!(
+            line,
+            Some(Line::Continues {
+                times: 28,
+                lasting: Duration::from_secs(30),
+                longest: Duration::ZERO
+            })
+        );
     }
 
     #[test]
@@ -270,7 +315,15 @@ mod tests {
         limiter.failed(&"patch", "gone", start);
         let line = limiter.failed(&"patch", "other", start + STALE);
         let lasting = Duration::ZERO;
-        assert_eq!(line, Some(Line::Continues { times: 1, lasting }));
+        let longest = lasting;
+        assert_eq!(
+            line,
+            Some(Line::Continues {
+                times: 1,
+                lasting,
+                longest
+            })
+        );
     }
 
     #[test]
