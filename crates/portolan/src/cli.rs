@@ -26,7 +26,7 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  # See it work: a hub, controllers and a fleet that lives, in one process
+  # See it work: a hub, controllers and a simulated fleet, in one process
   portolan up --demo
 
   # The same with member clusters whose workloads run, fail and recover
@@ -308,6 +308,19 @@ mod tests {
                 .map(ToString::to_string)
                 .unwrap_or_default();
             assert!(help.contains("Examples:\n"), "{words} has no examples");
+        }
+    }
+
+    #[test]
+    fn no_option_has_two_defaults_in_its_help() {
+        for (words, command) in commands(&definition(), "") {
+            for argument in command.get_arguments() {
+                let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+                let is_said_twice = help.contains("[default:")
+                    && !argument.get_default_values().is_empty()
+                    && !argument.is_hide_default_value_set();
+                assert!(!is_said_twice, "{words} {}: {help}", argument.get_id());
+            }
         }
     }
 

@@ -56,19 +56,20 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Its workloads become unavailable, running Jobs fail, and it says that it is ill; ends a partition
+    /// Make a member fail: its workloads become unavailable, running Jobs fail, and the cluster reports ill health; ends a
+    /// partition
     #[command(after_help = "Examples:\n  portolan demo fail member-1")]
     Fail(Target),
-    /// Its agent no longer reaches the hub; what runs there goes on, and a failure ends
+    /// Cut a member off: its agent no longer reaches the hub; what runs there goes on, and a failure ends
     #[command(after_help = "Examples:\n  portolan demo partition member-2")]
     Partition(Target),
-    /// Undo both
+    /// Let a member recover from a failure or a partition
     #[command(after_help = "Examples:\n  portolan demo recover member-1")]
     Recover(Target),
     /// Print manifests to try: three clusters, a placement with a canary group, and a workload that rolls out
     #[command(after_help = "Examples:\n  portolan demo manifests | kubectl apply -f -")]
     Manifests,
-    /// Play the workload controllers of a member cluster that has none: simulated, no container runs
+    /// Simulate the workload controllers of a member cluster that has none; no container runs
     #[command(after_help = WORKLOADS_EXAMPLES)]
     Workloads(Workloads),
 }

@@ -69,7 +69,8 @@ pub(crate) struct Args {
         env = "PORTOLAN_HUB_ID",
         hide_env_values = true,
         value_name = "ID",
-        default_value = ""
+        default_value = "",
+        hide_default_value = true
     )]
     hub_id: String,
 
@@ -79,7 +80,8 @@ pub(crate) struct Args {
         env = "PORTOLAN_AGENT_ID",
         hide_env_values = true,
         value_name = "ID",
-        default_value = ""
+        default_value = "",
+        hide_default_value = true
     )]
     agent_id: String,
 
@@ -153,7 +155,7 @@ pub(crate) struct Args {
     )]
     install_crds: Option<InstallCrds>,
 
-    /// Address for /metrics, /healthz and /readyz; without it nobody listens
+    /// Address for /metrics, /healthz and /readyz [default: not served]
     #[arg(
         long,
         env = "PORTOLAN_METRICS_LISTEN",

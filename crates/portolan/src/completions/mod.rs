@@ -23,7 +23,8 @@ const NO_FILES: &str = ":4\n";
 /// Print completions for a shell
 ///
 /// The script asks portolan for completions. Names of placements, clusters and rollouts come from the hub of $KUBECONFIG,
-/// or of --kubeconfig and --context on the line; a hub that does not answer within a second has none.
+/// or of --kubeconfig and --context on the line; a hub that does not answer within a second has none. What `simulate
+/// --remove` takes comes from the files of --file, if there are any.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     input: cli::InputArgs,
 
-    /// Only this namespace; of NAME [default: that of the kubeconfig's context, or default]
+    /// Only this namespace [default: all; for NAME that of the kubeconfig's context, or default]
     #[arg(short, long, value_name = "NS")]
     namespace: Option<String>,
 
@@ -65,13 +65,13 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// Placements: how many clusters were asked for and selected, in how many groups and objects
+    /// How many clusters each placement asks for and has, in how many groups and objects
     #[value(alias = "placement")]
     Placements,
-    /// Decisions: the clusters of each placement with groups and scores
+    /// The clusters of each placement, with groups and scores
     #[value(alias = "decision", alias = "placementdecisions")]
     Decisions,
-    /// Clusters: sets, health, taints and how many placements chose them
+    /// Sets, health and taints of each cluster, and how many placements chose it
     #[value(alias = "cluster", alias = "managedclusters", alias = "clusterprofiles")]
     Clusters,
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::hub::{self, Target};
 use crate::{clock, live, output};
 
-/// Start nothing new until it is resumed
+/// Pause a rollout: no further cluster gets the new version until it is resumed
 ///
 /// Clusters that have the template keep it and are still watched; no other cluster gets it. Sets the annotation
 /// portolan.dev/rollout-paused.
@@ -23,7 +23,7 @@ pub(super) struct PauseArgs {
     target: Target,
 }
 
-/// Go on after a pause or an abort
+/// Go on with a rollout after a pause or an abort
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  portolan rollout resume shop/web")]
 pub(super) struct ResumeArgs {

@@ -57,7 +57,7 @@ const ANSWER: Duration = Duration::from_secs(2);
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Load a simulated fleet that lives, with a placement for each user story
+    /// Load a simulated fleet whose clusters fail and recover, with a placement for each user story
     #[arg(long)]
     demo: bool,
 
@@ -65,7 +65,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", requires = "demo", value_parser = crate::number::within::<u32>(5..=20_000))]
     clusters: Option<u32>,
 
-    /// Seed of the simulated fleet: same seed, same fate
+    /// Seed of the simulated fleet; the same seed repeats the same events
     #[arg(long, value_name = "N", requires = "demo", default_value_t = 1)]
     seed: u64,
 

@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     connect: live::ConnectArgs,
 
-    /// Only this namespace; of NAME [default: that of the kubeconfig's context, or default]
+    /// Only this namespace [default: all; for NAME that of the kubeconfig's context, or default]
     #[arg(short, long, value_name = "NS")]
     namespace: Option<String>,
 
