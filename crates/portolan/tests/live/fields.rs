@@ -151,6 +151,16 @@ fn from_files(scene: &mut Scene) {
         let args = ["explain", "ns/p", "-f", "fleet.json", "--cluster", cluster];
         scene.ask("portolan explain", &args);
     }
+    scene.scratch.write(
+        "leaving.json",
+        json!({ "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+            "metadata": { "name": "a", "deletionTimestamp": "2026-01-01T12:00:00Z" }, "spec": {} })
+        .to_string(),
+    );
+    scene.ask(
+        "portolan get clusters",
+        &["get", "clusters", "-f", "leaving.json"],
+    );
     scene.ask("portolan lint", &["lint", "-f", "bad.json"]);
     let plan = example("rollout-plan.yaml");
     scene.ask("portolan rollout plan", &["rollout", "plan", "-f", &plan]);

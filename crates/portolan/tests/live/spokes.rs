@@ -344,20 +344,30 @@ fn members_of_an_earlier_start_stay_with_what_was_sent_to_them_until_somebody_as
     let label = ["--label", "portolan.dev/embedded-member=true"];
     let join = ["join", "member-9", "--write", "member-9.kubeconfig"];
     up.ask(&scratch, &[&join[..], &label].concat());
-    // One that takes over the name of a member.
-    up.ask(&scratch, &["join", "member-2", "--write", "member-2.kubeconfig"]);
+    // One of its own cannot have the name of a member before the member is forgotten.
+    let join = ["join", "member-2", "--write", "member-2.kubeconfig"];
+    let refused = portolan(
+        scratch.path(),
+        &[&join[..], &["--kubeconfig", &up.kubeconfig]].concat(),
+        "",
+    );
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.stderr.contains("--forget-members"), "{refused:?}");
     up.stop();
 
     let up = start(&["--spokes", "1", "--forget-members"]);
-    assert_eq!(clusters(&up, &scratch), ["member-1", "member-2", "member-9"]);
+    assert_eq!(clusters(&up, &scratch), ["member-1", "member-9"]);
     let hub = Member::new(&up.kubeconfig, "portolan");
     let namespaces: Api<Namespace> = Api::all(hub.client.clone());
     hub.runtime.block_on(async {
         // The work there waited for an agent that never comes back.
-        while namespaces.get_opt("member-3").await.unwrap().is_some() {
-            tokio::time::sleep(Duration::from_millis(100)).await;
+        for name in ["member-2", "member-3"] {
+            while namespaces.get_opt(name).await.unwrap().is_some() {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
         }
     });
+    up.ask(&scratch, &join);
     up.stop();
 
     let mut up = start(&[]);
