@@ -51,6 +51,10 @@ pub(crate) fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Er
              program listens there; correct the address (`server` in the kubeconfig: http:// for a proxy such as `kubectl \
              proxy`), or choose another hub (--kubeconfig, --context)"
         ),
+        error if is_tls(error, url) => format!(
+            "{url} does not answer in HTTP, although its address begins with http: the server most likely speaks TLS; correct \
+             the address (`server` in the kubeconfig: https://), or choose another hub (--kubeconfig, --context)"
+        ),
         error if is_answer(error) => format!(
             "{url} sent an answer that cannot be used: {}; is it a Kubernetes API server (--kubeconfig, --context)?",
             shortened(&describe(error), ANSWER)
@@ -139,6 +143,11 @@ fn is_plain_http(error: &kube::Error) -> bool {
     describe(error).contains("InvalidContentType")
 }
 
+/// Whether a server that was asked without TLS answered with something that is no HTTP, as a server with TLS does.
+fn is_tls(error: &kube::Error, url: &str) -> bool {
+    url.starts_with("http://") && describe(error).contains("invalid HTTP version")
+}
+
 /// Why there are no credentials to send a request with.
 fn auth_error(error: &kube::Error) -> Option<&AuthError> {
     causes(error).find_map(|cause| cause.downcast_ref::<AuthError>())
@@ -175,24 +184,34 @@ mod tests {
         );
     }
 
-    #[tokio::test]
-    async fn a_server_that_speaks_plain_http_is_said_to() {
+    /// What is said about a server that answers everything with these bytes.
+    async fn said_of(scheme: &str, answer: &'static [u8]) -> String {
         use std::io::{Read, Write};
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("https://{}", listener.local_addr().unwrap());
+        let url = format!("{scheme}://{}", listener.local_addr().unwrap());
         std::thread::spawn(move || {
             for mut stream in listener.incoming().map_while(Result::ok) {
                 let _ = stream.read(&mut [0; 512]);
-                let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+                let _ = stream.write_all(answer);
             }
         });
         let server = super::super::Server::new(kube::Config::new(url.parse().unwrap())).unwrap();
         let text = server.version().await.unwrap_err().to_string();
+        assert!(text.contains(&url) && text.len() < 500, "{text}");
+        text
+    }
+
+    #[tokio::test]
+    async fn a_server_that_speaks_plain_http_or_tls_where_the_address_says_otherwise_is_said_to() {
+        let plain = said_of("https", b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n").await;
         assert!(
-            text.contains(&format!("{url} answers without TLS")) && text.contains("http://"),
-            "{text}"
+            plain.contains("answers without TLS") && plain.contains("http://"),
+            "{plain}"
         );
-        assert!(!text.contains("InvalidContentType") && text.len() < 500, "{text}");
+        assert!(!plain.contains("InvalidContentType"), "{plain}");
+        // An alert, as the first bytes of a request are no handshake.
+        let tls = said_of("http", &[0x15, 3, 3, 0, 2, 2, 70]).await;
+        assert!(tls.contains("speaks TLS") && tls.contains("https://"), "{tls}");
     }
 
     #[test]
