@@ -118,7 +118,7 @@ fn an_option_that_names_no_manifest_is_said_in_the_message_of_applied_alone() {
             applied: Applied::Done,
             found: Found::Missing,
         };
-        let status = report(&work, &[finding], at(1));
+        let status = report(&work, &[finding], &mut Cost::of_work(), at(1));
         let mut conditions = status.conditions.into_iter();
         let applied = conditions.find(|condition| condition.type_ == "Applied").unwrap();
         (applied.status, applied.reason, applied.message)

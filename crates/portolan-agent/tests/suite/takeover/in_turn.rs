@@ -53,7 +53,7 @@ impl Running {
                 agent.kill().expect("OCM's agent is killed");
                 agent.wait().expect("OCM's agent ends");
             }
-            Running::Portolan(agent) => drop(agent.stop().await),
+            Running::Portolan(agent) => agent.stop().await,
         }
     }
 }
