@@ -45,9 +45,9 @@ that cannot be opened, or no object; 3 the hub cannot be reached or refuses.";
 
 /// Find mistakes in manifests; nothing is written
 ///
-/// Errors are refused by kubectl, by a hub or by its controllers, or keep a placement from being evaluated. Warnings are
-/// accepted and most likely not what is meant: a score that no cluster has, a placement that selects too few of the clusters in
-/// the input. Without clusters in the input, it is no warning that a placement selects none.
+/// Errors are refused by kubectl, by a hub or by its controllers, keep a placement from being evaluated, or cannot be
+/// evaluated by an agent, such as CEL that does not compile. Warnings are accepted and most likely not what is meant: a score
+/// that no cluster has, a rollout without a rule for success, a placement that selects too few of the clusters in the input. Without clusters in the input, it is no warning that a placement selects none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

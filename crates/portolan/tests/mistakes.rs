@@ -85,7 +85,7 @@ impl Mistake {
             _ => panic!("{} has no manifest", self.name),
         };
         let mut spec = self.spec.clone();
-        if self.replica_set.is_some() {
+        if self.replica_set.is_some() && spec.get("manifestWorkTemplate").is_none() {
             let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}});
             spec["manifestWorkTemplate"] = json!({"workload": {"manifests": [map]}});
         }

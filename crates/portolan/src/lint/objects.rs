@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use portolan_agent::option_mistakes;
 use portolan_api::cluster::{ManagedCluster, Placement};
 use portolan_api::labels::ocm;
 use portolan_api::work::ManifestWorkReplicaSet;
-use portolan_api::{FieldError, cluster, spelling, work};
+use portolan_api::{FieldError, cluster, semantic, spelling, work};
 use portolan_controllers::replica_set_mistakes;
 use portolan_engine::fleet::set_mistake;
 use portolan_engine::status::Code;
@@ -162,6 +163,22 @@ impl<'a> Placements<'a> {
     }
 }
 
+/// What the template does not do, and what no agent can evaluate in it. Files were told so when they were read; objects of a hub
+/// were not.
+fn template(set: &ManifestWorkReplicaSet) -> Vec<(Severity, FieldError)> {
+    let path = "spec.manifestWorkTemplate";
+    let whole = serde_json::to_value(set).unwrap_or_default();
+    let warnings = semantic::findings(&whole).into_iter().filter(|finding| {
+        finding.severity == semantic::Severity::Warning && finding.error.path.starts_with(path)
+    });
+    let options = &set.spec.manifest_work_template.manifest_configs;
+    let mistakes = option_mistakes(options, &format!("{path}.manifestConfigs"));
+    warnings
+        .map(|finding| (Severity::Warning, finding.error))
+        .chain(mistakes.into_iter().map(|error| (Severity::Error, error)))
+        .collect()
+}
+
 fn replica_set(
     set: &ManifestWorkReplicaSet,
     namespace: &str,
@@ -169,6 +186,7 @@ fn replica_set(
 ) -> Vec<(Severity, FieldError)> {
     let mistakes = replica_set_mistakes(set).into_iter();
     let mut found: Vec<_> = mistakes.map(|error| (Severity::Error, error)).collect();
+    found.extend(template(set));
     for (position, reference) in set.spec.placement_refs.iter().enumerate() {
         let path = format!("spec.placementRefs[{position}]");
         if let Some(severity) = placements.missing(namespace, &reference.name) {
