@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::builtin;
 use super::cell;
-use super::jsonpath::{ParseError, Path};
+use super::jsonpath::{Budget, ParseError, Path};
 
 pub(super) const NAME: &str = "Name must be unique within a namespace.";
 pub(super) const CREATED: &str =
@@ -91,11 +91,12 @@ impl Columns {
         Value::Array(self.columns.iter().map(Column::definition).collect())
     }
 
-    /// The cells of one object.
-    pub(crate) fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+    /// The cells of one object of a table.
+    pub(crate) fn cells(&self, object: &Value, now: Timestamp, budget: &mut Budget) -> Vec<Value> {
+        budget.next_object();
         self.columns
             .iter()
-            .map(|column| column.cell(object, now))
+            .map(|column| column.cell(object, now, budget))
             .collect()
     }
 }
@@ -179,11 +180,11 @@ impl Column {
         Value::Object(definition)
     }
 
-    fn cell(&self, object: &Value, now: Timestamp) -> Value {
+    fn cell(&self, object: &Value, now: Timestamp, budget: &mut Budget) -> Value {
         match &self.source {
             Source::Computed(compute) => compute(object, now),
-            Source::Path(path) => match path.find(object).as_deref() {
-                // An expression that does not fit one object leaves its cell empty, never the whole table.
+            Source::Path(path) => match path.find(object, budget).as_deref() {
+                // An expression that does not fit one object, or visits too much, leaves its cell empty, never the whole table.
                 Ok([first, ..]) => cell::of(&self.kind, first, now),
                 _ => Value::Null,
             },

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::Columns;
+use super::jsonpath::Budget;
 
 /// What each row carries of its object, the `includeObject` query parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -76,10 +77,12 @@ pub(crate) fn render<'a>(
     headers: Headers,
     now: Timestamp,
 ) -> Value {
+    let mut budget = Budget::of_table();
     let rows: Vec<Value> = objects
         .into_iter()
         .map(|object| {
-            json!({"cells": columns.cells(object, now), "object": included(object, include, version)})
+            let cells = columns.cells(object, now, &mut budget);
+            json!({"cells": cells, "object": included(object, include, version)})
         })
         .collect();
     json!({

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::jsonpath::Budget;
 use super::*;
 
 fn now() -> Timestamp {
@@ -40,7 +41,10 @@ fn a_crd_without_columns_shows_name_and_age() {
     ] {
         let columns = Columns::of_crd_version(&version).unwrap();
         assert_eq!(names(&columns), "Name Age");
-        assert_eq!(json!(columns.cells(&object, now())), json!(["a", "5m12s"]));
+        assert_eq!(
+            json!(columns.cells(&object, now(), &mut Budget::of_table())),
+            json!(["a", "5m12s"])
+        );
     }
 }
 
@@ -80,12 +84,12 @@ fn the_columns_of_a_crd_are_shown_with_type_priority_and_description() {
         },
     });
     assert_eq!(
-        json!(columns.cells(&full, now())),
+        json!(columns.cells(&full, now(), &mut Budget::of_table())),
         json!(["a", "True", 3, "3d", "x"])
     );
     let empty = json!({"metadata": {"name": "b"}, "status": {"names": []}});
     assert_eq!(
-        json!(columns.cells(&empty, now())),
+        json!(columns.cells(&empty, now(), &mut Budget::of_table())),
         json!(["b", null, null, null, null])
     );
 }
@@ -334,7 +338,11 @@ fn built_in_kinds_have_the_columns_of_kubernetes() {
         object["metadata"] = meta.clone();
         let columns = Columns::of_builtin(group, kind);
         assert_eq!(names(&columns), header, "{kind}");
-        assert_eq!(json!(columns.cells(&object, now())), cells, "{kind}");
+        assert_eq!(
+            json!(columns.cells(&object, now(), &mut Budget::of_table())),
+            cells,
+            "{kind}"
+        );
     }
 }
 
@@ -368,7 +376,7 @@ fn external_addresses_depend_on_the_type_of_a_service() {
     ] {
         let object = json!({"metadata": {"name": "x"}, "spec": spec, "status": status});
         assert_eq!(
-            Columns::of_builtin("", "Service").cells(&object, now())[3],
+            Columns::of_builtin("", "Service").cells(&object, now(), &mut Budget::of_table())[3],
             json!(expected),
             "{object}"
         );
@@ -424,7 +432,11 @@ fn events_of_both_groups_look_alike() {
     ] {
         let columns = Columns::of_builtin(group, "Event");
         assert_eq!(names(&columns), header);
-        assert_eq!(json!(columns.cells(object, now())), cells, "{group}");
+        assert_eq!(
+            json!(columns.cells(object, now(), &mut Budget::of_table())),
+            cells,
+            "{group}"
+        );
     }
 }
 

@@ -8,6 +8,42 @@ use super::{End, Filter, Operand, Path, Slice, Step};
 /// `..` and wildcards multiply; past this an expression selects nothing a column could show.
 const MAX_RESULTS: usize = 100_000;
 
+/// Most values that are visited for the columns of one object.
+const PER_OBJECT: usize = 100_000;
+/// Most values that are visited for the columns of all objects of one table.
+const PER_TABLE: usize = 5_000_000;
+
+/// What may still be visited for a table. Who declares columns says how much they visit, and everybody who lists waits for it.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    table: usize,
+    object: usize,
+}
+
+impl Budget {
+    pub(crate) fn of_table() -> Budget {
+        Budget {
+            table: PER_TABLE,
+            object: 0,
+        }
+    }
+
+    /// The next object begins.
+    pub(crate) fn next_object(&mut self) {
+        self.object = PER_OBJECT.min(self.table);
+    }
+
+    fn spend(&mut self, values: usize) -> Result<(), EvaluationError> {
+        let spent = values.min(self.object);
+        self.object -= spent;
+        self.table -= spent;
+        match spent == values {
+            true => Ok(()),
+            false => Err(EvaluationError::TooMany),
+        }
+    }
+}
+
 /// Why an expression selects nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EvaluationError {
@@ -36,33 +72,52 @@ pub(crate) enum EvaluationError {
     TooMany,
 }
 
-pub(super) fn find<'a>(path: &Path, root: &'a Value) -> Result<Vec<&'a Value>, EvaluationError> {
+pub(super) fn find<'a>(
+    path: &Path,
+    root: &'a Value,
+    budget: &mut Budget,
+) -> Result<Vec<&'a Value>, EvaluationError> {
     let mut found = vec![root];
     for step in &path.steps {
         let mut next = Vec::new();
         for value in found {
-            take(step, value, &mut next)?;
+            take(step, value, &mut next, budget)?;
         }
         found = next;
     }
     Ok(found)
 }
 
-fn take<'a>(step: &Step, value: &'a Value, found: &mut Vec<&'a Value>) -> Result<(), EvaluationError> {
+fn take<'a>(
+    step: &Step,
+    value: &'a Value,
+    found: &mut Vec<&'a Value>,
+    budget: &mut Budget,
+) -> Result<(), EvaluationError> {
+    budget.spend(1)?;
     match step {
         Step::Field(name) => found.extend(value.get(name.as_str())),
-        Step::Wildcard => found.extend(children(value)),
-        Step::Descend => descend(value, found)?,
+        Step::Wildcard => {
+            for child in children(value) {
+                budget.spend(1)?;
+                found.push(child);
+            }
+        }
+        Step::Descend => descend(value, found, budget)?,
         Step::Union(choices) => {
             for choice in choices {
-                found.extend(find(choice, value)?);
+                found.extend(find(choice, value, budget)?);
             }
         }
         Step::Slice(_) if value.is_null() => {}
-        Step::Slice(slice) => cut(slice, value.as_array().ok_or(EvaluationError::NotAnArray)?, found)?,
+        Step::Slice(slice) => {
+            let before = found.len();
+            cut(slice, value.as_array().ok_or(EvaluationError::NotAnArray)?, found)?;
+            budget.spend(found.len() - before)?;
+        }
         Step::Filter(filter) => {
             for element in value.as_array().ok_or(EvaluationError::NotAnArray)? {
-                if passes(filter, element)? {
+                if passes(filter, element, budget)? {
                     found.push(element);
                 }
             }
@@ -84,7 +139,12 @@ fn children(value: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
 
 /// The value and everything below it that holds something. JSON that was parsed is at most 128 levels deep, which
 /// bounds the recursion.
-fn descend<'a>(value: &'a Value, found: &mut Vec<&'a Value>) -> Result<(), EvaluationError> {
+fn descend<'a>(
+    value: &'a Value,
+    found: &mut Vec<&'a Value>,
+    budget: &mut Budget,
+) -> Result<(), EvaluationError> {
+    budget.spend(1)?;
     if children(value).next().is_none() {
         return Ok(());
     }
@@ -92,7 +152,7 @@ fn descend<'a>(value: &'a Value, found: &mut Vec<&'a Value>) -> Result<(), Evalu
         return Err(EvaluationError::TooMany);
     }
     found.push(value);
-    children(value).try_for_each(|child| descend(child, found))
+    children(value).try_for_each(|child| descend(child, found, budget))
 }
 
 fn cut<'a>(slice: &Slice, list: &'a [Value], found: &mut Vec<&'a Value>) -> Result<(), EvaluationError> {
@@ -132,25 +192,38 @@ fn cut<'a>(slice: &Slice, list: &'a [Value], found: &mut Vec<&'a Value>) -> Resu
     Ok(())
 }
 
-fn passes(filter: &Filter, element: &Value) -> Result<bool, EvaluationError> {
+fn passes(filter: &Filter, element: &Value, budget: &mut Budget) -> Result<bool, EvaluationError> {
+    budget.spend(1)?;
     match filter {
-        // An error on the way means that it does not exist.
-        Filter::Exists(path) => Ok(find(path, element).is_ok_and(|found| !found.is_empty())),
+        Filter::Exists(path) => match find(path, element, budget) {
+            Err(EvaluationError::TooMany) => Err(EvaluationError::TooMany),
+            // Any other error on the way means that it does not exist.
+            found => Ok(found.is_ok_and(|found| !found.is_empty())),
+        },
         Filter::Compare {
             left,
             operator,
             right,
-        } => match (one(left, element)?, one(right, element)?) {
-            (Some(left), Some(right)) => holds(left, *operator, right),
+        } => match (one(left, element, budget)?, one(right, element, budget)?) {
+            (Some(left), Some(right)) => {
+                if let (Value::String(left), Value::String(right)) = (left, right) {
+                    budget.spend(left.len().min(right.len()) / 64)?;
+                }
+                holds(left, *operator, right)
+            }
             _ => Ok(false),
         },
     }
 }
 
-fn one<'a>(operand: &'a Operand, element: &'a Value) -> Result<Option<&'a Value>, EvaluationError> {
+fn one<'a>(
+    operand: &'a Operand,
+    element: &'a Value,
+    budget: &mut Budget,
+) -> Result<Option<&'a Value>, EvaluationError> {
     match operand {
         Operand::Literal(value) => Ok(Some(value)),
-        Operand::Path(path) => match find(path, element)?[..] {
+        Operand::Path(path) => match find(path, element, budget)?[..] {
             [] => Ok(None),
             [value] => Ok(Some(value)),
             _ => Err(EvaluationError::SeveralElements),

@@ -13,7 +13,7 @@ mod tests;
 
 use serde_json::Value;
 
-pub(crate) use evaluate::EvaluationError;
+pub(crate) use evaluate::{Budget, EvaluationError};
 pub(crate) use parse::ParseError;
 
 /// A parsed expression.
@@ -30,8 +30,13 @@ impl Path {
 
     /// Everything the expression selects, in order. A missing field selects nothing; an index out of bounds, an index
     /// into something that is no list and a comparison of different types are errors, as they are in Kubernetes.
-    pub(crate) fn find<'a>(&self, root: &'a Value) -> Result<Vec<&'a Value>, EvaluationError> {
-        evaluate::find(self, root)
+    /// What is visited is paid from the budget of the table.
+    pub(crate) fn find<'a>(
+        &self,
+        root: &'a Value,
+        budget: &mut Budget,
+    ) -> Result<Vec<&'a Value>, EvaluationError> {
+        evaluate::find(self, root, budget)
     }
 }
 

@@ -93,7 +93,7 @@ fn expressions_select_what_kubernetes_selects() {
         let object = object();
         let found = Path::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let found = found
-            .find(&object)
+            .find(&object, &mut budget())
             .unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(json!(found), expected, "{text}");
     }
@@ -125,7 +125,7 @@ fn expressions_that_make_no_sense_for_an_object_are_errors() {
         (".spec.ports[?(@.*==1)]", EvaluationError::SeveralElements),
     ] {
         assert_eq!(
-            Path::parse(text).unwrap().find(&object()),
+            Path::parse(text).unwrap().find(&object(), &mut budget()),
             Err(expected),
             "{text}"
         );
@@ -170,7 +170,7 @@ fn size_and_nesting_are_bounded() {
     assert_eq!(Path::parse(&nested), Err(ParseError::TooLarge));
     let twice = format!("[{0}][{0}]", ["0"; 400].join(","));
     assert_eq!(
-        Path::parse(&twice).unwrap().find(&json!([[1]])),
+        Path::parse(&twice).unwrap().find(&json!([[1]]), &mut budget()),
         Err(EvaluationError::TooMany)
     );
 }
@@ -179,14 +179,37 @@ proptest! {
     #[test]
     fn garbage_never_panics(text in any::<String>()) {
         if let Ok(path) = Path::parse(&text) {
-            let _ = path.find(&object());
+            let _ = path.find(&object(), &mut budget());
         }
     }
 
     #[test]
     fn near_misses_never_panic(text in r#"[{}.$@\[\]?()=!<>'"*:,\\0-9a-z -]{0,40}"#) {
         if let Ok(path) = Path::parse(&text) {
-            let _ = path.find(&object());
+            let _ = path.find(&object(), &mut budget());
         }
     }
+}
+
+fn budget() -> Budget {
+    let mut budget = Budget::of_table();
+    budget.next_object();
+    budget
+}
+
+#[test]
+fn what_all_objects_of_a_table_cost_is_limited_and_small_columns_are_filled() {
+    let union = "['a','a','a','a','a','a','a','a','a']".repeat(5);
+    let costly = Path::parse(&format!(".l[?(@{union})]")).unwrap();
+    let element = json!({ "a": { "a": { "a": { "a": { "a": 1 } } } } });
+    let object = json!({ "l": vec![element; 20], "n": 1 });
+    let mut budget = Budget::of_table();
+    let small = Path::parse(".n").unwrap();
+    let mut filled = 0;
+    for _ in 0..200 {
+        budget.next_object();
+        filled += usize::from(small.find(&object, &mut budget).is_ok());
+        assert_eq!(costly.find(&object, &mut budget), Err(EvaluationError::TooMany));
+    }
+    assert_eq!(filled, 50, "a table has 5,000,000 steps, an object 100,000");
 }
