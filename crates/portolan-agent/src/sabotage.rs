@@ -41,6 +41,8 @@ pub(crate) enum Rule {
     WholeExecutor,
     /// A work may have the record of another work, or the definition of records.
     RecordsReserved,
+    /// A work counts for an object that it only looks at, or was refused and has never applied.
+    AskingIsNotOwning,
     /// The Lease is renewed after a task of the agent died.
     DeadAgentIsSilent,
 }

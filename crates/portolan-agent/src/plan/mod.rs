@@ -21,7 +21,7 @@ pub(crate) use doubt::{Stance, stance};
 pub(crate) use fold::fold;
 pub(crate) use ignore::{There, ignored_mistakes};
 pub(crate) use order::apply_order;
-pub(crate) use owners::{Claims, Other, Owner};
+pub(crate) use owners::{Claims, Other, Owner, Rival};
 pub(crate) use permission::{Allowed, Right, denial, verbs};
 pub(crate) use reference::RecordReference;
 pub(crate) use removal::{Licence, Removal, is_orphaned, removal};

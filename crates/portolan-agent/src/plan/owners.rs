@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use portolan_api::labels::conditions as conditions_of;
 use serde_json::Value;
 
 use super::reference::{RecordReference, references};
 use crate::record::Record;
+use crate::sabotage::{Rule, broken};
 use crate::work::{Kinds, Manifest, ObjectId, Strategy, Target, Work, WorkKey, place, resolve};
 
 /// Another owner of an object, in words.
@@ -73,27 +75,31 @@ impl Claims {
         claims
     }
 
-    /// The work that is first to say what the object looks like, if that is another one and both cannot have their way.
-    /// `works` are those that the claims are of.
-    pub(crate) fn senior(
+    /// The works that come before this one to say what the object looks like, where both cannot have their way; the first one
+    /// first. `works` are those that the claims are of.
+    pub(crate) fn rivals(
         &self,
         works: &BTreeMap<WorkKey, Arc<Work>>,
         kinds: &Kinds,
         work: &Work,
         ours: &Target,
-    ) -> Option<Owner> {
-        let claims = self.placed.get(&ours.id)?.iter();
+    ) -> Vec<Rival> {
+        let claims = self.placed.get(&ours.id).into_iter().flatten();
         let mut rivals: Vec<(&Work, &Manifest)> = claims
             .filter_map(|claim| claim.manifest(works))
             .filter(|(other, _)| other.key != work.key && other.is_senior_to(work))
             .collect();
         rivals.sort_by_key(|(other, _)| (other.created, &other.key));
-        let rival = rivals.into_iter().find(|(other, manifest)| {
-            let settings = other.wish.as_ref().map_or(&[][..], |wish| &wish.settings);
-            let theirs = resolve(manifest, settings, kinds).and_then(Result::ok);
+        let rivals = rivals.into_iter().filter(|(other, manifest)| {
+            let theirs = settled(other, manifest, kinds);
             theirs.is_some_and(|theirs| is_contest(ours, &theirs))
         });
-        rival.map(|(other, _)| Owner(other.key.to_string()))
+        rivals
+            .map(|(other, manifest)| Rival {
+                work: other.key.clone(),
+                is_refused: refused(other, &ours.id, &manifest.kind).is_some(),
+            })
+            .collect()
     }
 
     /// Another work that asks for the object, or may do so: one that cannot be read, or whose manifest has the right names
@@ -101,13 +107,24 @@ impl Claims {
     pub(crate) fn other(
         &self,
         works: &BTreeMap<WorkKey, Arc<Work>>,
+        kinds: &Kinds,
         key: &WorkKey,
         id: &ObjectId,
     ) -> Option<Other> {
         let theirs = |claim: &&Claim| *claim.work != *key;
         let owner = |claim: &Claim| Owner(claim.work.to_string());
-        let mut same = self.placed.get(id).into_iter().flatten();
-        if let Some(claim) = same.find(theirs) {
+        let keeps = |id: &ObjectId, claim: &Claim| {
+            let Some((work, manifest)) = claim.manifest(works) else {
+                return false;
+            };
+            let target = settled(work, manifest, kinds);
+            let is_looked_at = target.is_some_and(|target| target.config.strategy == Strategy::ReadOnly);
+            // What it applied before it was refused is in its record, which counts by itself.
+            let is_refused = refused(work, id, &manifest.kind) == Some(work.generation);
+            broken(Rule::AskingIsNotOwning) || !is_looked_at && !is_refused
+        };
+        let mut same = self.placed.get(id).into_iter().flatten().filter(theirs);
+        if let Some(claim) = same.find(|claim| keeps(id, claim)) {
             return Some(Other::Owns(owner(claim)));
         }
         let mut unreadable = self.unreadable.iter().filter(|other| *other != key);
@@ -116,8 +133,9 @@ impl Claims {
         }
         if holds_others(id) {
             let inside = self.placed.iter().filter(|(other, _)| goes_with(other, id));
-            let mut inside = inside.flat_map(|(_, claims)| claims);
-            if let Some(claim) = inside.find(theirs) {
+            let mut inside =
+                inside.flat_map(|(other, claims)| claims.iter().map(move |claim| (other, claim)));
+            if let Some((_, claim)) = inside.find(|(other, claim)| theirs(claim) && keeps(other, claim)) {
                 return Some(Other::Perhaps(owner(claim).inside()));
             }
         }
@@ -132,6 +150,42 @@ impl Claims {
             is_same.then(|| Other::Perhaps(owner(claim)))
         })
     }
+}
+
+/// A work that comes before another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rival {
+    pub(crate) work: WorkKey,
+    /// Whether it was told that it does not get the object. It counts only if it has applied it before.
+    pub(crate) is_refused: bool,
+}
+
+/// What a work says about one of its manifests.
+fn settled(work: &Work, manifest: &Manifest, kinds: &Kinds) -> Option<Target> {
+    let settings = work.wish.as_ref().map_or(&[][..], |wish| &wish.settings);
+    resolve(manifest, settings, kinds)?.ok()
+}
+
+/// Reasons of a manifest that nobody applies until the work, or what its executor may do, is another one.
+const REFUSALS: [&str; 4] = [
+    "Refused",
+    "InvalidExecutor",
+    "InvalidManifest",
+    "AppliedManifestSSAIgnoreFieldError",
+];
+
+/// The generation of a work for which it was said that it does not get an object.
+fn refused(work: &Work, id: &ObjectId, kind: &str) -> Option<i64> {
+    let mut manifests = work.status.manifests.iter();
+    let said = manifests.find(|said| {
+        let meta = &said.resource_meta;
+        (&meta.group, meta.kind.as_str(), &meta.namespace, &meta.name)
+            == (&id.group, kind, &id.namespace, &id.name)
+    })?;
+    let mut conditions = said.conditions.iter();
+    let applied = conditions.find(|condition| condition.type_ == conditions_of::APPLIED)?;
+    let is_refused = applied.status == "False" && REFUSALS.contains(&applied.reason.as_str());
+    is_refused.then_some(applied.observed_generation.unwrap_or_default())
 }
 
 /// Whether two works would write over each other. Where their managers are different ones, the server tells them apart: fields

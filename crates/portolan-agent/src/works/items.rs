@@ -6,8 +6,8 @@ use portolan_api::work::ManifestResourceMeta;
 
 use super::computing::computing;
 use super::known::Known;
-use super::pass::Passes;
-use crate::plan::{Action, is_orphaned};
+use super::pass::{Passes, Trouble};
+use crate::plan::{Action, Rival, is_orphaned};
 use crate::record::{Record, Unkept};
 use crate::report::{Applied, Finding, Found, finished};
 use crate::sabotage::{Rule, broken};
@@ -23,6 +23,8 @@ pub(super) struct Item {
     pub(super) owned: bool,
     /// In whose name the object is read.
     pub(super) reader: Reader,
+    /// Older works that ask for the object to be different.
+    pub(super) rivals: Vec<Rival>,
 }
 
 /// In whose name an object is read.
@@ -54,6 +56,36 @@ impl Passes {
         let known = self.known();
         computing(|| items(work, wish, &known)).await
     }
+
+    /// Leaves objects to older works that have a say in them. What this work's executor may not have was refused before: its
+    /// status says so, and nobody waits for it.
+    pub(super) async fn give_way(&self, items: &mut [Item]) -> Result<(), Trouble> {
+        for item in items {
+            self.leave_to_older(item).await?;
+        }
+        Ok(())
+    }
+
+    /// Leaves an object to the first older work that has a say in it. One that was refused has none, unless it has applied the
+    /// object before: else whoever names an object first would keep it from everybody.
+    async fn leave_to_older(&self, item: &mut Item) -> Result<(), Trouble> {
+        let Some(target) = item.target.as_ref().filter(|_| item.refused.is_none()) else {
+            return Ok(());
+        };
+        for rival in &item.rivals {
+            let counts = !rival.is_refused
+                || broken(Rule::AskingIsNotOwning)
+                || self.record(&rival.work).await?.entries.contains_key(&target.id);
+            if counts {
+                item.refused = Some(Applied::Failed {
+                    reason: "AppliedByAnotherWork".to_owned(),
+                    message: format!("{} is older and says what this object looks like", rival.work),
+                });
+                break;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The manifests with their places, or why they have none. `known` says what other works ask for.
@@ -67,6 +99,7 @@ pub(super) fn items(work: &Work, wish: &Wish, known: &Known) -> Vec<Item> {
             target: None,
             owned: false,
             reader: Reader::Agent,
+            rivals: Vec::new(),
         };
         let invalid = |Fault(message): Fault| Applied::Failed {
             reason: "InvalidManifest".to_owned(),
@@ -107,13 +140,8 @@ pub(super) fn items(work: &Work, wish: &Wish, known: &Known) -> Vec<Item> {
                     item.refused = Some(invalid(Fault(format!(
                         "manifest number {first} of this work is the same object"
                     ))));
-                } else if matches!(target.config.strategy, Strategy::Apply { .. })
-                    && let Some(owner) = claims.senior(&known.works, kinds, work, &target)
-                {
-                    item.refused = Some(Applied::Failed {
-                        reason: "AppliedByAnotherWork".to_owned(),
-                        message: format!("{} is older and says what this object looks like", owner.0),
-                    });
+                } else if matches!(target.config.strategy, Strategy::Apply { .. }) {
+                    item.rivals = claims.rivals(&known.works, kinds, work, &target);
                 }
                 item.owned = target.config.strategy != Strategy::ReadOnly
                     && !is_orphaned(&wish.delete_option, &target.id);

@@ -263,6 +263,7 @@ impl Passes {
         let mut items = self.items(&work, wish).await;
         let sound = is_sound(wish, items.iter().map(|item| item.target.is_some()));
         self.confine(&work, wish, &mut items).await;
+        self.give_way(&mut items).await?;
         let observed = self.observe(&items).await;
         let mut cost = Cost::of_work();
         let actions = computing(|| self.actions(&work, &record, &items, &observed, &mut cost)).await;

@@ -222,7 +222,7 @@ impl Passes {
         let by_reference = there.as_ref().and_then(|there| Owner::by_reference(there, own));
         let certain = by_reference.or_else(|| Owner::by_record(&others.records, record, id));
         let other = certain.map(Other::Owns).or_else(|| {
-            let of = |known: &Known| known.claims().other(&known.works, key, id);
+            let of = |known: &Known| known.claims().other(&known.works, &known.kinds, key, id);
             let known = of(&self.known());
             let listed = || of(&others.listed);
             let inside = || Owner::inside_by_record(&others.records, record, id).map(Other::Perhaps);

@@ -169,6 +169,7 @@ mod tests {
             target: None,
             owned: false,
             reader: Reader::Agent,
+            rivals: Vec::new(),
         };
         let silent = Applied::Failed {
             reason: "InvalidManifest".to_owned(),
