@@ -64,8 +64,8 @@ impl Bound {
         self.is_asked
     }
 
-    /// Whether a cluster may get a new work because of a decision in the namespace. Of a cluster that is no ManagedCluster
-    /// sets and bindings say nothing, and it is nobody's: the work is one that no agent of a member reads.
+    /// Whether a cluster may get a new work because of a decision in the namespace. One that is no ManagedCluster gets none: a
+    /// cluster may join under the name later, and would apply what was put there before anybody gave it to anybody.
     pub(crate) fn right(&self, namespace: &str, cluster: &str) -> Right {
         if !self.is_asked {
             return Right::Granted;
@@ -77,10 +77,15 @@ impl Bound {
         let mut sets = bound.filter_map(|name| self.sets.get(name));
         match self.clusters.get(cluster) {
             None if self.unread.contains(cluster) => Right::Unknown,
-            None => Right::Granted,
+            None => Right::Missing,
             Some(labels) if sets.any(|set| set.has(labels)) => Right::Granted,
             Some(_) => Right::Missing,
         }
+    }
+
+    /// Whether there is a ManagedCluster of this name.
+    pub(crate) fn is_cluster(&self, name: &str) -> bool {
+        self.clusters.contains_key(name) || self.unread.contains(name)
     }
 
     /// Takes note of a cluster. Whether somebody's right may be another one now.
@@ -232,8 +237,8 @@ mod tests {
         assert_eq!(bound.right("other", "east"), Right::Missing);
         assert_eq!(
             bound.right("shop", "nowhere"),
-            Right::Granted,
-            "it is in no inventory"
+            Right::Missing,
+            "a cluster may join under the name later"
         );
         assert_eq!(Bound::everywhere().right("other", "west"), Right::Granted);
     }

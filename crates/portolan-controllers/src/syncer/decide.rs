@@ -96,6 +96,11 @@ impl State {
                 Right::Unknown => Verdict::Keep,
                 // A work that is there stays as it is: whoever lost a cluster must not change what runs there.
                 Right::Missing if self.made.contains_key(target) => Verdict::Keep,
+                Right::Missing if !self.bound.is_cluster(&target.cluster) => Verdict::Refused(format!(
+                    "{0} is no ManagedCluster, and a cluster that joins under the name later would apply the work; accepted: the \
+                     name of a ManagedCluster, or --require-bindings=off given to the controller",
+                    target.cluster
+                )),
                 Right::Missing => Verdict::Refused(format!(
                     "no ManagedClusterSet with {0} in it is bound to the namespace {home}; accepted: a ManagedClusterSetBinding in \
                      {home} for a set of {0}, or --require-bindings=off given to the controller",

@@ -315,8 +315,8 @@ fn a_profile_that_somebody_made_is_no_binding_to_a_managed_cluster() {
     };
     assert_eq!(
         made(),
-        ["a", "c"],
-        "c is no ManagedCluster, and its profile is what grants it"
+        ["a"],
+        "c is no ManagedCluster, and one may join under the name later"
     );
     assert_eq!(with_broken(Rule::BoundClustersOnly, made), ["a", "b", "c"]);
 }
@@ -334,7 +334,15 @@ fn a_managed_cluster_that_is_not_bound_is_named_and_one_that_has_a_work_keeps_it
     );
     bind(&mut hub, "others");
     hub.settle();
-    assert_eq!(hub.made(), ["a", "b", "c"]);
+    assert_eq!(hub.made(), ["a", "b"]);
+    let (.., message) = hub.condition("web");
+    assert!(message.starts_with("c is no ManagedCluster"), "{message}");
+    let labels = json!({ "cluster.open-cluster-management.io/clusterset": "ours" });
+    let joined = json!({ "metadata": { "name": "c", "labels": labels }, "spec": {} });
+    hub.state
+        .handle(Input::Cluster(Delta::Applied(Arc::new(object(joined)))));
+    hub.settle();
+    assert_eq!(hub.made(), ["a", "b", "c"], "it has joined");
     for set in ["ours", "others"] {
         hub.state.handle(Input::Binding(Delta::Deleted(Key {
             namespace: HOME.to_owned(),
