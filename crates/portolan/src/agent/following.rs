@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use kube::config::Kubeconfig;
 
+use crate::live::file;
+
 /// How often the files are read. Longer, and a certificate that was renewed late is noticed after its end; shorter gains
 /// nothing, since what writes such files runs for longer.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -20,13 +22,29 @@ pub(super) struct HubFiles {
 }
 
 impl HubFiles {
-    pub(super) fn read(path: &Path) -> HubFiles {
+    /// Reads them apart from the threads that serve.
+    pub(super) async fn read(path: &Path) -> anyhow::Result<HubFiles> {
+        let path = path.to_owned();
+        let what = format!("the kubeconfig {}", path.display());
+        file::apart(&what, move || HubFiles::read_here(&path)).await
+    }
+
+    fn read_here(path: &Path) -> HubFiles {
         let mut names = vec![path.to_owned()];
-        if let Ok(kubeconfig) = Kubeconfig::read_from(path) {
-            names.extend(named(&kubeconfig));
+        if file::check(path).is_ok()
+            && let Ok(kubeconfig) = Kubeconfig::read_from(path)
+        {
+            // Tokens are not among them: these are read again by the client itself.
+            let tokens: Vec<PathBuf> = kubeconfig
+                .auth_infos
+                .iter()
+                .filter_map(|user| Some(PathBuf::from(user.auth_info.as_ref()?.token_file.as_ref()?)))
+                .collect();
+            let named = file::named(&kubeconfig, None).into_iter();
+            names.extend(named.filter(|name| !tokens.contains(name)));
         }
         let contents = names.into_iter().map(|name| {
-            let content = std::fs::read(&name).ok();
+            let content = file::read(&name).ok();
             (name, content.map(|content| hash(&content)))
         });
         HubFiles {
@@ -37,10 +55,18 @@ impl HubFiles {
 
     /// Waits until one of them is another, and all can be read.
     pub(super) async fn changed(&self) {
-        let mut last = self.clone();
+        let (mut last, mut is_told) = (self.clone(), false);
         loop {
             tokio::time::sleep(PAUSE).await;
-            let now = HubFiles::read(&self.path);
+            let now = match HubFiles::read(&self.path).await {
+                Ok(now) => now,
+                Err(error) => {
+                    if !std::mem::replace(&mut is_told, true) {
+                        tracing::warn!("{error:#}; the agent goes on with what it has read before");
+                    }
+                    continue;
+                }
+            };
             // A file that is being written is another one the next time.
             if now != *self && now == last && now.contents.values().all(Option::is_some) {
                 return;
@@ -54,29 +80,6 @@ fn hash(content: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     content.hash(&mut hasher);
     hasher.finish()
-}
-
-/// The files that the context in use names. Tokens are not among them: these are read again by the client itself.
-fn named(kubeconfig: &Kubeconfig) -> Vec<PathBuf> {
-    let Some(context) = current(kubeconfig) else {
-        return Vec::new();
-    };
-    let cluster = kubeconfig
-        .clusters
-        .iter()
-        .find(|cluster| cluster.name == context.0);
-    let user = kubeconfig
-        .auth_infos
-        .iter()
-        .find(|user| Some(&user.name) == context.1.as_ref());
-    let cluster = cluster.and_then(|cluster| cluster.cluster.as_ref());
-    let user = user.and_then(|user| user.auth_info.as_ref());
-    let names = [
-        cluster.and_then(|cluster| cluster.certificate_authority.clone()),
-        user.and_then(|user| user.client_certificate.clone()),
-        user.and_then(|user| user.client_key.clone()),
-    ];
-    names.into_iter().flatten().map(PathBuf::from).collect()
 }
 
 /// Cluster and user of the current context.
@@ -148,7 +151,7 @@ mod tests {
     async fn another_address_and_another_certificate_are_noticed_and_nothing_else() {
         let folder = folder("followed");
         let path = write(&folder, "https://a.example.com", "1");
-        let files = HubFiles::read(&path);
+        let files = HubFiles::read(&path).await.unwrap();
         let noticed = async |limit: u64| {
             let changed = tokio::time::timeout(Duration::from_secs(limit), files.changed());
             changed.await.is_ok()

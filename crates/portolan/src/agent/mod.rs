@@ -205,7 +205,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 async fn serve(args: &Args) -> anyhow::Result<()> {
     let mut stop = Stop::new()?;
-    let mut files = HubFiles::read(&args.hub);
+    let mut files = HubFiles::read(&args.hub).await.context("--hub")?;
     let Some((mut agent, probes, answers)) = stop.unless_requested(start(args)).await? else {
         return Ok(());
     };
@@ -216,7 +216,13 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
             () = files.changed() => {}
         }
         // What was read before the files is at most too old, and then they are read once more.
-        files = HubFiles::read(&args.hub);
+        match HubFiles::read(&args.hub).await {
+            Ok(read) => files = read,
+            Err(error) => {
+                tracing::warn!("{error:#}");
+                continue;
+            }
+        }
         let Some(next) = stop.unless_requested(renewed(args)).await? else {
             break Ok(());
         };

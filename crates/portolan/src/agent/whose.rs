@@ -74,7 +74,7 @@ fn ends(end: Timestamp, now: Timestamp) -> Option<String> {
 fn token(user: &AuthInfo) -> Option<String> {
     match (&user.token, &user.token_file) {
         (Some(token), _) => Some(token.expose_secret().to_owned()),
-        (None, Some(path)) => std::fs::read_to_string(path).ok(),
+        (None, Some(path)) => crate::live::file::read_text(std::path::Path::new(path)).ok(),
         (None, None) => None,
     }
 }

@@ -186,6 +186,13 @@ impl ConnectArgs {
             }
             Err(error) => return Err(self.unreadable(&error)),
         };
+        for file in super::file::named(&kubeconfig, self.context.as_deref()) {
+            if let Err(error) = super::file::check(&file)
+                && error.kind() == std::io::ErrorKind::InvalidInput
+            {
+                anyhow::bail!("cannot use the kubeconfig: it names {}: {error}", file.display());
+            }
+        }
         config_of(kubeconfig, self.context.as_deref()).await
     }
 
@@ -203,7 +210,7 @@ impl ConnectArgs {
                 .unwrap_or_default(),
         };
         for file in &files {
-            refuse_half_characters(file)?;
+            refuse_odd(file)?;
         }
         let Some((first, others)) = files.split_first() else {
             return Ok(Kubeconfig::read());
@@ -246,9 +253,16 @@ impl ConnectArgs {
     }
 }
 
-/// kube takes a file that begins as UTF-16 for pairs of bytes, and panics on one that has no pairs.
-fn refuse_half_characters(file: &Path) -> anyhow::Result<()> {
-    let bytes = std::fs::read(file).unwrap_or_default();
+/// Refuses what is no regular file or too large. kube takes a file that begins as UTF-16 for pairs of bytes, and panics on one
+/// that has no pairs.
+fn refuse_odd(file: &Path) -> anyhow::Result<()> {
+    let bytes = match super::file::read(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
+            anyhow::bail!("cannot read the kubeconfig: {}: {error}", file.display())
+        }
+        // kube says what is wrong with it.
+        read => read.unwrap_or_default(),
+    };
     let is_utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
     if is_utf16 && bytes.len() % 2 == 1 {
         anyhow::bail!(
@@ -378,7 +392,7 @@ mod tests {
     fn a_file_that_ends_in_the_middle_of_a_character_is_refused() {
         let path = std::env::temp_dir().join(format!("portolan-utf16-{}", std::process::id()));
         std::fs::write(&path, [0xff, 0xfe, 0]).unwrap();
-        let refused = refuse_half_characters(&path).unwrap_err().to_string();
+        let refused = refuse_odd(&path).unwrap_err().to_string();
         std::fs::remove_file(&path).unwrap();
         assert!(refused.contains("accepted: text in UTF-8"), "{refused}");
     }

@@ -18,7 +18,7 @@ pub(super) fn describe(user: &AuthInfo, now: Timestamp) -> String {
     let (what, token) = match (&user.token, &user.token_file) {
         (_, Some(file)) => (
             format!("the token in the file {file}"),
-            std::fs::read_to_string(file).ok(),
+            super::file::read_text(std::path::Path::new(file)).ok(),
         ),
         (Some(token), None) => ("a token".to_owned(), Some(token.expose_secret().to_owned())),
         (None, None) => (without_token(user).to_owned(), None),

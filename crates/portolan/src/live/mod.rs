@@ -7,6 +7,7 @@ pub(crate) mod connection;
 mod credentials;
 mod error;
 mod events;
+pub(crate) mod file;
 mod list;
 mod readable;
 mod renewal;

@@ -13,7 +13,10 @@ use kube::client::Body;
 use kube::{Client, Config};
 use secrecy::ExposeSecret as _;
 
+use tokio::runtime::Handle;
+
 use super::connect::{ConnectArgs, Server};
+use super::file;
 
 /// How often the kubeconfig is read. Longer, and a certificate that was renewed late is noticed after its end.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -67,7 +70,7 @@ impl Credentials {
         }
         for file in [&user.client_certificate, &user.client_key] {
             file.as_ref()
-                .map(|file| std::fs::read(file).ok())
+                .map(|file| super::file::read(std::path::Path::new(file)).ok())
                 .hash(&mut hasher);
         }
         Credentials {
@@ -94,43 +97,63 @@ fn change(before: &Credentials, now: &Credentials) -> Option<Change> {
     }
 }
 
+/// What the kubeconfig says now, read apart from the threads that serve.
+async fn read(connect: &ConnectArgs) -> anyhow::Result<(Config, Credentials)> {
+    let (connect, runtime) = (connect.clone(), Handle::current());
+    let read = move || {
+        let config = runtime.block_on(connect.config())?;
+        let credentials = Credentials::of(&config);
+        Ok((config, credentials))
+    };
+    file::apart("the kubeconfig", read).await.flatten()
+}
+
 /// Replaces the client whenever the kubeconfig has other credentials for its server. Runs until it is dropped.
 pub(crate) async fn follow(connect: ConnectArgs, mut used: Credentials, client: Renewable) {
-    let mut last = used.clone();
+    let (mut last, mut warned) = (used.clone(), None);
     loop {
         tokio::time::sleep(PAUSE).await;
         // A file that is being written cannot be read, or is another one the next time.
-        let Ok(config) = connect.config().await else {
+        let Ok((config, now)) = read(&connect).await else {
             continue;
         };
-        let now = Credentials::of(&config);
         if now != last {
             last = now;
             continue;
         }
         match change(&used, &now) {
-            None => continue,
-            Some(Change::Renewed) => match Server::with_unlimited(config) {
-                Ok((_, renewed)) => {
-                    client.replace(renewed);
-                    tracing::info!(
-                        "the kubeconfig has other credentials for the hub now; they are used from now on"
-                    );
+            None => {}
+            Some(Change::Renewed) => {
+                let what = "the files of the kubeconfig";
+                let made = file::apart(what, move || Server::with_unlimited(config)).await;
+                match made.flatten() {
+                    Ok((_, renewed)) => {
+                        client.replace(renewed);
+                        tracing::info!(
+                            "the kubeconfig has other credentials for the hub now; they are used from now on"
+                        );
+                    }
+                    Err(error) => tracing::warn!(
+                        "the kubeconfig has changed and cannot be used, the former credentials are used: {error:#}"
+                    ),
                 }
-                Err(error) => tracing::warn!(
-                    "the kubeconfig has changed and cannot be used, the former credentials are used: {error:#}"
-                ),
-            },
-            // A user may have selected another context of the same file for another program.
-            Some(Change::Moved) => tracing::warn!(
-                hub = used.url,
-                now = now.url,
-                "the kubeconfig names another server now; the controllers stay with the hub that they were started for; to \
-                 change it, start them again"
-            ),
+                used = now;
+            }
+            // A user may have selected another context of the same file for another program. What it has for that server is
+            // not in use: if the file comes back to this server with it, that is another change.
+            Some(Change::Moved) if warned.as_ref() == Some(&now.url) => continue,
+            Some(Change::Moved) => {
+                tracing::warn!(
+                    hub = used.url,
+                    now = now.url,
+                    "the kubeconfig names another server now; the controllers stay with the hub that they were started for; \
+                     to change it, start them again"
+                );
+                warned = Some(now.url);
+                continue;
+            }
         }
-        used = Credentials { url: used.url, ..now };
-        last = used.clone();
+        warned = None;
     }
 }
 
@@ -202,6 +225,28 @@ mod tests {
         // The new one reaches a server that is not there.
         let request = Request::get("/version").body(Vec::new()).unwrap();
         renewable.client().request_text(request).await.is_err()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_token_that_came_with_another_server_is_used_when_the_kubeconfig_comes_back() {
+        let folder = folder("back");
+        let connect = write(&folder, "http://127.0.0.1:1", "first");
+        let used = Credentials::of(&connect.config().await.unwrap());
+        let renewable = Renewable::new(says("first"));
+        let following = tokio::spawn(follow(connect, used, renewable.clone()));
+        write(&folder, "http://127.0.0.1:2", "second");
+        tokio::time::sleep(10 * PAUSE).await;
+        assert_eq!(
+            asked(&renewable.client()).await,
+            "first",
+            "another server is not followed"
+        );
+        write(&folder, "http://127.0.0.1:1", "second");
+        tokio::time::sleep(10 * PAUSE).await;
+        following.abort();
+        std::fs::remove_dir_all(folder).unwrap();
+        let request = Request::get("/version").body(Vec::new()).unwrap();
+        assert!(renewable.client().request_text(request).await.is_err());
     }
 
     #[tokio::test(start_paused = true)]

@@ -10,6 +10,8 @@ use kube::Client;
 use kube::client::Body;
 use tokio::time::Instant;
 
+use super::file;
+
 /// How long the file is not read again. Longer, and requests are refused after a token was renewed late; shorter, and every
 /// other request reads the file.
 const AGAIN: Duration = Duration::from_secs(30);
@@ -36,31 +38,43 @@ impl TokenFile {
 
     /// The header for a request that is sent now. While the file cannot be used, the last token is: some are there for the
     /// start of a process alone.
-    fn header(&self) -> HeaderValue {
-        let mut last = self.0.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.1.elapsed() >= AGAIN {
-            last.1 = Instant::now();
-            match read(&self.0.path) {
-                Ok(header) => last.0 = header,
+    async fn header(&self) -> HeaderValue {
+        let last = || self.0.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = {
+            let mut last = last();
+            let is_due = last.1.elapsed() >= AGAIN;
+            if is_due {
+                // Others do not wait for the file.
+                last.1 = Instant::now();
+            }
+            is_due
+        };
+        if is_due {
+            let path = self.0.path.clone();
+            let what = format!("the token file {}", path.display());
+            match file::apart(&what, move || read(&path)).await.flatten() {
+                Ok(header) => last().0 = header,
                 Err(error) => tracing::warn!("{error:#}; the token that was read before is used"),
             }
         }
-        last.0.clone()
+        last().0.clone()
     }
 
     /// A client whose requests carry the token.
     pub(super) fn authorize(self, client: Client, namespace: String) -> Client {
         let service = tower::service_fn(move |mut request: Request<Body>| {
-            request.headers_mut().insert(AUTHORIZATION, self.header());
-            let client = client.clone();
-            async move { client.send(request).await }
+            let (token, client) = (self.clone(), client.clone());
+            async move {
+                request.headers_mut().insert(AUTHORIZATION, token.header().await);
+                client.send(request).await
+            }
         });
         Client::new(service, namespace)
     }
 }
 
 fn read(path: &Path) -> anyhow::Result<HeaderValue> {
-    let token = std::fs::read_to_string(path)
+    let token = file::read_text(path)
         .map_err(|error| anyhow::anyhow!("cannot read the token file {}: {error}", path.display()))?;
     let token = token.trim();
     match bearer(token) {
