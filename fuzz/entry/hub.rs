@@ -17,6 +17,7 @@ use tower::Service as _;
 use super::hub_objects::{DEFINITION, OBJECTS, Object};
 
 pub(super) const JSON: &str = "application/json";
+pub(super) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 pub(super) const MERGE: &str = "application/merge-patch+json";
 pub(super) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
@@ -217,6 +218,8 @@ impl Server {
         if response.status() != StatusCode::OK {
             return Some(Err(self.runtime.block_on(whole(response, sent))));
         }
+        let is_protobuf = response.headers().get(http::header::CONTENT_TYPE);
+        let is_protobuf = is_protobuf.is_some_and(|kind| kind.as_bytes().starts_with(PROTOBUF.as_bytes()));
         let mut body = response.into_body();
         meanwhile();
         let mut text = Vec::new();
@@ -230,10 +233,30 @@ impl Server {
             }
         };
         self.runtime.block_on(read);
+        if is_protobuf {
+            check_frames(&text, sent);
+            return Some(Ok(Vec::new()));
+        }
         let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let parse = |line| serde_json::from_slice(line).expect("a line of a watch is JSON");
         Some(Ok(lines.map(parse).collect()))
     }
+}
+
+/// Events as protobuf: each has its length before it, and an object with the bytes that every object starts with.
+fn check_frames(mut bytes: &[u8], sent: Sent<'_>) {
+    while let Some((length, rest)) = bytes.split_first_chunk::<4>() {
+        let length = usize::try_from(u32::from_be_bytes(*length)).expect("a length");
+        let event = rest
+            .get(..length)
+            .unwrap_or_else(|| panic!("{sent:?}: an event is cut"));
+        assert!(
+            event.windows(4).any(|part| part == b"k8s\0"),
+            "{sent:?}: {event:?}"
+        );
+        bytes = &rest[length..];
+    }
+    assert!(bytes.is_empty(), "{sent:?}: {bytes:?} is left over");
 }
 
 fn request(sent: Sent<'_>, accept: &str) -> Option<Request<Full<Bytes>>> {

@@ -8,7 +8,7 @@ use super::hub::{JSON, MERGE, Sent, Server};
 use super::hub_objects::{CONFIG_MAPS, OBJECTS};
 use super::selectors::encoded;
 
-const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+use super::hub::PROTOBUF;
 
 const KINDS: &[(&str, &str, &str)] = &[
     ("v1", "ConfigMap", CONFIG_MAPS),

@@ -114,6 +114,11 @@ pub(crate) fn decode(body: &[u8]) -> Result<Value, Error> {
     Ok(Value::Object(object))
 }
 
+/// Whether objects of a kind are written. Those of definitions are not: their schemas have no table.
+pub(crate) fn is_written(api_version: &str, kind: &str) -> bool {
+    kind != "CustomResourceDefinition" && answered(api_version, kind).is_ok()
+}
+
 /// An object with `apiVersion` and `kind` as clients read it.
 pub(crate) fn encode(object: &Value) -> Result<Vec<u8>, Unwritable> {
     let mut bytes = Bytes::default();

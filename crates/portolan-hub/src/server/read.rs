@@ -9,12 +9,13 @@ use http::{Response, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::accept::{Encoding, read_form};
+use super::accept::{Encoding, Form, read_form};
 use super::call::Call;
 use super::request::Verb;
 use super::selector::Selector;
 use super::status::{Answer, Failure};
 use super::{Body, Core, body};
+use crate::protobuf;
 use crate::schema::FieldError;
 use crate::store::{Range, Stored};
 use crate::table::Headers;
@@ -177,6 +178,11 @@ impl Core {
 
     pub(super) async fn serve_read(self: &Arc<Self>, verb: Verb, call: Call) -> Answer<Response<Body>> {
         let (form, encoding) = read_form(&call.headers)?;
+        let resource = &call.resource;
+        let is_whole = (form, encoding) == (Form::Object, Encoding::Protobuf);
+        if is_whole && !protobuf::is_written(&resource.api_version(), &resource.kind) {
+            return Err(Failure::not_acceptable());
+        }
         let bytes = match verb {
             Verb::Watch => {
                 let stream = self.watch(call, form, encoding).await?;

@@ -123,6 +123,19 @@ async fn who_takes_nothing_but_protobuf_reads_lists_and_watches_of_built_in_kind
     assert_eq!(content(1, event), b"ADDED");
     let object = unpacked(content(1, content(2, event)), "ConfigMap");
     assert_eq!(content(1, content(1, object)), b"m");
+
+    // Custom resources have no form as protobuf.
+    with_widgets(&server).await;
+    let path = format!(
+        "/apis/{}/v1/namespaces/{}/widgets",
+        server.group(),
+        server.namespace()
+    );
+    for path in [path.clone(), format!("{path}?watch=true&timeoutSeconds=1")] {
+        let request = Request::get(&path).header("accept", PROTOBUF);
+        let response = client.send(request.body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(response.status(), 406, "{path}");
+    }
 }
 
 #[tokio::test]
