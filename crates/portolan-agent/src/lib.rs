@@ -13,6 +13,7 @@
 //! work/     (pure) works of both kinds in one shape, their manifests, and the places of these on the member cluster
 //! plan/     (pure) what is to be done about each object: apply, leave, remove, and when not to
 //! report/   (pure) conditions, status feedback, condition rules
+//! cost      (pure) what the paths and expressions of one work may cost together
 //! record/   what was applied, kept on the member cluster
 //! spoke/    reading and writing objects of the member cluster
 //! heartbeat/  Lease, resources, version and claims of the cluster
