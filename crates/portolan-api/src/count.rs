@@ -29,6 +29,14 @@ pub fn are<N: Number>(count: N) -> &'static str {
     }
 }
 
+/// Any other verb, or pronoun, for so many: `agree(1, "waits", "wait")` is `waits`.
+pub fn agree<'w, N: Number>(count: N, one: &'w str, many: &'w str) -> &'w str {
+    match count == N::from(1) {
+        true => one,
+        false => many,
+    }
+}
+
 /// Some of a number of things: `0 of 1 cluster`, `2 of 3 clusters`.
 pub fn part(count: impl Number, all: impl Number, noun: &str) -> String {
     format!("{count} of {}", counted(all, noun))
@@ -69,6 +77,8 @@ mod tests {
             ["1 entry", "2 entries"]
         );
         assert_eq!(counted(2_i32, "day"), "2 days");
+        let verbs = [0_usize, 1, 2].map(|count| agree(count, "waits", "wait"));
+        assert_eq!(verbs, ["wait", "waits", "wait"]);
         assert_eq!(
             [all_are(1_u32, "work"), all_are(3_u32, "work")],
             ["the only work is", "all 3 works are"]

@@ -180,6 +180,25 @@ mod tests {
             let (code, message) = refused(works.create(&how, &work("w", manifests, None)).await);
             assert!(code == 422 && message.contains(word), "{code} {message}");
         }
+        let Err(Error::Api(status)) = works
+            .create(&how, &work("w", json!([map("a"), map("a")]), None))
+            .await
+        else {
+            panic!("it is accepted");
+        };
+        assert_eq!(
+            status.message,
+            "ManifestWork.work.open-cluster-management.io \"w\" is invalid: spec.workload.manifests[1]: Invalid value: \
+             \"ConfigMap n/a\": manifests[0] is the same object; accepted: each object once"
+        );
+        // kubectl puts the kind and the field in front.
+        let details = status.details.clone().unwrap();
+        assert_eq!(
+            (details.kind.as_str(), details.name.as_str()),
+            ("ManifestWork", "w")
+        );
+        assert_eq!(details.causes[0].field, "spec.workload.manifests[1]");
+        assert!(!details.causes[0].message.contains("spec."), "{details:?}");
         works
             .create(&how, &work("w", json!([map("a"), map("b")]), None))
             .await

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
-use portolan_api::count::are;
+use portolan_api::count::{agree, are};
 use portolan_api::labels::conditions;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_api::{FieldError, semantic};
@@ -307,12 +307,15 @@ fn unruled(set: &ManifestWorkReplicaSet) -> Option<String> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    (!names.is_empty()).then(|| {
+    let count = workloads.len();
+    (count > 0).then(|| {
         format!(
-            "a cluster is done as soon as {}{more} {} there, whether it works or not: no condition rule says when it does; \
-             `portolan lint` has one to paste",
+            "a cluster is done as soon as {}{more} {} there, whether {} or not: no condition rule says when {}; `portolan \
+             lint` has one to paste",
             names.join(", "),
-            are(workloads.len())
+            are(count),
+            agree(count, "it works", "they work"),
+            agree(count, "it does", "they do")
         )
     })
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt;
 use portolan_api::cluster::ManagedCluster;
-use portolan_api::count::counted;
+use portolan_api::count::{agree, counted};
 use tokio::time::Instant;
 
 use super::hub::{Doing, Hub, read};
@@ -163,9 +163,9 @@ pub(super) fn held_by_others(name: &str, works: &[Left]) -> String {
         "{name} is not removed: {} {} for others than the agent: {}; {} when these finalizers are taken off, then \
          call `portolan leave {name}` again",
         counted(works.len(), "work"),
-        if works.len() == 1 { "waits" } else { "wait" },
+        agree(works.len(), "waits", "wait"),
         listed(held),
-        if works.len() == 1 { "it goes" } else { "they go" },
+        agree(works.len(), "it goes", "they go"),
     )
 }
 

@@ -1,5 +1,6 @@
 //! How far a rollout is, as people read it, and that the conditions of the replica set say the same.
 
+use jiff::Timestamp;
 use portolan_api::work::ManifestWorkReplicaSet;
 use portolan_rollout::Status;
 use serde_json::{Value, json};
@@ -47,6 +48,16 @@ fn condition(type_: &str, status: &str, reason: &str, message: &str) -> Value {
 }
 
 fn look(set: ManifestWorkReplicaSet, works: &[Value], clusters: &[&str], placement: Value) -> Overview {
+    look_at(set, works, clusters, placement, second(0))
+}
+
+fn look_at(
+    set: ManifestWorkReplicaSet,
+    works: &[Value],
+    clusters: &[&str],
+    placement: Value,
+    now: Timestamp,
+) -> Overview {
     let chosen: Vec<Value> = clusters
         .iter()
         .map(|cluster| json!({"clusterName": cluster, "reason": ""}))
@@ -72,7 +83,7 @@ fn look(set: ManifestWorkReplicaSet, works: &[Value], clusters: &[&str], placeme
             decisions: vec![decision],
             clusters: Vec::new(),
         },
-        second(0),
+        now,
     )
 }
 
@@ -171,4 +182,49 @@ fn a_placement_that_is_named_twice_is_told_once_with_the_field_that_has_no_effec
         ]
     );
     assert!(answer.placements[1].groups.is_empty());
+}
+
+fn in_steps(template: Value) -> ManifestWorkReplicaSet {
+    let strategy = json!({"type": "Progressive", "progressive": {"minSuccessTime": "60s"}});
+    object(json!({
+        "apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
+        "metadata": {"name": "app", "namespace": "ns", "generation": 1},
+        "spec": {"manifestWorkTemplate": template, "placementRefs": [{"name": "p", "rolloutStrategy": strategy}]},
+    }))
+}
+
+#[test]
+fn the_times_of_a_cluster_have_whole_seconds_and_a_soak_ends_in_the_next_one() {
+    let available = ["Applied", "Available"].map(|type_| condition(type_, "True", "Fine", ""));
+    let works = [work("a", json!(available), json!([]))];
+    let now = second(100) + std::time::Duration::from_nanos(123_456_789);
+    let answer = look_at(in_steps(template()), &works, &["a"], json!([]), now);
+    let soaking = &answer.placements[0].soaking[0];
+    assert_eq!(soaking.since, Some(second(100)));
+    assert_eq!(soaking.until, Some(second(161)));
+}
+
+#[test]
+fn a_rollout_in_steps_without_a_rule_for_success_says_so_in_one_line() {
+    let deployment = |name: &str| json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": "x"}});
+    let manifests = ["a", "b", "c", "d"].map(deployment);
+    let template = json!({"workload": {"manifests": manifests}});
+    let answer = look(in_steps(template), &[], &["a"], json!([]));
+    assert_eq!(
+        answer.placements[0].warnings,
+        [
+            "a cluster is done as soon as Deployment x/a, Deployment x/b, Deployment x/c and 1 more are there, whether they work \
+          or not: no condition rule says when they do; `portolan lint` has one to paste"
+        ]
+    );
+    let answer = look(in_steps(template_of(deployment("a"))), &[], &["a"], json!([]));
+    assert!(
+        answer.placements[0].warnings[0]
+            .starts_with("a cluster is done as soon as Deployment x/a is there, whether it works or not"),
+        "{answer:?}"
+    );
+}
+
+fn template_of(manifest: Value) -> Value {
+    json!({"workload": {"manifests": [manifest]}})
 }
