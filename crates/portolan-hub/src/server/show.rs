@@ -186,7 +186,7 @@ pub(super) fn partial(object: &Value) -> Value {
     json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object["metadata"]})
 }
 
-fn include_object(call: &Call) -> Answer<IncludeObject> {
+pub(super) fn include_object(call: &Call) -> Answer<IncludeObject> {
     let text = call.query.get("includeObject").unwrap_or_default();
     text.parse()
         .map_err(|error: crate::table::UnknownIncludeObject| Failure::bad_request(error.to_string()))

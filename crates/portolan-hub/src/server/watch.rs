@@ -16,7 +16,7 @@ use super::body::Chunks;
 use super::call::Call;
 use super::read::resource_version;
 use super::selector::Selector;
-use super::show::{encoded, partial};
+use super::show::{encoded, include_object, partial};
 use super::snapshots::Snapshot;
 use super::status::{Answer, Failure};
 use super::watches::OpenWatch;
@@ -83,6 +83,9 @@ impl Core {
         if *self.stopping.borrow() {
             // One that ended at once would be asked for again at once, by clients in this process for ever.
             return Err(Failure::stopping());
+        }
+        if matches!(form, Form::Table(_)) {
+            include_object(&call)?;
         }
         let selector = self.selector(&call)?;
         let asked = resource_version(&call)?;
@@ -204,6 +207,9 @@ impl Watcher {
             if self.selector.matches(&object) {
                 self.put_object(chunk, "ADDED", &object);
             }
+            if self.done {
+                return;
+            }
             if chunk.len() >= CHUNK {
                 break;
             }
@@ -231,6 +237,9 @@ impl Watcher {
             Ok(events) => {
                 for event in events {
                     self.put_event(chunk, &event);
+                    if self.done {
+                        return;
+                    }
                     if chunk.len() >= CHUNK {
                         self.events.go_to(event.revision);
                         return;

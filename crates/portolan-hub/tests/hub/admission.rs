@@ -181,7 +181,7 @@ async fn a_refusal_reaches_the_client_as_it_was_worded_and_nothing_is_stored() {
         )
     );
     assert_eq!(refused.body["message"], "thirteen is not served");
-    assert_eq!(refused.body["details"]["kind"], "widgets");
+    assert_eq!(refused.body["details"]["kind"], "Widget");
     assert_eq!(client.get(&format!("{WIDGETS}/w")).await.code, 404);
     let refused = client.create(WIDGETS, &named("forbidden", 1)).await;
     assert_eq!(refused.refusal(), (403, "Forbidden", Vec::new()));
