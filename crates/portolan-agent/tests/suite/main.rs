@@ -11,6 +11,7 @@ mod fleet;
 mod heartbeat;
 mod manifests;
 mod network;
+mod ocm_roles;
 mod owners;
 mod owning;
 mod restored;

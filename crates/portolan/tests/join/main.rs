@@ -4,6 +4,7 @@
 
 mod joining;
 mod leaving;
+mod renewing;
 #[expect(dead_code, reason = "nothing is written into the scratch directory here")]
 #[path = "../support/mod.rs"]
 mod support;
