@@ -27,7 +27,7 @@ pub use queries::queries;
 pub use schemas::crd_schemas;
 pub use selectors::selectors;
 pub use watches::watches;
-pub use works::work_manifests;
+pub use works::{ignored_fields, work_manifests};
 
 /// One of few, by a byte of the input: `0` is the first.
 fn choose<T>(among: &[T], byte: u8) -> &T {

@@ -54,6 +54,7 @@ targets! {
     cel: an_expression_keeps_its_budget;
     crd_schemas: a_schema_is_served_or_refused;
     group_sizes: a_size_of_groups_is_used_or_refused;
+    ignored_fields: fields_to_ignore_are_found_or_refused;
     json_patch: a_json_patch_changes_an_object_or_nothing;
     kubeconfigs: a_kubeconfig_is_used_or_refused;
     manifests: manifests_are_read_or_refused;

@@ -36,7 +36,9 @@ async fn an_agent_without_rights_to_works_and_their_records_applies_and_removes_
     let agent = Agent::start(hub, spoke, world.settings());
     let (kept, withdrawn) = (world.config_map("role-a", "0"), world.config_map("role-b", "0"));
     world.create_work("web", &[kept.clone(), withdrawn]).await;
-    world.until_values("role-", &[("role-a", "0"), ("role-b", "0")]).await;
+    world
+        .until_values("role-", &[("role-a", "0"), ("role-b", "0")])
+        .await;
     world.set_manifests("web", &[kept]).await;
     world.until_values("role-", &[("role-a", "0")]).await;
     world.delete_work("web").await;

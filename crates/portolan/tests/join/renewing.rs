@@ -58,6 +58,8 @@ async fn an_agent_goes_on_with_the_credentials_that_its_kubeconfig_has_now() {
         configs.get_opt("renewed").await.unwrap().is_some()
     })
     .await;
-    assert!(said("the kubeconfig of the hub has changed; the agent goes on with it"));
+    assert!(said(
+        "the kubeconfig of the hub has changed; the agent goes on with it"
+    ));
     server.stop().await;
 }

@@ -4,6 +4,7 @@
 //! the stack: what is accepted of the language is turned into a tree of our own ([`read`]) and walked over the object
 //! ([`walk`]), where every step is counted and nothing is built but the list of places.
 
+mod conditions;
 mod read;
 mod walk;
 
@@ -159,5 +160,6 @@ fn depth(text: &str) -> usize {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
+mod recorded_tests;
+#[cfg(test)]
 mod tests;
