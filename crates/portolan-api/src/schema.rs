@@ -92,7 +92,7 @@ pub(crate) fn condition_list(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// Pattern of a condition type: an optional DNS prefix and a name.
-const QUALIFIED_NAME: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
+pub(crate) const QUALIFIED_NAME: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
 
 /// A number of clusters from 1, or a percentage of them.
 pub(crate) const GROUP_SIZE: &str = "^((100|[1-9][0-9]{0,1})%|[1-9][0-9]*)$";

@@ -366,6 +366,48 @@ fn a_misspelled_kind_is_put_right() {
 }
 
 #[test]
+fn a_condition_rule_names_a_condition_that_a_status_can_have() {
+    let manifest =
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "n" } });
+    let rule = |condition: &str| json!({ "type": "CEL", "condition": condition, "celExpressions": ["true"] });
+    let (long, good) = ("a".repeat(317), rule("example.com/Ready"));
+    let rules = [
+        good,
+        rule("not a type!"),
+        rule(&long),
+        json!({ "type": "WellKnownConditions", "condition": "a b" }),
+    ];
+    let work =
+        json!({ "workload": { "manifests": [manifest] }, "manifestConfigs": [{ "conditionRules": rules }] });
+    for (kind, path, spec) in [
+        ("ManifestWork", "spec", work.clone()),
+        (
+            "ManifestWorkReplicaSet",
+            "spec.manifestWorkTemplate",
+            json!({ "manifestWorkTemplate": work }),
+        ),
+    ] {
+        let api_version = "work.open-cluster-management.io/v1";
+        let version = if kind == "ManifestWork" {
+            api_version.to_owned()
+        } else {
+            format!("{api_version}alpha1")
+        };
+        let object =
+            json!({ "apiVersion": version, "kind": kind, "metadata": { "name": "w" }, "spec": spec });
+        let errors = semantic::errors(&object);
+        let paths: Vec<&str> = errors.iter().map(|error| error.path.as_str()).collect();
+        let at = |rule: usize| format!("{path}.manifestConfigs[0].conditionRules[{rule}].condition");
+        assert_eq!(paths, [at(1), at(2), at(3)]);
+        assert!(
+            errors
+                .iter()
+                .all(|error| error.accepted.contains("at most 316 characters"))
+        );
+    }
+}
+
+#[test]
 fn a_condition_rule_in_cel_names_its_condition() {
     let rest = json!({ "spec": {
         "workload": { "manifests": [{ "apiVersion": "v1", "kind": "X", "metadata": { "name": "x" } }] },

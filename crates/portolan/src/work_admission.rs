@@ -199,6 +199,16 @@ mod tests {
         );
         assert_eq!(details.causes[0].field, "spec.workload.manifests[1]");
         assert!(!details.causes[0].message.contains("spec."), "{details:?}");
+        let mut nameless = work("w", json!([map("a")]), None);
+        let rule = json!({ "type": "CEL", "condition": "not a type!", "celExpressions": ["true"] });
+        let identifier = json!({ "group": "", "resource": "configmaps", "namespace": "n", "name": "a" });
+        let option = json!([{ "resourceIdentifier": identifier, "conditionRules": [rule] }]);
+        nameless.spec.manifest_configs = serde_json::from_value(option).unwrap();
+        let (code, message) = refused(works.create(&how, &nameless).await);
+        assert!(
+            code == 422 && message.contains("conditionRules[0].condition: Invalid value: \"not a type!\""),
+            "{code} {message}"
+        );
         works
             .create(&how, &work("w", json!([map("a"), map("b")]), None))
             .await

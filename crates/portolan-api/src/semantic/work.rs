@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{Findings, Rule, Severity, list, options, text};
 use crate::duration::{self, DurationError};
 use crate::field::FieldError;
+use crate::structural::{CONDITION_TYPE, is_condition_type};
 use crate::work::{MAX_MANIFESTS_BYTES, ManifestWorkSpec};
 
 pub(super) fn manifest_work(object: &Value, findings: &mut Findings) {
@@ -47,16 +48,22 @@ fn read(object: &Value, pointer: &str) -> Option<ManifestWorkSpec> {
     ManifestWorkSpec::deserialize(object.pointer(pointer)?).ok()
 }
 
-/// A rule written in CEL says which condition it sets.
+/// A rule written in CEL says which condition it sets, and every rule names one that a status can have.
 fn condition_rules(object: &Value, spec: &str, findings: &mut Findings) {
     let pointer = format!("/{}/manifestConfigs", spec.replace('.', "/"));
     for (position, config) in list(object, &pointer) {
         for (rule_position, rule) in list(config, "/conditionRules") {
-            let unnamed = text(rule, "/condition").unwrap_or_default().is_empty();
-            if text(rule, "/type") == Some("CEL") && unnamed {
-                let path =
-                    format!("{spec}.manifestConfigs[{position}].conditionRules[{rule_position}].condition");
-                let error = FieldError::missing(path, "the type of the condition that the rule sets");
+            let named = text(rule, "/condition").unwrap_or_default();
+            let path =
+                || format!("{spec}.manifestConfigs[{position}].conditionRules[{rule_position}].condition");
+            if named.is_empty() {
+                if text(rule, "/type") == Some("CEL") {
+                    let error = FieldError::missing(path(), "the type of the condition that the rule sets");
+                    findings.error(Rule::ConditionRule, error);
+                }
+            } else if !is_condition_type(named) {
+                let problem = "no condition can have this type";
+                let error = FieldError::of_text(path(), named, problem, CONDITION_TYPE);
                 findings.error(Rule::ConditionRule, error);
             }
         }

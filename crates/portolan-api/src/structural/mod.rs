@@ -17,7 +17,9 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 pub use compile::{Schema, SchemaError};
-pub use syntax::{is_dns_label, is_dns_subdomain, is_label_value, is_qualified_name};
+pub use syntax::{
+    CONDITION_TYPE, is_condition_type, is_dns_label, is_dns_subdomain, is_label_value, is_qualified_name,
+};
 pub use unknown::UnknownField;
 
 use crate::field::{FieldError, Path};

@@ -2,6 +2,8 @@
 
 use crate::shorten::{MAX_LABEL_VALUE, MAX_OBJECT_NAME};
 
+/// Longest type of a condition.
+const MAX_CONDITION_TYPE: usize = 316;
 /// Longest DNS label, which is the longest namespace name.
 const MAX_DNS_LABEL: usize = 63;
 
@@ -17,6 +19,9 @@ pub(crate) const LABEL_VALUE: &str =
 /// What a qualified name is, for errors.
 pub(crate) const QUALIFIED_NAME: &str = "an optional DNS subdomain and '/', then at most 63 letters, digits, '-', '_' \
                                          and '.' with a letter or digit at both ends";
+/// What the type of a condition is, for errors.
+pub const CONDITION_TYPE: &str = "at most 316 characters: an optional DNS subdomain and '/', then letters, digits, '-', '_' \
+                                  and '.' with a letter or digit at both ends";
 /// What a time is, for errors.
 pub(crate) const TIME: &str = "an RFC 3339 time such as 2026-01-31T08:00:00Z";
 
@@ -41,6 +46,17 @@ pub fn is_qualified_name(text: &str) -> bool {
         Some((prefix, name)) => is_dns_subdomain(prefix) && is_name_part(name),
         None => is_name_part(text),
     }
+}
+
+/// Whether the text can be the type of a condition. A status with any other type is refused as a whole.
+pub fn is_condition_type(text: &str) -> bool {
+    let (prefix, name) = match text.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, text),
+    };
+    text.len() <= MAX_CONDITION_TYPE
+        && prefix.is_none_or(|prefix| prefix.split('.').all(is_dns_part))
+        && is_name(name)
 }
 
 /// Whether the text is an RFC 3339 time.
@@ -70,12 +86,15 @@ fn is_dns_part(part: &str) -> bool {
 }
 
 fn is_name_part(part: &str) -> bool {
-    part.len() <= MAX_LABEL_VALUE
-        && has_shape(
-            part,
-            |byte| byte.is_ascii_alphanumeric(),
-            |byte| matches!(byte, b'-' | b'_' | b'.'),
-        )
+    part.len() <= MAX_LABEL_VALUE && is_name(part)
+}
+
+fn is_name(text: &str) -> bool {
+    has_shape(
+        text,
+        |byte| byte.is_ascii_alphanumeric(),
+        |byte| matches!(byte, b'-' | b'_' | b'.'),
+    )
 }
 
 /// Not empty, `edge` characters at both ends, `edge` or `middle` characters between them.
@@ -111,6 +130,22 @@ mod tests {
         }
         assert!(is_label_value("") && is_label_value("V1.2") && !is_label_value("a/b"));
         assert!(is_label_value(&"v".repeat(63)) && !is_label_value(&"v".repeat(64)));
+    }
+
+    #[test]
+    fn types_of_conditions_are_those_that_a_status_takes() {
+        let pattern = regex::Regex::new(crate::schema::QUALIFIED_NAME).unwrap();
+        let long = ["a".repeat(316), format!("{}/B", "a".repeat(314))];
+        for good in ["A", "Available", "a.b/C_d.e-f", "0"]
+            .into_iter()
+            .chain(long.iter().map(String::as_str))
+        {
+            assert!(is_condition_type(good) && pattern.is_match(good), "{good}");
+        }
+        for bad in ["", "not a type!", "/a", "a/", "UP/a", "a/b/c", "-a", "a\n", "é"] {
+            assert!(!is_condition_type(bad) && !pattern.is_match(bad), "{bad}");
+        }
+        assert!(!is_condition_type(&"a".repeat(317)));
     }
 
     #[test]
