@@ -29,15 +29,20 @@ pub(crate) fn finished(status: &Status, manifests: &[(&ManifestResourceMeta, Opt
 
 const COMPLETE: &str = conditions::COMPLETE;
 
-fn is_complete(manifest: &ManifestCondition) -> bool {
+/// Whether the manifest was said to be complete.
+pub(super) fn is_complete(manifest: &ManifestCondition) -> bool {
     let mut all = manifest.conditions.iter();
     all.any(|condition| condition.type_ == COMPLETE && condition.status == "True")
 }
 
+/// Whether a condition stays as it was when the manifest was finished.
+pub(super) fn is_last_word(condition: &Condition) -> bool {
+    [conditions::APPLIED, COMPLETE].contains(&condition.type_.as_str())
+}
+
 /// With what was said when it was finished, generation and all: nothing that came after that has been applied.
 pub(super) fn as_it_was(mut now: Vec<Condition>, before: &[Condition]) -> Vec<Condition> {
-    let last = |condition: &&Condition| [conditions::APPLIED, COMPLETE].contains(&condition.type_.as_str());
-    for said in before.iter().filter(last) {
+    for said in before.iter().filter(|condition| is_last_word(condition)) {
         now.retain(|condition| condition.type_ != said.type_);
         now.push(said.clone());
     }

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::FEEDBACK_SYNCED;
 use super::conditions::shortened_to;
+use super::finished::{is_complete, is_last_word};
 use crate::work::Status;
 
 /// Most bytes of a status. etcd takes objects of 1.5 MiB, and the spec may have a third of that.
@@ -15,7 +16,7 @@ pub(super) const MOST_BYTES: usize = 1024 * 1024;
 const SHORT: usize = 200;
 
 /// The status, with less to say if it is too large: shorter messages first, then no values that were read back, then nothing
-/// about the last manifests. The conditions of the work say what is missing.
+/// about the last manifests that are not complete. The conditions of the work say what is missing.
 pub(super) fn fit(mut status: Status) -> Status {
     if size(&status.conditions) + size(&status.manifests) <= MOST_BYTES {
         return status;
@@ -40,13 +41,16 @@ pub(super) fn fit(mut status: Status) -> Status {
         }
     }
     let all = status.manifests.len();
-    let mut used = 2;
-    let fitting = status.manifests.iter().take_while(|manifest| {
-        used += size(manifest) + 1;
-        used <= room
-    });
-    let fitting = fitting.count();
-    status.manifests.truncate(fitting);
+    if size(&status.manifests) > room {
+        let complete = status
+            .manifests
+            .iter_mut()
+            .filter(|manifest| is_complete(manifest));
+        complete.for_each(|manifest| manifest.conditions.retain(is_last_word));
+    }
+    let mut kept = with_room(&status.manifests, room).into_iter();
+    status.manifests.retain(|_| kept.next() == Some(true));
+    let fitting = status.manifests.len();
     let mut why = format!("; {missing}: a status has at most {MOST_BYTES} bytes");
     if fitting < all {
         let left_out = part_are(all - fitting, all, "manifest");
@@ -58,6 +62,22 @@ pub(super) fn fit(mut status: Status) -> Status {
         condition.message.push_str(&why);
     }
     status
+}
+
+/// Which manifests there is room for: those that are complete, since the status alone remembers that, and then from the first on.
+fn with_room(manifests: &[ManifestCondition], room: usize) -> Vec<bool> {
+    let (mut kept, mut used) = (vec![false; manifests.len()], 2);
+    for complete in [true, false] {
+        let manifests = manifests.iter().zip(&mut kept);
+        for (manifest, kept) in manifests.filter(|(manifest, _)| is_complete(manifest) == complete) {
+            used += size(manifest) + 1;
+            if used > room {
+                break;
+            }
+            *kept = true;
+        }
+    }
+    kept
 }
 
 type Condition = k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -133,6 +153,27 @@ mod tests {
             ],
             manifests: (0..manifests).map(|_| manifest()).collect(),
         }
+    }
+
+    #[test]
+    fn what_is_complete_is_not_forgotten_however_many_manifests_there_are() {
+        let mut many = status(20_000, "m", "v");
+        for (number, manifest) in many.manifests.iter_mut().enumerate() {
+            manifest.resource_meta.ordinal = i32::try_from(number).unwrap();
+        }
+        for number in [7, 19_998, 19_999] {
+            many.manifests[number].conditions.push(condition("Complete", "m"));
+        }
+        let fitting = fit(many);
+        assert!(bytes(&fitting) <= MOST_BYTES);
+        let complete = fitting.manifests.iter().filter(|manifest| is_complete(manifest));
+        let complete: Vec<i32> = complete.map(|manifest| manifest.resource_meta.ordinal).collect();
+        assert_eq!(complete, [7, 19_998, 19_999]);
+        assert!(
+            fitting
+                .manifests
+                .is_sorted_by_key(|manifest| manifest.resource_meta.ordinal)
+        );
     }
 
     fn bytes(status: &Status) -> usize {

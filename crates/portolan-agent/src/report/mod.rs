@@ -15,5 +15,5 @@ pub(crate) use json_path::{JsonPath, Key, Trail};
 pub use mistakes::option_mistakes;
 use status::FEEDBACK_SYNCED;
 pub(crate) use status::{
-    Applied, Finding, Found, held, is_over, report, to_json, undecided, unreadable, waiting,
+    Applied, Finding, Found, held, is_over, report, to_json, undecided, unreadable, unwritable, waiting,
 };

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use portolan_api::labels::conditions as types;
+use portolan_api::structural::{CONDITION_TYPE, is_condition_type};
 use portolan_api::work::{ConditionRule, ConditionRuleType};
 use portolan_cel::{Environment, Program, Value as Cel, ValueType};
 use portolan_controllers::failure::shortened;
@@ -127,8 +128,13 @@ impl<'f> Rules<'f> {
         object: &Object<'_>,
         cost: &mut Cost,
     ) -> Result<Vec<Said>, String> {
-        if rule.named().is_some_and(is_ours) {
-            return Ok(vec![ours(rule)]);
+        if let Some(named) = rule.named() {
+            if !is_condition_type(named) {
+                return Ok(vec![nameless(named)]);
+            }
+            if is_ours(named) {
+                return Ok(vec![ours(named)]);
+            }
         }
         if let Some(named) = rule.named()
             && !self.types.contains(named)
@@ -295,10 +301,18 @@ fn is_ours(r#type: &str) -> bool {
     [types::APPLIED, super::FEEDBACK_SYNCED].contains(&r#type)
 }
 
-fn ours(rule: &ConditionRule) -> Said {
-    let named = rule.named().unwrap_or_default();
+fn ours(named: &str) -> Said {
     let why =
         format!("a rule gives {named}, which is the agent's to say; accepted: any other type of condition");
+    Said::new(RULES_VALID, Truth::False, INVALID, why)
+}
+
+/// A rule for a condition that cannot be written: the hub would refuse the whole status because of its type.
+fn nameless(named: &str) -> Said {
+    let why = format!(
+        "a rule gives {:?}, and no condition can have this type; accepted: {CONDITION_TYPE}",
+        shortened(named, SHOWN)
+    );
     Said::new(RULES_VALID, Truth::False, INVALID, why)
 }
 
@@ -356,6 +370,23 @@ mod tests {
                 .map(|name| json!({ "condition": name, "type": "CEL", "celExpressions": [expression] }))
                 .collect(),
         )
+    }
+
+    #[test]
+    fn a_rule_for_a_condition_that_no_status_takes_is_named_and_gives_none() {
+        let long = "a".repeat(317);
+        for named in ["not a type!", long.as_str(), "a/b/c"] {
+            for r#type in ["CEL", "WellKnownConditions"] {
+                let rule = json!({ "type": r#type, "condition": named, "celExpressions": ["true"] });
+                let good = json!({ "type": "CEL", "condition": "Good", "celExpressions": ["true"] });
+                let said = said(json!([rule, good]), json!({}));
+                let types: Vec<&str> = said.iter().map(|(r#type, ..)| r#type.as_str()).collect();
+                assert_eq!(types, [RULES_VALID, "Good"], "{named}");
+                let (_, truth, why) = &said[0];
+                assert!(*truth == "False" && why.contains(&named[..3]), "{why}");
+                assert!(why.contains("accepted: at most 316 characters"), "{why}");
+            }
+        }
     }
 
     #[test]

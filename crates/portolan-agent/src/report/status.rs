@@ -27,6 +27,8 @@ const WORK_NOT_APPLIED: &str = "AppliedManifestWorkFailed";
 const HUB_WENT_BACK: &str = "HubWentBack";
 /// The work cannot be read.
 const UNREADABLE: &str = "UnreadableWork";
+/// The hub does not take the status of the work.
+const UNWRITABLE: &str = "StatusRefused";
 /// It cannot be found out what the deletion of a work means.
 const UNDECIDED: &str = "DefinitionUnknown";
 /// Objects of a deleted work are still there.
@@ -120,6 +122,13 @@ pub(crate) fn held(work: &Work, applied: i64, now: Timestamp) -> Status {
         work.generation
     );
     let said = vec![Said::new(conditions::APPLIED, Truth::Unknown, HUB_WENT_BACK, why)];
+    instead(work, said, now)
+}
+
+/// The status of a work whose status the hub refuses. What was said before stays.
+pub(crate) fn unwritable(work: &Work, problem: &str, now: Timestamp) -> Status {
+    let why = format!("the hub refuses the status of this work: {problem}");
+    let said = vec![Said::new(conditions::APPLIED, Truth::Unknown, UNWRITABLE, why)];
     instead(work, said, now)
 }
 
@@ -220,12 +229,7 @@ fn manifest<'f>(
     });
     let mut values = None;
     if let (Some(target), Found::There(object)) = (&finding.target, &finding.found) {
-        let ruled = rules.conditions(target, object, cost);
-        if ruled.iter().any(|said| said.r#type == conditions::WORK_AVAILABLE) {
-            // The work has its own idea of what that means.
-            said.retain(|said| said.r#type != conditions::WORK_AVAILABLE);
-        }
-        said.extend(ruled);
+        by_rules(&mut said, rules.conditions(target, object, cost));
         if !target.config.feedback.is_empty() {
             let (found, problems) = feedback(target, object, cost);
             said.push(match problems.as_slice() {
@@ -241,7 +245,7 @@ fn manifest<'f>(
         }
     }
     if let (Some(target), Found::Hidden) = (&finding.target, &finding.found) {
-        said.extend(rules.unknown(target, HIDDEN, cost));
+        by_rules(&mut said, rules.unknown(target, HIDDEN, cost));
         if !target.config.feedback.is_empty() {
             said.push(Said::new(
                 FEEDBACK_SYNCED,
@@ -281,6 +285,15 @@ fn manifest<'f>(
         status_feedback: values,
         conditions,
     }
+}
+
+/// Adds what rules say. A work that has its own idea of what Available means says it in place of the agent: the hub refuses a
+/// status that has a type twice.
+fn by_rules(said: &mut Vec<Said>, ruled: Vec<Said>) {
+    if ruled.iter().any(|said| said.r#type == conditions::WORK_AVAILABLE) {
+        said.retain(|said| said.r#type != conditions::WORK_AVAILABLE);
+    }
+    said.extend(ruled);
 }
 
 fn applied(findings: &[Finding]) -> Said {

@@ -9,6 +9,10 @@ fn at(second: i64) -> Timestamp {
 
 /// A work of one ConfigMap with these rules, after it was found like this.
 fn reported(status: &Status, feedback: &Value, rules: &Value, object: Value, now: i64) -> Status {
+    found(status, feedback, rules, Found::There(Box::new(object)), now)
+}
+
+fn found(status: &Status, feedback: &Value, rules: &Value, found: Found, now: i64) -> Status {
     let manifest =
         json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "n" } });
     let target = Target {
@@ -33,7 +37,7 @@ fn reported(status: &Status, feedback: &Value, rules: &Value, object: Value, now
         meta: ManifestResourceMeta::default(),
         target: Some(target),
         applied: Applied::Done,
-        found: Found::There(Box::new(object)),
+        found,
     };
     report(&work, &[finding], &mut Cost::of_work(), at(now))
 }
@@ -68,6 +72,35 @@ fn the_time_of_the_values_is_when_one_of_them_changed() {
         [at(10), at(10), at(30)]
     );
     assert_eq!(said(&third, "Applied")[0].last_transition_time.0, at(10));
+}
+
+#[test]
+fn no_type_is_twice_in_what_is_said_of_an_object_that_may_not_be_read() {
+    let types = [
+        "Available",
+        "Available",
+        "Complete",
+        "ConditionRulesValid",
+        "Applied",
+        "a b",
+        "c d",
+    ];
+    let rule = |named: &&str| json!({ "condition": named, "type": "CEL", "celExpressions": ["true"] });
+    let rules: Vec<Value> = types.iter().map(rule).collect();
+    let feedback = json!([{ "type": "JSONPaths", "jsonPaths": [{ "name": "k", "path": ".data.k" }] }]);
+    for found_as in [Found::Hidden, Found::Missing, Found::There(Box::new(json!({})))] {
+        let status = found(&Status::default(), &feedback, &json!(rules), found_as, 10);
+        for conditions in [&status.conditions, &status.manifests[0].conditions] {
+            let mut types: Vec<&str> = conditions.iter().map(|said| said.type_.as_str()).collect();
+            types.sort_unstable();
+            let all = types.len();
+            types.dedup();
+            assert!(
+                all == types.len() && !types.iter().any(|named| named.contains(' ')),
+                "{types:?}"
+            );
+        }
+    }
 }
 
 #[test]
