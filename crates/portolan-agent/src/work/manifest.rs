@@ -68,9 +68,7 @@ impl Manifest {
             };
         }
         for part in ["/metadata/name", "/metadata/namespace", "/kind", "/apiVersion"] {
-            // They become parts of a path.
-            if text(part).contains(['?', '#', '%', '\\']) || part != "/apiVersion" && text(part).contains('/')
-            {
+            if !is_path_part(text(part), part == "/apiVersion") {
                 return Err(Fault(format!(
                     "the manifest's {} {:?} has a character that cannot be part of a name",
                     part[1..].replace('/', "."),
@@ -114,6 +112,14 @@ impl Manifest {
             group => format!("{group}/{}", self.version),
         }
     }
+}
+
+/// Whether the text can stand in the path of a request. With any other, a request cannot be made, or is one for something else.
+fn is_path_part(text: &str, may_have_slash: bool) -> bool {
+    let is_usual = |c: char| c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:@".contains(c);
+    let mut parts = text.split('/');
+    text.chars().all(|c| is_usual(c) || may_have_slash && c == '/')
+        && parts.all(|part| ![".", ".."].contains(&part))
 }
 
 /// The manifest without what only a server can say.
