@@ -43,6 +43,8 @@ pub(crate) enum Rule {
     RecordsReserved,
     /// A work counts for an object that it only looks at, or was refused and has never applied.
     AskingIsNotOwning,
+    /// A work that was not judged yet counts as an owner of what it asks for.
+    JudgeFirst,
     /// The Lease is renewed after a task of the agent died.
     DeadAgentIsSilent,
 }

@@ -6,6 +6,7 @@ mod finished;
 mod fixture;
 mod inside;
 mod owning;
+mod refusing;
 mod reserved;
 mod rules;
 mod silent;

@@ -5,13 +5,20 @@ use kube::Client;
 use super::Problem;
 use crate::work::Resource;
 
+/// What a member cluster said about kinds.
+#[derive(Debug, Default)]
+pub(crate) struct Learned {
+    /// The kinds of each `apiVersion` that is served.
+    pub(crate) kinds: Vec<(String, BTreeMap<String, Resource>)>,
+    /// Why it did not answer for one of them, if it did not.
+    pub(crate) problem: Option<Problem>,
+}
+
 /// Which kinds of these `apiVersion`s are served. One that is not served is left out: it is asked for again the next
-/// time, since its definition may be one of the manifests.
-pub(crate) async fn learn(
-    client: &Client,
-    api_versions: BTreeSet<String>,
-) -> Result<Vec<(String, BTreeMap<String, Resource>)>, Problem> {
-    let mut learned = Vec::new();
+/// time, since its definition may be one of the manifests. One that gets no answer keeps nobody from the others: a server
+/// behind the member cluster's may be down.
+pub(crate) async fn learn(client: &Client, api_versions: BTreeSet<String>) -> Learned {
+    let mut learned = Learned::default();
     for api_version in api_versions {
         let answer = match api_version.contains('/') {
             true => client.list_api_group_resources(&api_version).await,
@@ -32,11 +39,11 @@ pub(crate) async fn learn(
                         (resource.kind, place)
                     })
                     .collect();
-                learned.push((api_version, served));
+                learned.kinds.push((api_version, served));
             }
             Err(Problem::NotFound(_)) => {}
-            Err(problem) => return Err(problem),
+            Err(problem) => learned.problem = Some(problem),
         }
     }
-    Ok(learned)
+    learned
 }

@@ -240,7 +240,7 @@ impl World {
         api.create(&PostParams::default(), &work).await.unwrap();
     }
 
-    fn maps(&self) -> Api<ConfigMap> {
+    pub(super) fn maps(&self) -> Api<ConfigMap> {
         Api::namespaced(self.spoke(), NAMESPACE)
     }
 

@@ -23,7 +23,7 @@ pub(crate) use reserved::reserved;
 #[cfg(test)]
 pub(crate) use target::{Config, Ignored};
 pub(crate) use target::{
-    FIELD_MANAGER, Kinds, ObjectId, Resource, Setting, Strategy, Target, place, resolve,
+    FIELD_MANAGER, Kinds, ObjectId, Resource, Setting, Strategy, Target, place, resolve, strategy,
 };
 
 /// One of the two kinds that carry manifests to a cluster.

@@ -272,6 +272,11 @@ pub(crate) fn place(manifest: &Manifest, kinds: &Kinds) -> Option<Result<ObjectI
     }))
 }
 
+/// How an object is brought up to date.
+pub(crate) fn strategy(id: &ObjectId, settings: &[Setting]) -> Strategy {
+    config(id, settings).strategy
+}
+
 /// Of all settings that name the object, the first that says something about a part counts for this part.
 fn config(id: &ObjectId, settings: &[Setting]) -> Config {
     let (mut strategy, mut feedback, mut rules, mut scraped) = (None, None, None, None);

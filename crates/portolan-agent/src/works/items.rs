@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use portolan_api::work::ManifestResourceMeta;
 
 use super::computing::computing;
+use super::judging::Answers;
 use super::known::Known;
 use super::pass::{Passes, Trouble};
-use crate::plan::{Action, Rival, is_orphaned};
+use crate::plan::{Action, Rival, Standing, is_orphaned};
 use crate::record::{Record, Unkept};
 use crate::report::{Applied, Finding, Found, finished};
 use crate::sabotage::{Rule, broken};
@@ -57,24 +58,24 @@ impl Passes {
         computing(|| items(work, wish, &known)).await
     }
 
-    /// Leaves objects to older works that have a say in them. What this work's executor may not have was refused before: its
-    /// status says so, and nobody waits for it.
+    /// Leaves objects to older works that have a say in them. What this work's executor may not have was refused before, so that
+    /// the work waits for nobody with it.
     pub(super) async fn give_way(&self, items: &mut [Item]) -> Result<(), Trouble> {
+        let mut answers = Answers::default();
         for item in items {
-            self.leave_to_older(item).await?;
+            self.leave_to_older(item, &mut answers).await?;
         }
         Ok(())
     }
 
     /// Leaves an object to the first older work that has a say in it. One that was refused has none, unless it has applied the
     /// object before: else whoever names an object first would keep it from everybody.
-    async fn leave_to_older(&self, item: &mut Item) -> Result<(), Trouble> {
+    async fn leave_to_older(&self, item: &mut Item, answers: &mut Answers) -> Result<(), Trouble> {
         let Some(target) = item.target.as_ref().filter(|_| item.refused.is_none()) else {
             return Ok(());
         };
         for rival in &item.rivals {
-            let counts = !rival.is_refused
-                || broken(Rule::AskingIsNotOwning)
+            let counts = rival.standing != Standing::Refused && self.may(&rival.standing, answers).await
                 || self.record(&rival.work).await?.entries.contains_key(&target.id);
             if counts {
                 item.refused = Some(Applied::Failed {
@@ -141,7 +142,7 @@ pub(super) fn items(work: &Work, wish: &Wish, known: &Known) -> Vec<Item> {
                         "manifest number {first} of this work is the same object"
                     ))));
                 } else if matches!(target.config.strategy, Strategy::Apply { .. }) {
-                    item.rivals = claims.rivals(&known.works, kinds, work, &target);
+                    item.rivals = claims.rivals(&known.works, kinds, &known.judged, work, &target);
                 }
                 item.owned = target.config.strategy != Strategy::ReadOnly
                     && !is_orphaned(&wish.delete_option, &target.id);

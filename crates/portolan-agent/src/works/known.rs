@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::desk::Works;
 use super::pass::{Passes, lock};
-use crate::plan::Claims;
+use crate::plan::{Claims, Judgements};
 use crate::work::Kinds;
 
 /// What is known at one moment.
@@ -12,6 +12,7 @@ use crate::work::Kinds;
 pub(super) struct Known {
     pub(super) works: Works,
     pub(super) kinds: Arc<Kinds>,
+    pub(super) judged: Arc<Judgements>,
     claims: Arc<OnceLock<Claims>>,
 }
 
@@ -24,10 +25,11 @@ pub(super) struct Remembered {
 }
 
 impl Known {
-    pub(super) fn new(works: Works, kinds: Arc<Kinds>) -> Known {
+    pub(super) fn new(works: Works, kinds: Arc<Kinds>, judged: Arc<Judgements>) -> Known {
         Known {
             works,
             kinds,
+            judged,
             claims: Arc::default(),
         }
     }
@@ -56,6 +58,7 @@ impl Passes {
         Known {
             works,
             kinds,
+            judged: self.judged().clone(),
             claims: last.claims.clone(),
         }
     }

@@ -10,6 +10,8 @@
 //! evicting  records whose works are not on the hub
 //! taking_over  records that another agent or an earlier version has written
 //! executing  what the executor of a work may do
+//! telling  the status of a work on its way to the hub
+//! judging  which works have a say in an object
 //! items   the manifests on their way: their places, what the record says
 //! known   what is known at one moment; computing  where it is thought about
 //! trial   one look without servers, for fuzz targets
@@ -28,6 +30,7 @@ mod evicting;
 mod executing;
 mod hub;
 mod items;
+mod judging;
 mod known;
 mod leaving;
 mod owning;
@@ -35,6 +38,7 @@ mod pass;
 mod reach;
 mod removing;
 mod taking_over;
+mod telling;
 #[cfg(test)]
 mod tests;
 mod trial;

@@ -19,13 +19,13 @@ use super::watching::Watches;
 use crate::Clock;
 use crate::cost::Cost;
 use crate::monitor::Monitor;
-use crate::plan::{Allowed, Seen, Served, Stance, stance};
+use crate::plan::{Allowed, Judgements, Seen, Served, Stance, stance};
 use crate::record::{Record, Records, Unkept};
-use crate::report::{self, Finding, Found};
+use crate::report::{self, Finding};
 use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
 use crate::spoke::{Objects, Problem, learn};
-use crate::work::{Account, Executor, Kinds, ObjectId, Status, Wish, Work, WorkKey, WorkKind};
+use crate::work::{Account, Executor, Kinds, ObjectId, Wish, Work, WorkKey, WorkKind};
 
 /// Works that are dealt with side by side.
 const AT_ONCE: usize = 8;
@@ -52,12 +52,14 @@ pub(crate) struct Passes {
     pub(super) seen: Mutex<BTreeMap<WorkKey, BTreeMap<ObjectId, Seen>>>,
     kinds: Mutex<Arc<Kinds>>,
     pub(super) claims: Mutex<Remembered>,
-    watches: Watches,
+    pub(super) watches: Watches,
     pub(super) monitor: Monitor,
     /// What the hub last said about the kinds of works.
     pub(super) served: Mutex<BTreeMap<WorkKind, Served>>,
     /// What the executors of works may do, as it was last asked.
     pub(super) allowed: Mutex<BTreeMap<WorkKey, Allowed>>,
+    /// What was found out about the objects that works ask for.
+    judged: Mutex<Arc<Judgements>>,
     /// Records of another agent that were taken over, and whether it was said that it runs too.
     pub(super) taken_over: Mutex<BTreeMap<WorkKey, bool>>,
     /// Works that have no record under a former name any more.
@@ -93,6 +95,7 @@ impl Passes {
             watches,
             served: Mutex::default(),
             allowed: Mutex::default(),
+            judged: Mutex::default(),
             taken_over: Mutex::default(),
             moved: Mutex::default(),
             desk: Mutex::new(Desk::new(settings)),
@@ -110,6 +113,7 @@ impl Passes {
         self.monitor.gone(key);
         lock(&self.seen).remove(key);
         lock(&self.allowed).remove(key);
+        Arc::make_mut(&mut self.judged()).forget(key);
         lock(&self.taken_over).remove(key);
         lock(&self.moved).remove(key);
         if let Some(record) = self.forget(key)
@@ -207,21 +211,27 @@ impl Passes {
         lock(&self.kinds)
     }
 
+    pub(super) fn judged(&self) -> MutexGuard<'_, Arc<Judgements>> {
+        lock(&self.judged)
+    }
+
     /// Forgets the record as it was last seen.
     pub(super) fn forget(&self, key: &WorkKey) -> Option<Record> {
         lock(&self.kept).remove(key)
     }
 
-    /// Finds out about kinds that are not known yet.
+    /// Finds out about kinds that are not known yet. Fails if not all that was asked was answered.
     pub(super) async fn learn(&self, api_versions: BTreeSet<String>) -> Result<(), Trouble> {
-        let learned = learn(&self.spoke, api_versions).await.map_err(Trouble::Spoke)?;
+        let learned = learn(&self.spoke, api_versions).await;
         let mut kinds = self.kinds();
-        for (api_version, served) in learned {
+        for (api_version, served) in learned.kinds {
             if !kinds.has(&api_version, &served) {
                 Arc::make_mut(&mut kinds).learn(&api_version, served);
             }
         }
-        Ok(())
+        learned
+            .problem
+            .map_or(Ok(()), |problem| Err(Trouble::Spoke(problem)))
     }
 
     async fn keep_up(&self, work: Arc<Work>) -> Result<Outcome, Trouble> {
@@ -280,10 +290,11 @@ impl Passes {
         };
         let saved = match self.save(&record, first).await {
             Err(Trouble::Record(unserved @ Unkept::Unserved(_))) => {
-                let findings = items
+                let findings: Vec<Finding> = items
                     .into_iter()
                     .map(|item| unrecorded(item, &unserved))
                     .collect();
+                self.judge(&work, &findings);
                 return self.conclude(&work, wish, findings, cost, Outcome::Failed).await;
             }
             saved => saved?,
@@ -300,6 +311,7 @@ impl Passes {
         };
         let done = self.carry_out(order, items, observed, actions).await;
         let (findings, mut outcome) = (done.findings, done.outcome);
+        self.judge(&work, &findings);
 
         let mut after = Record {
             stored: saved.stored.clone(),
@@ -329,39 +341,6 @@ impl Passes {
         let saved = self.save(&saved, after).await?;
         self.bring_up_to_date(wish, saved).await?;
         self.conclude(&work, wish, findings, cost, outcome).await
-    }
-
-    /// Says what came of it.
-    async fn conclude(
-        &self,
-        work: &Work,
-        wish: &Wish,
-        findings: Vec<Finding>,
-        mut cost: Cost,
-        outcome: Outcome,
-    ) -> Result<Outcome, Trouble> {
-        let seen = findings.iter().filter(|finding| finding.found != Found::Hidden);
-        let targets = seen.filter_map(|finding| finding.target.as_ref());
-        let watched = targets.filter(|target| target.config.watched);
-        let user = wish.executor.account().map(Account::user);
-        match &wish.executor {
-            Executor::Invalid(_) => self.watches.follow(&work.key, None, std::iter::empty()),
-            _ => self.watches.follow(&work.key, user.as_deref(), watched),
-        }
-        let now = self.clock.now();
-        let status = computing(|| report::report(work, &findings, &mut cost, now)).await;
-        self.tell(work, status).await?;
-        Ok(outcome)
-    }
-
-    /// Writes the status, if it is another one.
-    pub(super) async fn tell(&self, work: &Work, status: Status) -> Result<(), Trouble> {
-        self.monitor.told(work, &status);
-        if status != work.status {
-            let told = self.hub.report(work, &status).await.map_err(Trouble::Hub)?;
-            self.desk().answered(work, told, Instant::now());
-        }
-        Ok(())
     }
 
     pub(super) async fn record(&self, key: &WorkKey) -> Result<Record, Trouble> {

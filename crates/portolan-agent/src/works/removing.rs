@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::desk::{Outcome, Works};
+use super::judging::Answers;
 use super::known::Known;
 use super::pass::{Passes, Trouble, lock, worse};
 use crate::plan::{Meaning, Other, Owner, RecordReference, Removal, Served, is_orphaned, meaning, removal};
@@ -28,6 +29,8 @@ struct Others {
     /// The works of the other kind as the hub has them now.
     listed: Known,
     records: Vec<Record>,
+    /// What executors of works that were not judged yet may do.
+    answers: Answers,
 }
 
 impl Passes {
@@ -135,7 +138,7 @@ impl Passes {
             outcome: Outcome::Quiet,
             left: Vec::new(),
         };
-        let others = match self.know_others(key).await {
+        let mut others = match self.know_others(key).await {
             Ok(others) => others,
             Err(trouble) => {
                 let operation = Operation {
@@ -160,7 +163,7 @@ impl Passes {
             };
             let dealt_with = match is_kept {
                 true => self.leave(record, id).await.map(|()| None),
-                false => self.remove_one(key, record, id, &others).await,
+                false => self.remove_one(key, record, id, &mut others).await,
             };
             match dealt_with {
                 Ok(None) if is_kept => {
@@ -205,7 +208,7 @@ impl Passes {
         key: &WorkKey,
         record: &Record,
         id: &ObjectId,
-        others: &Others,
+        others: &mut Others,
     ) -> Result<Option<(String, Outcome)>, Problem> {
         let Some(entry) = record.entries.get(id) else {
             return Ok(None);
@@ -221,13 +224,10 @@ impl Passes {
         let own = licence.record();
         let by_reference = there.as_ref().and_then(|there| Owner::by_reference(there, own));
         let certain = by_reference.or_else(|| Owner::by_record(&others.records, record, id));
-        let other = certain.map(Other::Owns).or_else(|| {
-            let of = |known: &Known| known.claims().other(&known.works, &known.kinds, key, id);
-            let known = of(&self.known());
-            let listed = || of(&others.listed);
-            let inside = || Owner::inside_by_record(&others.records, record, id).map(Other::Perhaps);
-            known.or_else(listed).or_else(inside)
-        });
+        let other = match certain {
+            Some(owner) => Some(Other::Owns(owner)),
+            None => self.say_of_others(key, record, id, others).await,
+        };
         match removal(entry, there.as_ref(), other, &licence) {
             Removal::Gone => {
                 if there.is_some() {
@@ -253,6 +253,23 @@ impl Passes {
                 }
             }
         }
+    }
+
+    /// What other works, and the contents of the object, have to say about it.
+    async fn say_of_others(
+        &self,
+        key: &WorkKey,
+        record: &Record,
+        id: &ObjectId,
+        others: &mut Others,
+    ) -> Option<Other> {
+        for known in [&self.known(), &others.listed] {
+            let other = self.other(known, key, id, &mut others.answers).await;
+            if other.is_some() {
+                return other;
+            }
+        }
+        Owner::inside_by_record(&others.records, record, id).map(Other::Perhaps)
     }
 
     /// Takes entries out of the record whose objects are not there, or go with their namespace whatever the work says. One
@@ -349,11 +366,23 @@ impl Passes {
                 .kinds
                 .unknown(wishes.flat_map(|wish| wish.manifests.iter().flatten()))
         };
-        self.learn(unknown).await?;
-        let listed = Known::new(listed, self.kinds().clone());
+        // A kind that nobody knows is in doubt for those who ask for it, and holds nobody else up.
+        if let Err(trouble) = self.learn(unknown).await {
+            let operation = Operation {
+                verb: "find the kinds of the manifests of",
+                resource: key.kind.resource(),
+                object: &key.name,
+            };
+            self.log(operation, &trouble);
+        }
+        let listed = Known::new(listed, self.kinds().clone(), self.judged().clone());
         let mut records = self.all(WorkKind::ManifestWork).await?;
         records.extend(self.all(WorkKind::Work).await?);
-        Ok(Others { listed, records })
+        Ok(Others {
+            listed,
+            records,
+            answers: Answers::default(),
+        })
     }
 
     /// The works of a kind as the hub has them now. Works of the SIG are for those who may see them: a hub that never showed

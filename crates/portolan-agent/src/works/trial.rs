@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use portolan_api::work::ManifestWork;
+use portolan_api::{FieldError, structural};
 use serde_json::{Value, json};
 
 use super::items::{Item, items};
@@ -17,7 +18,7 @@ use crate::work::{Fault, Kinds, Loose, Resource, Work, WorkKind, read};
 
 /// Looks at a work of the kind `ManifestWork` or `Work`, whose field `there` is the object that the member cluster has for
 /// the first manifest. `Err` names the rule that did not hold: every manifest gets a verdict, every refusal has words, an object
-/// that was just applied is left alone, and the status reads back as it was written.
+/// that was just applied is left alone, and the status is one that a hub takes and reads back as it was written.
 pub fn try_out(kind: &str, object: &Value, now: Timestamp) -> Result<(), String> {
     let kind = match kind {
         "Work" => WorkKind::Work,
@@ -34,7 +35,7 @@ pub fn try_out(kind: &str, object: &Value, now: Timestamp) -> Result<(), String>
         Err(why) => return reads_back(&work, &report::unreadable(&work, why, now), &loose),
     };
     let works = BTreeMap::from([(work.key.clone(), Arc::new(work.clone()))]);
-    let known = Known::new(works, Arc::new(kinds()));
+    let known = Known::new(works, Arc::new(kinds()), Arc::default());
     let there = object.get("there").filter(|there| there.is_object());
     let placed = items(&work, wish, &known);
     if placed.len() != wish.manifests.len() {
@@ -105,11 +106,33 @@ fn on(object: &Value) -> There<'_> {
 
 fn reads_back(work: &Work, status: &crate::work::Status, loose: &Loose<ManifestWork>) -> Result<(), String> {
     let written = report::to_json(work.key.kind, status);
+    // A hub has no generation below zero and no status that it would refuse.
+    let is_stored = work.generation >= 0 && refusal(work.key.kind, &loose.status).is_none();
+    if let Some(refusal) = refusal(work.key.kind, &written).filter(|_| is_stored) {
+        return Err(format!("a hub refuses the status: {refusal}"));
+    }
     let again = read(work.key.kind, &loose.metadata, &loose.spec, &written);
     match report::to_json(work.key.kind, &again.status) == written {
         true => Ok(()),
         false => Err(format!("the status {written} reads back as {:?}", again.status)),
     }
+}
+
+/// Why a hub would not take a status.
+fn refusal(kind: WorkKind, status: &Value) -> Option<FieldError> {
+    let api_version = match kind {
+        WorkKind::ManifestWork => "work.open-cluster-management.io/v1",
+        WorkKind::Work => "multicluster.x-k8s.io/v1alpha1",
+    };
+    let mut stored = json!({
+        "apiVersion": api_version, "kind": kind.to_string(), "metadata": { "name": "w", "namespace": "n" },
+        "spec": { "workload": { "manifests": [] } },
+    });
+    if !status.is_null() {
+        stored["status"] = status.clone();
+    }
+    let mut errors = structural::validate(&stored).into_iter();
+    errors.find(|error| error.path.starts_with("status"))
 }
 
 /// Some kinds of a member cluster.
@@ -159,6 +182,20 @@ mod tests {
         for kind in ["ManifestWork", "Work"] {
             assert_eq!(try_out(kind, &work(), Timestamp::UNIX_EPOCH), Ok(()));
         }
+    }
+
+    #[test]
+    fn whatever_a_work_names_its_conditions_a_hub_takes_its_status() {
+        let mut work = work();
+        let rule = |named: &str| json!({ "type": "CEL", "condition": named, "celExpressions": ["true"] });
+        work["spec"]["manifestConfigs"] = json!([{
+            "resourceIdentifier": { "resource": "configmaps", "namespace": "n", "name": "a" },
+            "conditionRules": [rule("not a type!"), rule(&"a".repeat(317)), rule("Available"), rule("Applied")],
+            "feedbackRules": [{ "type": "JSONPaths", "jsonPaths": [
+                { "name": "a".repeat(5000), "path": ".metadata.name" }, { "name": "", "path": ".metadata.name" },
+            ] }],
+        }]);
+        assert_eq!(try_out("ManifestWork", &work, Timestamp::UNIX_EPOCH), Ok(()));
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod network;
 mod ocm_roles;
 mod owners;
 mod owning;
+mod refusals;
 mod restored;
 mod takeover;
 mod watching;
