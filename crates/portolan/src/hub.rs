@@ -1,13 +1,14 @@
 //! `portolan hub`: the embedded Kubernetes API on its own.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use portolan_hub::{ClientLimits, Hub, OpenError, StartError};
 
 use crate::address;
+use crate::admin_kubeconfig::{self, Of};
 use crate::listen;
 use crate::logging::LogArgs;
 use crate::output;
@@ -119,6 +120,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
     let mut stop = Stop::new()?;
+    admin_kubeconfig::refuse_foreign(&args.kubeconfig, Of::Hub)?;
     let start = async |address: SocketAddr| {
         let builder = Hub::builder()
             .admission(WorkAdmission)
@@ -142,8 +144,10 @@ async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
     let Some(hub) = stop.unless_requested(started).await? else {
         return Ok(ExitCode::SUCCESS);
     };
-    hub.write_kubeconfig(&args.kubeconfig)
-        .with_context(|| format!("cannot write the kubeconfig {}", args.kubeconfig.display()))?;
+    if let Err(error) = write_kubeconfig(&hub, &args.kubeconfig).await {
+        stop.finish(vec![ending(hub)]).await;
+        return Err(error);
+    }
     let kept = match &args.data {
         Some(data) => format!("data is kept in {}", data.display()),
         None => "data is in memory and gone when it stops; --data DIR keeps it".to_owned(),
@@ -162,6 +166,13 @@ async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
     };
     stop.finish(vec![ending(hub)]).await;
     ended
+}
+
+async fn write_kubeconfig(hub: &Hub, path: &Path) -> anyhow::Result<()> {
+    let own = hub.kubeconfig().unwrap_or_default();
+    admin_kubeconfig::refuse_running(path, Of::Hub, &own).await?;
+    hub.write_kubeconfig(path)
+        .with_context(|| format!("cannot write the kubeconfig {}", path.display()))
 }
 
 /// A hub that cannot do its work must not look as if it did: its supervisor starts it again.

@@ -9,6 +9,7 @@
 //! It is a library so that tests and fuzz targets reach the reader; the binary calls [`main`] and nothing else.
 
 mod address;
+mod admin_kubeconfig;
 mod agent;
 mod bench;
 mod cli;

@@ -10,7 +10,6 @@ mod write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::Context;
 use kube::Client;
@@ -18,10 +17,11 @@ use portolan_controllers::{Output, Settings};
 use portolan_hub::Hub;
 
 use crate::address;
+use crate::admin_kubeconfig::{self, Of};
 use crate::controller::{InstallCrds, Probes, Running, SettingsArgs, install};
 use crate::hub::{self, not_started};
 use crate::listen;
-use crate::live::{ConnectArgs, Server};
+use crate::live::Server;
 use crate::logging::LogArgs;
 use crate::object_name::DEFAULT_NAMESPACE;
 use crate::output;
@@ -47,9 +47,6 @@ Examples:
   # For a script: free ports, nothing kept
   portolan up --in-memory --listen 127.0.0.1:0 \\
     --metrics-listen 127.0.0.1:0 --kubeconfig hub.yaml";
-
-/// How long a hub that may run is given to answer.
-const ANSWER: Duration = Duration::from_secs(2);
 
 /// Run a hub and the controllers in one process, no cluster needed
 ///
@@ -133,9 +130,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 async fn serve(args: &Args, data: Option<&Path>) -> anyhow::Result<()> {
     let mut stop = Stop::new()?;
+    let files = args.files(data);
+    files.refuse_foreign()?;
     let hub = args.start_hub(data).await?;
     let started = tokio::select! {
-        started = args.work(&hub, data) => started.map(Some),
+        started = args.work(&hub, data, files) => started.map(Some),
         // Told to stop while starting: there is nothing yet whose end must be waited for.
         () = stop.requested() => Ok(None),
     };
@@ -164,6 +163,33 @@ async fn serve(args: &Args, data: Option<&Path>) -> anyhow::Result<()> {
     parts.push(hub::ending(hub));
     stop.finish(parts).await;
     ended
+}
+
+/// The kubeconfigs that are written.
+struct Files {
+    kubeconfig: PathBuf,
+    /// Of the embedded members, if there are any.
+    members: Option<PathBuf>,
+}
+
+impl Files {
+    fn all(&self) -> impl Iterator<Item = (&Path, Of)> {
+        let members = self.members.iter().map(|path| (path.as_path(), Of::Members));
+        std::iter::once((self.kubeconfig.as_path(), Of::Hub)).chain(members)
+    }
+
+    fn refuse_foreign(&self) -> anyhow::Result<()> {
+        self.all()
+            .try_for_each(|(path, of)| admin_kubeconfig::refuse_foreign(path, of))
+    }
+
+    async fn refuse_running(&self, hub: &Hub) -> anyhow::Result<()> {
+        let own = hub.kubeconfig().unwrap_or_default();
+        for (path, of) in self.all() {
+            admin_kubeconfig::refuse_running(path, of, &own).await?;
+        }
+        Ok(())
+    }
 }
 
 /// Everything beside the hub.
@@ -208,27 +234,6 @@ impl Up {
     }
 }
 
-/// A hub in memory has no folder that keeps a second one away, and its kubeconfig is all that leads to it.
-async fn refuse_running(kubeconfig: &Path) -> anyhow::Result<()> {
-    let connect = ConnectArgs {
-        kubeconfig: Some(kubeconfig.to_owned()),
-        context: None,
-    };
-    let Ok(server) = connect.connect().await else {
-        return Ok(());
-    };
-    let asked = tokio::time::timeout(ANSWER, server.version()).await;
-    if let Ok(Ok(_)) = asked {
-        anyhow::bail!(
-            "{} is the kubeconfig of {}, which runs; accepted: another file (--kubeconfig FILE), another folder, or stop the \
-             other one first",
-            kubeconfig.display(),
-            server.url
-        );
-    }
-    Ok(())
-}
-
 impl Args {
     async fn start_hub(&self, data: Option<&Path>) -> anyhow::Result<Hub> {
         progress(&match data {
@@ -252,7 +257,7 @@ impl Args {
         hub.map_err(not_started)
     }
 
-    async fn work(&self, hub: &Hub, data: Option<&Path>) -> anyhow::Result<Up> {
+    fn files(&self, data: Option<&Path>) -> Files {
         let kubeconfig = match (&self.kubeconfig, data) {
             (Some(path), _) => path.clone(),
             (None, Some(folder)) => folder.join("kubeconfig"),
@@ -260,9 +265,16 @@ impl Args {
         };
         // It is to be used from other folders too.
         let kubeconfig = std::path::absolute(&kubeconfig).unwrap_or(kubeconfig);
-        if data.is_none() {
-            refuse_running(&kubeconfig).await?;
+        let beside = |_| kubeconfig.with_file_name("members.kubeconfig");
+        Files {
+            members: self.spokes.map(beside),
+            kubeconfig,
         }
+    }
+
+    async fn work(&self, hub: &Hub, data: Option<&Path>, files: Files) -> anyhow::Result<Up> {
+        files.refuse_running(hub).await?;
+        let Files { kubeconfig, members } = files;
         hub.write_kubeconfig(&kubeconfig)
             .with_context(|| format!("cannot write the kubeconfig {}", kubeconfig.display()))?;
         let server = Server {
@@ -279,12 +291,9 @@ impl Args {
             true => Some(Fleet::load(&server, self.seed, self.clusters.map(|number| number as usize)).await?),
             false => None,
         };
-        let spokes = match self.spokes {
-            Some(number) => {
-                let file = kubeconfig.with_file_name("members.kubeconfig");
-                Some(Spokes::start(hub, &server, number.into(), file).await?)
-            }
-            None => None,
+        let spokes = match (self.spokes, members) {
+            (Some(number), Some(file)) => Some(Spokes::start(hub, &server, number.into(), file).await?),
+            _ => None,
         };
         let mut former = Former::find(&server, self.spokes.unwrap_or_default().into()).await?;
         if self.forget_members {

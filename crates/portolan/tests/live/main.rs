@@ -7,6 +7,7 @@ mod doctor;
 mod everyday;
 mod fields;
 mod hub;
+mod kubeconfigs;
 mod lost;
 mod process;
 mod pty;
