@@ -12,6 +12,7 @@ use portolan_engine::fleet::Inventory;
 use super::read::Observed;
 use super::{Check, leaving, names};
 use crate::input::Manifests;
+use crate::up::spokes::Fate;
 
 /// Lease durations without a heartbeat after which a cluster counts as silent, as in OCM's registration.
 const SILENT_AFTER: i64 = 5;
@@ -73,7 +74,6 @@ fn available(clusters: &[&ManagedCluster]) -> Check {
         .filter(|cluster| cluster.metadata.deletion_timestamp.is_none())
         .filter(|cluster| !is_true(condition(cluster, conditions::AVAILABLE)))
         .partition(|cluster| is_simulated(cluster));
-    let gone: Vec<&str> = gone.into_iter().map(name).collect();
     match (gone.len(), simulated.len()) {
         (0, 0) => Check::ok(
             "available",
@@ -92,12 +92,37 @@ fn available(clusters: &[&ManagedCluster]) -> Check {
             format!(
                 "{missing} of {} not available: {}",
                 count::counted(clusters.len(), "cluster"),
-                names(gone.iter().copied())
+                names(gone.iter().map(|cluster| name(cluster)))
             ),
-            "start `portolan agent` for them, or read its log; to try placements without agents, set the condition \
-             ManagedClusterConditionAvailable by hand (docs/live.md)",
+            remedy(&gone),
         ),
     }
+}
+
+/// What makes clusters available again. A fault that `portolan demo` began is no fault of an agent.
+fn remedy(gone: &[&ManagedCluster]) -> String {
+    let (faulty, others): (Vec<&ManagedCluster>, Vec<&ManagedCluster>) = gone
+        .iter()
+        .partition(|cluster| Fate::of(cluster.metadata.annotations.as_ref()) != Fate::Well);
+    let mut ways: Vec<String> = Vec::new();
+    if let Some(first) = faulty.first() {
+        let all = names(faulty.iter().map(|cluster| name(cluster)));
+        let first = name(first);
+        ways.push(format!(
+            "`portolan demo` made this happen to {all}; `portolan demo recover {first}` ends it"
+        ));
+    }
+    if !others.is_empty() {
+        let whom = match faulty.is_empty() {
+            true => "them".to_owned(),
+            false => names(others.into_iter().map(name)),
+        };
+        ways.push(format!(
+            "start `portolan agent` for {whom}, or read its log; to try placements without agents, set the condition \
+             ManagedClusterConditionAvailable by hand (docs/live.md)"
+        ));
+    }
+    ways.join("; ")
 }
 
 /// Whether `portolan up --demo` plays the cluster, which fails and recovers all the time.

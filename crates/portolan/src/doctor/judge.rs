@@ -34,6 +34,7 @@ pub(super) fn judge(observed: &Observed, wanted: Option<&PlacementKey>, now: Tim
         }
     };
     checks.push(rights(observed));
+    checks.extend(unread(observed));
     checks.push(definitions(observed));
     let placements: Vec<&Placement> = match &observed.manifests {
         Some(manifests) => manifests
@@ -67,6 +68,22 @@ fn rights(observed: &Observed) -> Check {
             "ask an administrator of the hub for these rights; what cannot be read is not checked",
         ),
     }
+}
+
+/// What the hub did not let be read, although nothing says that the right is missing: without credentials, for example, it
+/// does not even say which rights there are.
+fn unread(observed: &Observed) -> Option<Check> {
+    let first = observed.unread.first()?;
+    let what: Vec<String> = observed.unread.iter().map(|unread| unread.what.clone()).collect();
+    let found = format!(
+        "cannot {}: {}; the credentials are {}",
+        listed(&what),
+        first.why,
+        observed.credentials
+    );
+    let advice = "get credentials that may read this from the administrator of the hub, or choose others with --kubeconfig or \
+                  --context; what cannot be read is not checked";
+    Some(Check::problem("reading", found, advice))
 }
 
 /// The first rights by name; the rest is counted, since the advice is the same for all.

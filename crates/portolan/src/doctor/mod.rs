@@ -11,6 +11,7 @@ mod stale;
 mod subject;
 #[cfg(test)]
 mod tests;
+mod works;
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -156,7 +157,7 @@ impl Check {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let (hub, subject, checks, is_reachable) = live::block_on(async {
+    let (hub, subject, checks, is_readable) = live::block_on(async {
         let server = args.connect.connect().await?;
         let flag = args.namespace.as_deref();
         let named = args.subject.as_ref();
@@ -182,7 +183,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             reads += 1;
             tokio::time::sleep(PAUSE).await;
         };
-        Ok((server.url, subject, checks, observed.version.is_ok()))
+        let is_readable = observed.version.is_ok() && observed.unread.is_empty();
+        Ok((server.url, subject, checks, is_readable))
     })?;
     let problems = checks
         .iter()
@@ -201,7 +203,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let text = args.output.render(&report, |_| report.text())?;
     output::print(&text)?;
-    Ok(match (problems, is_reachable) {
+    Ok(match (problems, is_readable) {
         (0, _) => ExitCode::SUCCESS,
         (_, true) => ExitCode::from(1),
         (_, false) => ExitCode::from(3),

@@ -32,6 +32,10 @@ pub(super) struct Observed {
     pub(super) version: Result<String, NoAnswer>,
     /// The name that the server knows this user by; servers before 1.28 do not say.
     pub(super) user: Option<String>,
+    /// What the user proves that with, and where it comes from.
+    pub(super) credentials: String,
+    /// What the hub refused to list, or did not answer, apart from rights that are known to be missing.
+    pub(super) unread: Vec<Unread>,
     /// Rights that this user lacks, such as `list placements.cluster.open-cluster-management.io`.
     pub(super) missing_rights: Option<Vec<String>>,
     /// Definitions of ours that are not installed.
@@ -47,6 +51,27 @@ pub(super) struct Observed {
     pub(super) works: Option<Vec<ManifestWork>>,
     /// Placements whose decisions did not fit the objects in any of the reads, and why.
     pub(super) stale: BTreeMap<PlacementKey, String>,
+}
+
+/// A question that the hub refused or did not answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Unread {
+    /// Such as `list leases.coordination.k8s.io`.
+    pub(super) what: String,
+    pub(super) why: String,
+}
+
+impl Unread {
+    /// Out of `cannot …: why`.
+    fn of(error: &anyhow::Error) -> Unread {
+        let text = error.to_string();
+        let text = text.strip_prefix("cannot ").unwrap_or(&text);
+        let (what, why) = text.split_once(": ").unwrap_or((text, ""));
+        Unread {
+            what: what.to_owned(),
+            why: why.to_owned(),
+        }
+    }
 }
 
 /// Why a hub cannot be checked.
@@ -101,6 +126,8 @@ pub(super) async fn read(server: &Server, inventory: Inventory) -> Observed {
     let mut observed = Observed {
         version,
         user,
+        credentials: server.credentials.clone(),
+        unread: Vec::new(),
         missing_rights: None,
         missing_definitions: None,
         missing_fields: Vec::new(),
@@ -116,7 +143,8 @@ pub(super) async fn read(server: &Server, inventory: Inventory) -> Observed {
         return observed;
     }
     observed.missing_rights = missing_rights(server).await;
-    if let Some(definitions) = list::<CustomResourceDefinition>(server, "").await {
+    let mut unread = Vec::new();
+    if let Some(definitions) = list::<CustomResourceDefinition>(server, "", &mut unread).await {
         observed.missing_definitions = Some(missing_definitions(&definitions));
         observed.missing_fields = definitions
             .iter()
@@ -124,19 +152,27 @@ pub(super) async fn read(server: &Server, inventory: Inventory) -> Observed {
             .collect();
     }
     let mut notes = Notes::default();
-    observed.manifests = live::read(server, Extent::Placing, inventory, &mut notes)
-        .await
-        .ok();
-    let leases = list::<Lease>(server, &format!("metadata.name={}", ocm::CLUSTER_LEASE)).await;
+    match live::read(server, Extent::Placing, inventory, &mut notes).await {
+        Ok(manifests) => observed.manifests = Some(manifests),
+        // Otherwise the definitions are missing, which have a check of their own.
+        Err(error) if live::is_of_hub(&error) => unread.push(Unread::of(&error)),
+        Err(_) => {}
+    }
+    let fields = format!("metadata.name={}", ocm::CLUSTER_LEASE);
+    let leases = list::<Lease>(server, &fields, &mut unread).await;
     observed.heartbeats = leases.map(|leases| leases.into_iter().filter_map(heartbeat).collect());
-    let namespaces = list::<Namespace>(server, "").await;
+    let namespaces = list::<Namespace>(server, "", &mut unread).await;
     observed.namespaces = namespaces.map(|list| {
         list.into_iter()
             .filter_map(|object| object.metadata.name)
             .collect()
     });
-    observed.replica_sets = list(server, "").await;
-    observed.works = list(server, "").await;
+    observed.replica_sets = list(server, "", &mut unread).await;
+    observed.works = list(server, "", &mut unread).await;
+    // Rights that are missing have a check of their own.
+    let missing = observed.missing_rights.as_deref().unwrap_or_default();
+    unread.retain(|unread| !missing.contains(&unread.what));
+    observed.unread = unread;
     observed
 }
 
@@ -163,14 +199,28 @@ fn heartbeat(lease: Lease) -> Option<(String, Timestamp)> {
     Some((lease.metadata.namespace?, lease.spec?.renew_time?.0))
 }
 
-/// All objects of a kind, or nothing when they cannot be listed.
-async fn list<K>(server: &Server, fields: &str) -> Option<Vec<K>>
+/// All objects of a kind, or nothing when they cannot be listed. A kind that is not served has a check of its own.
+async fn list<K>(server: &Server, fields: &str, unread: &mut Vec<Unread>) -> Option<Vec<K>>
 where
     K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + 'static,
 {
     let api: Api<Received<K>> = Api::all(server.client.clone());
-    let list = api.list(&ListParams::default().fields(fields)).await;
-    list.ok().map(live::readable)
+    match api.list(&ListParams::default().fields(fields)).await {
+        Ok(list) => Some(live::readable(list)),
+        Err(error) if live::is_unserved(&error) => None,
+        Err(error) => {
+            let doing = format!("list {}", resource(&K::group(&()), &K::plural(&())));
+            unread.push(Unread::of(&live::explain(&error, &doing, &server.url)));
+            None
+        }
+    }
+}
+
+fn resource(group: &str, plural: &str) -> String {
+    match group {
+        "" => plural.to_owned(),
+        group => format!("{plural}.{group}"),
+    }
 }
 
 fn missing_definitions(installed: &[CustomResourceDefinition]) -> Vec<String> {
@@ -208,11 +258,7 @@ async fn missing_rights(server: &Server) -> Option<Vec<String>> {
         };
         let answer = api.create(&PostParams::default(), &review).await.ok()?;
         if !answer.status.is_some_and(|status| status.allowed) {
-            let name = match group {
-                "" => resource.to_owned(),
-                group => format!("{resource}.{group}"),
-            };
-            missing.push(format!("list {name}"));
+            missing.push(format!("list {}", self::resource(group, resource)));
         }
     }
     Some(missing)

@@ -13,7 +13,7 @@ use portolan_engine::conditions::ROLLING_UPDATE_RECOMMENDED;
 use portolan_engine::placement::{PlacementKey, why_not_ours};
 
 use super::read::Observed;
-use super::{Check, names};
+use super::{Check, names, works};
 use crate::decided::Said;
 use crate::input::Manifests;
 use crate::object_name;
@@ -22,7 +22,7 @@ use crate::object_name;
 pub(super) const MISSING: &str = "subject";
 
 /// What has a problem, and the words for it.
-type Complaint = (String, String);
+pub(super) type Complaint = (String, String);
 
 pub(super) fn judge(
     observed: &Observed,
@@ -88,7 +88,21 @@ pub(super) fn judge(
     }
     if !replica_sets.is_empty() {
         checks.push(rollouts(observed, manifests, &replica_sets, now));
-        checks.push(works(observed, manifests, &replica_sets));
+    }
+    // Works of nobody's replica set are made by hand, and stand still alike.
+    let works: Vec<&ManifestWork> = match wanted {
+        None => observed.works.iter().flatten().collect(),
+        Some(_) => replica_sets
+            .iter()
+            .flat_map(|set| works_of(observed, set))
+            .collect(),
+    };
+    let chosen: BTreeSet<String> = replica_sets
+        .iter()
+        .flat_map(|set| chosen(manifests, set))
+        .collect();
+    if !replica_sets.is_empty() || !works.is_empty() {
+        checks.extend(works::judge(observed, manifests, &works, &chosen));
     }
     checks
 }
@@ -111,7 +125,7 @@ fn references(set: &ManifestWorkReplicaSet) -> Vec<PlacementKey> {
 }
 
 /// One check about many objects: the first complaint in words, the others by name.
-fn concluded(name: &'static str, fine: String, complaints: &[Complaint], advice: &str) -> Check {
+pub(super) fn concluded(name: &'static str, fine: String, complaints: &[Complaint], advice: &str) -> Check {
     match complaints {
         [] => Check::ok(name, fine),
         [(object, words)] => Check::problem(name, format!("{object}: {words}"), advice),
@@ -298,67 +312,6 @@ fn works_of<'a>(
     observed.works.iter().flatten().filter(move |work| {
         let labels = work.metadata.labels.as_ref();
         labels.and_then(|labels| labels.get(ocm::REPLICA_SET)) == Some(&owner)
-    })
-}
-
-/// Works that no agent has reported about, and chosen clusters that have no namespace for a work.
-fn works(observed: &Observed, manifests: &Manifests, sets: &[&ManifestWorkReplicaSet]) -> Check {
-    let silent: BTreeSet<&str> = sets
-        .iter()
-        .flat_map(|set| works_of(observed, set))
-        .filter(|work| {
-            work.status
-                .as_ref()
-                .is_none_or(|status| status.conditions.is_empty())
-        })
-        .filter_map(|work| work.metadata.namespace.as_deref())
-        .collect();
-    if let Some(namespaces) = &observed.namespaces {
-        let chosen: BTreeSet<String> = sets
-            .iter()
-            .flat_map(|set| chosen(manifests, set))
-            .filter(|cluster| !namespaces.contains(cluster))
-            .collect();
-        if let Some(first) = chosen.first() {
-            return Check::problem(
-                "works",
-                format!(
-                    "a chosen cluster has no namespace on the hub: {}",
-                    names(chosen.iter().map(String::as_str))
-                ),
-                format!("`portolan join {first}` makes it, or `kubectl create namespace {first}`"),
-            );
-        }
-    }
-    if !silent.is_empty() {
-        return Check::problem(
-            "works",
-            format!(
-                "no agent has reported about the ManifestWork of: {}",
-                names(silent)
-            ),
-            "start `portolan agent` for these clusters, or read its log",
-        );
-    }
-    let failed: Vec<Complaint> = sets
-        .iter()
-        .flat_map(|set| works_of(observed, set))
-        .filter_map(not_applied)
-        .collect();
-    let fine = "an agent has reported about every ManifestWork, and applied it".to_owned();
-    let advice = "correct the manifests, or what is missing on the member cluster; `portolan rollout status NS/NAME` shows \
-                  every cluster";
-    concluded("works", fine, &failed, advice)
-}
-
-/// A work that the agent could not apply, as namespace and name, and why.
-fn not_applied(work: &ManifestWork) -> Option<Complaint> {
-    let mut all = work.status.iter().flat_map(|status| &status.conditions);
-    let applied = all.find(|condition| condition.type_ == conditions::APPLIED)?;
-    let name = |text: &Option<String>| text.clone().unwrap_or_default();
-    (applied.status == "False").then(|| {
-        let (namespace, name) = (name(&work.metadata.namespace), name(&work.metadata.name));
-        (format!("{namespace}/{name}"), applied.message.clone())
     })
 }
 

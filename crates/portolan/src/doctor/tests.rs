@@ -1,5 +1,7 @@
 //! What is read is made up here; what is judged is real.
 
+mod works;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
@@ -7,7 +9,7 @@ use portolan_engine::placement::PlacementKey;
 use serde_json::{Value, json};
 
 use super::judge::judge;
-use super::read::{NoAnswer, Observed};
+use super::read::{NoAnswer, Observed, Unread};
 use super::{Check, Verdict};
 use crate::input;
 use crate::world::Inventory;
@@ -51,6 +53,8 @@ fn observed(objects: &[Value]) -> Observed {
     Observed {
         version: Ok("v1.33.0".to_owned()),
         user: Some("admin".to_owned()),
+        credentials: "a token, from --kubeconfig hub.yaml".to_owned(),
+        unread: Vec::new(),
         missing_rights: Some(Vec::new()),
         missing_definitions: Some(Vec::new()),
         missing_fields: Vec::new(),
@@ -196,6 +200,26 @@ fn missing_rights_definitions_and_fields_are_named() {
     let mut hub = observed(&healthy());
     hub.missing_fields = vec!["placements.x has no field spec.sortBy".to_owned()];
     assert_eq!(problem(&hub).0, "definitions");
+}
+
+#[test]
+fn what_the_hub_does_not_let_be_read_is_a_problem_and_names_the_credentials() {
+    let mut hub = observed(&[]);
+    hub.manifests = None;
+    hub.missing_rights = None;
+    hub.unread = ["list placements", "list leases.coordination.k8s.io"]
+        .map(|what| Unread {
+            what: what.to_owned(),
+            why: "https://hub answered 403 Forbidden".to_owned(),
+        })
+        .into();
+    let (name, found) = problem(&hub);
+    assert_eq!(name, "reading");
+    assert_eq!(
+        found,
+        "cannot list placements, list leases.coordination.k8s.io: https://hub answered 403 Forbidden; the credentials are a \
+         token, from --kubeconfig hub.yaml"
+    );
 }
 
 #[test]
@@ -368,6 +392,23 @@ fn a_cluster_that_the_demo_lets_fail_is_worth_a_note_and_no_problem() {
 }
 
 #[test]
+fn a_fault_that_the_demo_began_is_ended_by_the_demo() {
+    let mut objects = healthy();
+    objects[0]["status"]["conditions"][0]["status"] = json!("False");
+    let advice = |objects: &[Value]| {
+        let checks = problems(&observed(objects));
+        let check = checks.into_iter().find(|check| check.name == "available");
+        check.unwrap().advice.unwrap()
+    };
+    assert!(advice(&objects).starts_with("start `portolan agent` for them"));
+    objects[0]["metadata"]["annotations"] = json!({ "portolan.dev/simulate": "fail" });
+    assert_eq!(
+        advice(&objects),
+        "`portolan demo` made this happen to east; `portolan demo recover east` ends it"
+    );
+}
+
+#[test]
 fn a_placement_of_another_scheduler_is_said_to_be_one() {
     let mut objects = healthy();
     objects[3]["metadata"]["annotations"] = json!({ "portolan.dev/scheduler": "portolam" });
@@ -430,48 +471,6 @@ fn a_placement_that_is_not_satisfied_or_whose_decisions_differ_is_named() {
     assert!(
         found.contains("reports 3 clusters") && found.contains("list 1"),
         "{found}"
-    );
-}
-
-#[test]
-fn a_work_without_a_report_and_a_cluster_without_a_namespace_are_named() {
-    let (name, found) = problem(&with_rollout(observed(&healthy()), &json!({})));
-    assert_eq!(name, "works");
-    assert!(found.ends_with("of: east"), "{found}");
-    let mut hub = with_rollout(observed(&healthy()), &json!({}));
-    hub.namespaces = Some(BTreeSet::from(["shop".to_owned()]));
-    let checks = problems(&hub);
-    assert!(
-        checks
-            .iter()
-            .any(|check| check.found.contains("no namespace on the hub: east")),
-        "{checks:#?}"
-    );
-}
-
-#[test]
-fn a_work_that_its_agent_cannot_apply_is_named_with_the_reason() {
-    let failed = json!({ "conditions": [{ "type": "Applied", "status": "False", "reason": "R",
-        "message": "ConfigMap nosuch/b: 404 NotFound", "lastTransitionTime": "2026-01-01T11:00:00Z" }] });
-    let (name, found) = problem(&with_rollout(observed(&healthy()), &failed));
-    assert_eq!(name, "works");
-    assert_eq!(found, "east/shop.web: ConfigMap nosuch/b: 404 NotFound");
-}
-
-#[test]
-fn a_replica_set_whose_works_are_refused_is_named_with_the_message_of_the_condition() {
-    let applied = json!({ "conditions": [{ "type": "Applied", "status": "True", "reason": "R", "message": "",
-        "observedGeneration": 0, "lastTransitionTime": "2026-01-01T11:00:00Z" }] });
-    let mut hub = with_rollout(observed(&healthy()), &applied);
-    let set = &mut hub.replica_sets.as_mut().unwrap()[0];
-    let refused = json!({ "conditions": [{ "type": "WorksRefused", "status": "True", "reason": "Refused",
-        "message": "west: the hub says no", "lastTransitionTime": "2026-01-01T11:00:00Z" }] });
-    set.status = serde_json::from_value(refused).unwrap();
-    let (name, found) = problem(&hub);
-    assert_eq!(name, "rollouts");
-    assert_eq!(
-        found,
-        "shop/web: WorksRefused True, Refused: west: the hub says no"
     );
 }
 

@@ -64,6 +64,18 @@ fn a_hub_without_definitions_clusters_or_rights_is_told_what_to_do() {
         "{}",
         run.stdout
     );
+    // Without any credentials the hub does not even say which rights are missing.
+    let config = std::fs::read_to_string(live.argument()).unwrap();
+    let mut config: Value = serde_saphyr::from_str(&config).unwrap();
+    config["users"][0]["user"] = json!({});
+    let anonymous = scratch.path().join("anonymous.kubeconfig");
+    std::fs::write(&anonymous, config.to_string()).unwrap();
+    let run = doctor(&scratch, anonymous.to_str().unwrap(), &[]);
+    assert_eq!(run.code, 3, "{}", run.stdout);
+    assert!(!run.stdout.contains("no problem found"), "{}", run.stdout);
+    for words in ["cannot ", "none: the user of the context has neither a token"] {
+        assert!(run.stdout.contains(words), "{}", run.stdout);
+    }
     let kubeconfig = live.argument().to_owned();
     live.stop();
     let run = doctor(&scratch, &kubeconfig, &["-o", "json"]);

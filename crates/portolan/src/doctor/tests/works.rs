@@ -1,0 +1,91 @@
+//! What is said about works.
+
+use super::*;
+
+#[test]
+fn a_work_without_a_report_and_a_cluster_without_a_namespace_are_named() {
+    let (name, found) = problem(&with_rollout(observed(&healthy()), &json!({})));
+    assert_eq!(name, "works");
+    assert!(found.ends_with("of: east"), "{found}");
+    let mut hub = with_rollout(observed(&healthy()), &json!({}));
+    hub.namespaces = Some(BTreeSet::from(["shop".to_owned()]));
+    let checks = problems(&hub);
+    assert!(
+        checks
+            .iter()
+            .any(|check| check.found.contains("no namespace on the hub: east")),
+        "{checks:#?}"
+    );
+}
+
+#[test]
+fn a_work_that_its_agent_cannot_apply_is_named_with_the_reason() {
+    let (name, found) = problem(&with_rollout(observed(&healthy()), &not_applied()));
+    assert_eq!(name, "works");
+    assert_eq!(found, "east/shop.web: ConfigMap nosuch/b: 404 NotFound");
+}
+
+/// The condition of a work that could not be applied.
+fn not_applied() -> Value {
+    json!({ "conditions": [{ "type": "Applied", "status": "False", "reason": "R",
+        "message": "ConfigMap nosuch/b: 404 NotFound", "lastTransitionTime": "2026-01-01T11:00:00Z" }] })
+}
+
+#[test]
+fn a_work_that_is_made_by_hand_is_judged_as_those_of_replica_sets_are() {
+    let mut hub = with_rollout(observed(&healthy()), &not_applied());
+    hub.replica_sets = Some(Vec::new());
+    let work = &mut hub.works.as_mut().unwrap()[0];
+    work.metadata.labels = None;
+    work.metadata.name = Some("mine".to_owned());
+    let found = problems(&hub);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0].found, "east/mine: ConfigMap nosuch/b: 404 NotFound");
+    let advice = found[0].advice.as_deref().unwrap();
+    assert!(
+        advice.contains("kubectl get manifestwork mine --namespace east"),
+        "{advice}"
+    );
+    // It is none of what was asked about.
+    let checks = judge(&hub, Some(&PlacementKey::new("shop", "web")), now());
+    assert!(checks.iter().all(|check| check.name != "works"), "{checks:#?}");
+}
+
+#[test]
+fn clusters_that_have_not_reported_do_not_hide_one_that_failed() {
+    let mut hub = with_rollout(observed(&healthy()), &not_applied());
+    let works = hub.works.as_mut().unwrap();
+    let mut silent = works[0].clone();
+    silent.metadata.namespace = Some("west".to_owned());
+    silent.status = None;
+    works.insert(0, silent);
+    let found: Vec<String> = problems(&hub)
+        .into_iter()
+        .filter(|check| check.name == "works")
+        .map(|check| check.found)
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "east/shop.web: ConfigMap nosuch/b: 404 NotFound",
+            "no agent has reported about the ManifestWork of: west"
+        ]
+    );
+}
+
+#[test]
+fn a_replica_set_whose_works_are_refused_is_named_with_the_message_of_the_condition() {
+    let applied = json!({ "conditions": [{ "type": "Applied", "status": "True", "reason": "R", "message": "",
+        "observedGeneration": 0, "lastTransitionTime": "2026-01-01T11:00:00Z" }] });
+    let mut hub = with_rollout(observed(&healthy()), &applied);
+    let set = &mut hub.replica_sets.as_mut().unwrap()[0];
+    let refused = json!({ "conditions": [{ "type": "WorksRefused", "status": "True", "reason": "Refused",
+        "message": "west: the hub says no", "lastTransitionTime": "2026-01-01T11:00:00Z" }] });
+    set.status = serde_json::from_value(refused).unwrap();
+    let (name, found) = problem(&hub);
+    assert_eq!(name, "rollouts");
+    assert_eq!(
+        found,
+        "shop/web: WorksRefused True, Refused: west: the hub says no"
+    );
+}

@@ -1,0 +1,121 @@
+//! Works: whether agents report about them, and have applied them.
+
+use std::collections::BTreeSet;
+
+use portolan_api::labels::{conditions, ocm};
+use portolan_api::work::ManifestWork;
+
+use super::read::Observed;
+use super::subject::{Complaint, concluded};
+use super::{Check, names};
+use crate::input::Manifests;
+
+/// What keeps works from being applied. `chosen` are the clusters that replica sets write works for. Each kind of problem is a
+/// check of its own, so that none hides another.
+pub(super) fn judge(
+    observed: &Observed,
+    manifests: &Manifests,
+    works: &[&ManifestWork],
+    chosen: &BTreeSet<String>,
+) -> Vec<Check> {
+    // The works of a cluster that is being removed are part of that check.
+    let leaving: BTreeSet<&str> = manifests
+        .clusters()
+        .filter(|cluster| cluster.metadata.deletion_timestamp.is_some())
+        .filter_map(|cluster| cluster.metadata.name.as_deref())
+        .collect();
+    let staying: Vec<&ManifestWork> = works
+        .iter()
+        .filter(|work| {
+            work.metadata
+                .namespace
+                .as_deref()
+                .is_none_or(|cluster| !leaving.contains(cluster))
+        })
+        .copied()
+        .collect();
+    let found = [
+        without_namespace(observed, chosen),
+        failed(&staying),
+        silent(&staying),
+    ];
+    let problems: Vec<Check> = found.into_iter().flatten().collect();
+    match problems.is_empty() {
+        true => vec![Check::ok(
+            "works",
+            "an agent has reported about every ManifestWork, and applied it",
+        )],
+        false => problems,
+    }
+}
+
+/// Chosen clusters that have no namespace for a work.
+fn without_namespace(observed: &Observed, chosen: &BTreeSet<String>) -> Option<Check> {
+    let namespaces = observed.namespaces.as_ref()?;
+    let missing: Vec<&str> = chosen.difference(namespaces).map(String::as_str).collect();
+    let first = missing.first()?;
+    Some(Check::problem(
+        "works",
+        format!(
+            "a chosen cluster has no namespace on the hub: {}",
+            names(missing.iter().copied())
+        ),
+        format!("`portolan join {first}` makes it, or `kubectl create namespace {first}`"),
+    ))
+}
+
+/// Works that no agent has reported about.
+fn silent(works: &[&ManifestWork]) -> Option<Check> {
+    let silent: BTreeSet<&str> = works
+        .iter()
+        .filter(|work| {
+            let status = work.status.as_ref();
+            status.is_none_or(|status| status.conditions.is_empty())
+        })
+        .filter_map(|work| work.metadata.namespace.as_deref())
+        .collect();
+    (!silent.is_empty()).then(|| {
+        Check::problem(
+            "works",
+            format!(
+                "no agent has reported about the ManifestWork of: {}",
+                names(silent)
+            ),
+            "start `portolan agent` for these clusters, or read its log",
+        )
+    })
+}
+
+/// Works that an agent could not apply.
+fn failed(works: &[&ManifestWork]) -> Option<Check> {
+    let (complaints, failed): (Vec<Complaint>, Vec<&ManifestWork>) = works
+        .iter()
+        .filter_map(|work| Some((not_applied(work)?, *work)))
+        .unzip();
+    let first = failed.first()?;
+    let set = first.metadata.labels.as_ref();
+    let set = set.and_then(|labels| labels.get(ocm::REPLICA_SET)?.split_once('.'));
+    let look = match set {
+        Some((namespace, name)) => {
+            format!("`portolan rollout status {namespace}/{name}` shows every cluster")
+        }
+        None => format!(
+            "`kubectl get manifestwork {} --namespace {} -o yaml` shows every object",
+            first.metadata.name.as_deref().unwrap_or_default(),
+            first.metadata.namespace.as_deref().unwrap_or_default()
+        ),
+    };
+    let advice = format!("correct the manifests, or what is missing on the member cluster; {look}");
+    Some(concluded("works", String::new(), &complaints, &advice))
+}
+
+/// A work that the agent could not apply, as namespace and name, and why.
+fn not_applied(work: &ManifestWork) -> Option<Complaint> {
+    let mut all = work.status.iter().flat_map(|status| &status.conditions);
+    let applied = all.find(|condition| condition.type_ == conditions::APPLIED)?;
+    let name = |text: &Option<String>| text.clone().unwrap_or_default();
+    (applied.status == "False").then(|| {
+        let (namespace, name) = (name(&work.metadata.namespace), name(&work.metadata.name));
+        (format!("{namespace}/{name}"), applied.message.clone())
+    })
+}
