@@ -10,6 +10,7 @@ use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use portolan_controllers::watch::with_timeout;
 use secrecy::ExposeSecret as _;
 
+use super::api_server::only_api_servers;
 use super::credentials;
 use super::retry::with_retries;
 use super::token::{TokenFile, bearer};
@@ -82,6 +83,7 @@ impl Server {
             unlimited = token_file.authorize(unlimited, namespace.clone());
         }
         let client = with_retries(with_timeout(unlimited.clone(), request_timeout()?));
+        let client = only_api_servers(client);
         let server = Server {
             client,
             url,
@@ -325,6 +327,10 @@ fn unusable(error: &KubeconfigError, context: Option<&str>, contexts: &[String])
         names => format!("accepted: {}", names.join(", ")),
     };
     match (error, context) {
+        (KubeconfigError::CurrentContextNotSet, _) if contexts.is_empty() => anyhow::anyhow!(
+            "the kubeconfig is empty or names no server: it has no context; accepted: the kubeconfig of a server, such as the \
+             one that `portolan up` names when it starts (--kubeconfig FILE, $KUBECONFIG)"
+        ),
         (KubeconfigError::LoadContext(_), Some(name)) => {
             anyhow::anyhow!("the context {name} is not in the kubeconfig; {there} (--context NAME)")
         }
@@ -371,6 +377,7 @@ mod tests {
                 kubeconfig("https://hub", "u", "there"),
                 "the context there is not in the kubeconfig; accepted: here",
             ),
+            ("{}".to_owned(), "is empty or names no server"),
         ] {
             let refused = used(&text).await.unwrap_err();
             assert!(refused.contains(why), "{refused}");

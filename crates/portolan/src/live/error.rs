@@ -7,6 +7,7 @@ use kube::client::AuthError;
 pub(crate) use portolan_controllers::failure::error_chain as describe;
 use portolan_controllers::failure::shortened;
 
+use super::api_server::NotAnApiServer;
 use super::credentials;
 
 /// Characters shown of what a server answered. With an operation and a URL around it, a line stays below 500.
@@ -42,6 +43,11 @@ pub(crate) fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Er
         {
             format!("{}; {advice}", shortened(&describe(error), ANSWER))
         }
+        error if is_no_api_server(error) => format!(
+            "{url} does not answer as a Kubernetes API: {}; choose another server (--kubeconfig, --context), or correct the \
+             address (`server` in the kubeconfig)",
+            shortened(&describe(error), ANSWER)
+        ),
         error if is_refused(error) => format!(
             "{url} refuses connections; does a server run there (`portolan up` starts a hub), and is it the right one \
              (--kubeconfig, --context)?"
@@ -128,6 +134,11 @@ pub(crate) fn is_unserved(error: &kube::Error) -> bool {
 /// Whether the server answered, though not as it should.
 fn is_answer(error: &kube::Error) -> bool {
     matches!(error, kube::Error::SerdeError(_) | kube::Error::FromUtf8(_))
+}
+
+/// Whether a web server of another kind answered.
+fn is_no_api_server(error: &kube::Error) -> bool {
+    causes(error).any(|cause| cause.is::<NotAnApiServer>())
 }
 
 fn is_refused(error: &kube::Error) -> bool {

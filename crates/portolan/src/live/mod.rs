@@ -2,6 +2,7 @@
 //!
 //! Nothing here decides or writes. Commands that read use a [`Session`]; commands that follow or write take the client.
 
+mod api_server;
 mod connect;
 pub(crate) mod connection;
 mod credentials;

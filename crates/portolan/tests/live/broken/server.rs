@@ -27,6 +27,8 @@ pub(super) enum Does {
     BlankStatus,
     /// An error page of a proxy.
     ErrorPage,
+    /// A web server that knows no path of an API.
+    NotFoundPage,
     /// JSON that ends in the middle.
     TruncatedJson,
     /// JSON that is no answer of an API server.
@@ -39,13 +41,14 @@ pub(super) enum Does {
     Hangs,
 }
 
-pub(super) const ALL: [Does; 11] = [
+pub(super) const ALL: [Does; 12] = [
     Does::Unauthorized,
     Does::Forbidden,
     Does::TooManyRequests,
     Does::EmptyError,
     Does::BlankStatus,
     Does::ErrorPage,
+    Does::NotFoundPage,
     Does::TruncatedJson,
     Does::OtherJson,
     Does::Text,
@@ -171,6 +174,11 @@ fn answer(mut stream: TcpStream, does: Does, has_version: bool) {
             let page = "<html>\n<head><title>503 Service Unavailable</title></head>\n".repeat(40);
             respond(&mut stream, 503, &page);
         }
+        Does::NotFoundPage => respond(
+            &mut stream,
+            404,
+            "<html><head><title>404 Not Found</title></head></html>",
+        ),
         Does::TruncatedJson => respond(&mut stream, 200, &fine[..40]),
         Does::OtherJson => respond(&mut stream, 200, r#"{"hello":["world"]}"#),
         Does::Text => respond(&mut stream, 200, "it works!"),
