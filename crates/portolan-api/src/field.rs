@@ -92,6 +92,16 @@ impl FieldError {
         text
     }
 
+    /// The error shows `true` where a manifest says `yes`: this says that YAML reads it so.
+    pub fn with_word_about_booleans(mut self) -> Self {
+        if self.problem == "not a string" && (self.value == "true" || self.value == "false") {
+            self.problem.push_str(
+                " (YAML reads yes, no, on, off, y and n without quotes as booleans; put it in quotes)",
+            );
+        }
+        self
+    }
+
     /// Whether the value is not there.
     pub fn is_missing(&self) -> bool {
         self.value == MISSING

@@ -52,13 +52,21 @@ fn a_binding_is_named_like_its_set() {
         )),
         []
     );
-    for spec in [json!({ "clusterSet": "y" }), json!({})] {
+    for (spec, field) in [
+        // The set is what is meant: the binding is to be renamed.
+        (json!({ "clusterSet": "y" }), "metadata.name"),
+        (json!({}), "spec.clusterSet"),
+    ] {
         let findings = found(&cluster("ManagedClusterSetBinding", json!({ "spec": spec })));
-        assert_eq!(
-            findings,
-            [(Rule::BindingName, Severity::Error, "spec.clusterSet".into())]
-        );
+        assert_eq!(findings, [(Rule::BindingName, Severity::Error, field.into())]);
     }
+    let renamed = cluster(
+        "ManagedClusterSetBinding",
+        json!({ "spec": { "clusterSet": "y" } }),
+    );
+    let error = semantic::errors(&renamed).remove(0);
+    assert_eq!(error.value, "\"x\"");
+    assert!(error.accepted.starts_with("\"y\": rename the binding"), "{error}");
 }
 
 #[test]
@@ -222,7 +230,7 @@ fn a_work_has_named_objects_that_fit() {
             rest,
         ))
     };
-    let named = |name: &str, data: String| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name }, "data": data });
+    let named = |name: &str, data: String| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "namespace": "n" }, "data": data });
     assert_eq!(work(json!([named("x", String::new())])), []);
     assert_eq!(
         work(json!([])),
@@ -239,6 +247,105 @@ fn a_work_has_named_objects_that_fit() {
     let generated = work(json!([{ "apiVersion": "v1", "kind": "X", "metadata": { "generateName": "x-" } }]));
     let rules: Vec<Rule> = generated.into_iter().map(|(rule, _, _)| rule).collect();
     assert_eq!(rules, [Rule::ManifestName, Rule::ManifestName]);
+}
+
+/// What is said about one manifest of a work, and of a replica set: they are judged alike.
+fn about_manifest(manifest: Value) -> Vec<String> {
+    let work = work(json!([manifest.clone()]), json!([]));
+    let template = json!({ "workload": { "manifests": [manifest] } });
+    let set = object(
+        "work.open-cluster-management.io/v1alpha1",
+        "ManifestWorkReplicaSet",
+        json!({ "spec": { "manifestWorkTemplate": template, "placementRefs": [{ "name": "p" }] } }),
+    );
+    let said = |object: &Value| -> Vec<String> {
+        let findings = semantic::findings(object).into_iter();
+        let findings = findings.map(|finding| finding.to_string());
+        findings
+            .map(|text| text.replace("spec.manifestWorkTemplate.", "spec."))
+            .collect()
+    };
+    assert_eq!(said(&work), said(&set));
+    said(&work)
+}
+
+#[test]
+fn a_name_that_yaml_reads_as_a_boolean_is_there_and_no_text() {
+    let said =
+        about_manifest(json!({ "apiVersion": "a.example/v1", "kind": "X", "metadata": { "name": true } }));
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].contains("manifests[0].metadata.name = true: not a string (YAML reads yes, no"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn an_object_of_a_well_known_kind_has_its_version_and_its_namespace() {
+    let manifest = |api_version: &str, kind: &str, namespace: Option<&str>| {
+        let metadata = match namespace {
+            Some(namespace) => json!({ "name": "x", "namespace": namespace }),
+            None => json!({ "name": "x" }),
+        };
+        json!({ "apiVersion": api_version, "kind": kind, "metadata": metadata })
+    };
+    for (api_version, kind, namespace) in [
+        ("apps/v1", "Deployment", Some("n")),
+        ("v1", "Namespace", None),
+        ("autoscaling/v1", "HorizontalPodAutoscaler", Some("n")),
+        // Of others, which may be anywhere.
+        ("serving.knative.dev/v1", "Service", None),
+        ("example.com/v1", "Deployment", None),
+        ("v1", "Unknown", None),
+    ] {
+        let said = about_manifest(manifest(api_version, kind, namespace));
+        assert_eq!(said, Vec::<String>::new());
+    }
+    for (api_version, kind, namespace, words) in [
+        (
+            "apps/v1",
+            "Deployment",
+            None,
+            "manifests[0].metadata.namespace = (missing): a Deployment is in a namespace",
+        ),
+        (
+            "v1",
+            "Namespace",
+            Some("n"),
+            "manifests[0].metadata.namespace = \"n\": a Namespace is in no namespace",
+        ),
+        (
+            "v1",
+            "Deployment",
+            Some("n"),
+            "manifests[0].apiVersion = \"v1\": Kubernetes does not serve Deployment in this version; accepted: apps/v1",
+        ),
+        (
+            "apps/v1beta1",
+            "Deployment",
+            Some("n"),
+            "manifests[0].apiVersion = \"apps/v1beta1\": Kubernetes no longer serves Deployment in this version",
+        ),
+        (
+            "extensions/v1beta1",
+            "Ingress",
+            Some("n"),
+            "Kubernetes no longer serves Ingress in this version; accepted: networking.k8s.io/v1",
+        ),
+        (
+            "batch/v1beta1",
+            "CronJob",
+            Some("n"),
+            "Kubernetes no longer serves CronJob in this version; accepted: batch/v1",
+        ),
+    ] {
+        let said = about_manifest(manifest(api_version, kind, namespace));
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(
+            said[0].starts_with("warning: ") && said[0].contains(words),
+            "{said:?}"
+        );
+    }
 }
 
 #[test]
@@ -559,6 +666,12 @@ fn an_option_that_names_no_manifest_is_pointed_out_with_the_closest_one() {
             manifest("v1", "Namespace", "shop"),
         ])
     };
+    // The namespace of a Namespace has a warning of its own.
+    let said = |work: &Value| {
+        let mut said = said(work);
+        said.retain(|text| !text.contains("a Namespace is in no namespace"));
+        said
+    };
     let option = |group: &str, resource: &str, namespace: &str, name: &str| {
         let identifier =
             json!({ "group": group, "resource": resource, "namespace": namespace, "name": name });
@@ -669,11 +782,12 @@ fn a_rule_that_gives_nothing_is_pointed_out() {
 #[test]
 fn an_object_that_is_in_a_work_twice_is_refused() {
     let manifests = json!([
-        manifest("apps/v1", "Deployment", "web"),
+        manifest("autoscaling/v1", "HorizontalPodAutoscaler", "web"),
         manifest("v1", "ConfigMap", "web"),
-        manifest("apps/v1beta1", "Deployment", "web"),
+        manifest("autoscaling/v2", "HorizontalPodAutoscaler", "web"),
     ]);
-    let problem = "\"Deployment shop/web\": manifests[0] is the same object; accepted: each object once";
+    let problem =
+        "\"HorizontalPodAutoscaler shop/web\": manifests[0] is the same object; accepted: each object once";
     for (object, path) in [
         (work(manifests.clone(), json!([])), "spec"),
         (

@@ -100,17 +100,19 @@ pub(super) fn binding(object: &Value, findings: &mut Findings) {
     match set {
         Some(Value::String(set)) if set == name => {}
         Some(set) => {
-            let problem = "the binding has another name than its cluster set";
-            let error = FieldError::new(
-                "spec.clusterSet",
-                set,
-                problem,
-                format!("{name:?}, the name of the binding"),
+            let error = FieldError::of_text(
+                "metadata.name",
+                name,
+                format!("a binding has the name of its cluster set, and spec.clusterSet is {set}"),
+                format!("{set}: rename the binding, or correct spec.clusterSet if that is the mistake"),
             );
             findings.error(Rule::BindingName, error);
         }
         None => {
-            let error = FieldError::missing("spec.clusterSet", format!("{name:?}, the name of the binding"));
+            let error = FieldError::missing(
+                "spec.clusterSet",
+                "the name of the cluster set, which is the name of the binding as well",
+            );
             findings.error(Rule::BindingName, error);
         }
     }

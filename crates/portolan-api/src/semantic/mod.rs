@@ -8,6 +8,7 @@
 mod cluster;
 mod multicluster;
 mod options;
+mod well_known;
 mod work;
 
 use std::fmt;
@@ -57,6 +58,8 @@ pub enum Rule {
     Workload,
     /// Objects of a work have names.
     ManifestName,
+    /// An object of a work is of a version that its kind has, and in a namespace if its kind is.
+    ManifestKind,
     /// The settings of a rollout are those of its type.
     RolloutSettings,
     /// Each object is in a work once.

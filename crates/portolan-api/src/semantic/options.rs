@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::well_known::CLUSTER_SCOPED;
 use super::{Findings, Rule};
 use crate::field::FieldError;
 use crate::labels::conditions::{APPLIED, COMPLETE, DEGRADED, PROGRESSING, WORK_AVAILABLE};
@@ -18,30 +19,6 @@ use crate::work::{
 
 /// The condition that the agent gives about values that it reads back.
 const FEEDBACK_SYNCED: &str = "StatusFeedbackSynced";
-
-/// Kinds of Kubernetes without a namespace that works bring.
-const CLUSTER_SCOPED: [&str; 20] = [
-    "APIService",
-    "CSIDriver",
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "CustomResourceDefinition",
-    "DeviceClass",
-    "FlowSchema",
-    "IngressClass",
-    "MutatingAdmissionPolicy",
-    "MutatingAdmissionPolicyBinding",
-    "MutatingWebhookConfiguration",
-    "Namespace",
-    "Node",
-    "PersistentVolume",
-    "PriorityClass",
-    "PriorityLevelConfiguration",
-    "RuntimeClass",
-    "StorageClass",
-    "ValidatingAdmissionPolicy",
-    "ValidatingWebhookConfiguration",
-];
 
 /// A manifest and its place on a member cluster.
 #[derive(Clone, Debug)]

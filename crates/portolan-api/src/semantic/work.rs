@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Findings, Rule, Severity, list, options, text};
+use super::{Findings, Rule, Severity, list, options, text, well_known};
 use crate::duration::{self, DurationError};
 use crate::field::FieldError;
 use crate::structural::{CONDITION_TYPE, is_condition_type};
@@ -102,13 +102,16 @@ fn manifests(object: &Value, spec: &str, findings: &mut Findings) {
     repeated(manifests, &path, findings);
     let mut size = Size(0);
     for (position, manifest) in manifests.iter().enumerate() {
-        let name = manifest
-            .pointer("/metadata/name")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        if name.is_empty() {
-            let error = FieldError::missing(format!("{path}[{position}].metadata.name"), "a name");
-            findings.error(Rule::ManifestName, error);
+        let name_path = || format!("{path}[{position}].metadata.name");
+        match manifest.pointer("/metadata/name") {
+            Some(Value::String(name)) if !name.is_empty() => {}
+            None | Some(Value::Null | Value::String(_)) => {
+                findings.error(Rule::ManifestName, FieldError::missing(name_path(), "a name"));
+            }
+            Some(other) => {
+                let error = FieldError::new(name_path(), other, "not a string", "a name in quotes");
+                findings.error(Rule::ManifestName, error.with_word_about_booleans());
+            }
         }
         if let Some(prefix) = manifest
             .pointer("/metadata/generateName")
@@ -117,6 +120,9 @@ fn manifests(object: &Value, spec: &str, findings: &mut Findings) {
             let path = format!("{path}[{position}].metadata.generateName");
             let error = FieldError::new(path, prefix, "the object would get a new name each time", "name");
             findings.error(Rule::ManifestName, error);
+        }
+        if findings.takes_warnings() {
+            well_known::check(manifest, &format!("{path}[{position}]"), findings);
         }
         // Serialising into a counter cannot fail, and takes no memory however large the object is.
         let _ = serde_json::to_writer(&mut size, manifest);

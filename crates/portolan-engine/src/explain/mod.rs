@@ -213,6 +213,8 @@ struct Explainer<'a> {
     rank_of: HashMap<ClusterId, usize>,
     group_of: HashMap<ClusterId, usize>,
     skipped: Clusters,
+    /// Of each spread constraint, whether no cluster has its key.
+    is_nowhere: Vec<bool>,
     now: Timestamp,
 }
 
@@ -225,9 +227,17 @@ impl<'a> Explainer<'a> {
     ) -> Option<Explainer<'a>> {
         let ranking = outcome.ranking();
         let groups = outcome.groups.iter().enumerate();
+        let state = engine.state(key)?;
+        let fleet = engine.fleet();
+        let constraints = state.compiled.iter().flat_map(|compiled| &compiled.constraints);
+        let is_nowhere = constraints.map(|constraint| {
+            let mut clusters = fleet.iter();
+            !clusters.any(|cluster| constraint.domain(fleet, cluster).is_some())
+        });
         Some(Explainer {
             engine,
-            state: engine.state(key)?,
+            state,
+            is_nowhere: is_nowhere.collect(),
             outcome,
             rank_of: ranking
                 .iter()
@@ -369,7 +379,10 @@ impl<'a> Explainer<'a> {
                 Err(_) => Vec::new(),
             },
             Stage::SpreadPolicy => match &self.state.compiled {
-                Ok(compiled) => rejection::spread(&compiled.constraints, &self.outcome.skipped, id),
+                Ok(compiled) => {
+                    let skipped = &self.outcome.skipped;
+                    rejection::spread(&compiled.constraints, skipped, &self.is_nowhere, id)
+                }
                 Err(_) => Vec::new(),
             },
             Stage::Selected | Stage::NumberOfClusters | Stage::NotEvaluated => Vec::new(),

@@ -46,7 +46,7 @@ pub(crate) fn not_a_candidate(
     if cluster.deleting {
         return vec![Check {
             field: "metadata.deletionTimestamp".into(),
-            expression: "being deleted".into(),
+            expression: "not being deleted".into(),
             observed: "a deletionTimestamp".into(),
             sentence: "the cluster is being deleted: it has a deletionTimestamp".into(),
         }];
@@ -237,7 +237,13 @@ pub(crate) fn not_tolerated(
     checks
 }
 
-pub(crate) fn spread(constraints: &[Constraint], skipped: &[Skipped], id: ClusterId) -> Vec<Check> {
+/// `is_nowhere` says of each constraint whether no cluster of the fleet has its key.
+pub(crate) fn spread(
+    constraints: &[Constraint],
+    skipped: &[Skipped],
+    is_nowhere: &[bool],
+    id: ClusterId,
+) -> Vec<Check> {
     let Some(skipped) = skipped.iter().find(|skipped| skipped.cluster == id) else {
         return Vec::new();
     };
@@ -254,6 +260,13 @@ pub(crate) fn spread(constraints: &[Constraint], skipped: &[Skipped], id: Cluste
         constraint.max_skew, constraint.key
     );
     let (observed, has) = match &skipped.domain {
+        None if is_nowhere.get(skipped.constraint) == Some(&true) => (
+            format!(
+                "no {kind} {}; no cluster has one, so that the topologyKey may be misspelt",
+                constraint.key
+            ),
+            "the cluster has",
+        ),
         None => (observed_pair(&constraint.key, None, kind), "the cluster has"),
         Some(domain) => (
             format!(

@@ -197,6 +197,38 @@ fn a_cluster_that_a_spread_constraint_keeps_out_is_told_where_it_would_fit() {
 }
 
 #[test]
+fn a_spread_key_that_no_cluster_has_is_said_to_be_on_none() {
+    let spec = json!({"spreadPolicy": {"spreadConstraints": [
+        {"topologyKey": "zone", "topologyKeyType": "Label", "whenUnsatisfiable": "DoNotSchedule"},
+    ]}});
+    let mut world = World::new(
+        &[cluster("a", &["zon=x"]), cluster("b", &["zon=y"])],
+        spec.clone(),
+    );
+    assert_eq!(
+        verdict(&mut world, "a").reason,
+        "spec.spreadPolicy.spreadConstraints[0] asks for maxSkew 1 over label zone (DoNotSchedule), and the cluster has no label \
+         zone; no cluster has one, so that the topologyKey may be misspelt"
+    );
+    // One that others have is missing on this one alone.
+    let mut world = World::new(&[cluster("a", &["zone=x"]), cluster("b", &[])], spec);
+    let reason = verdict(&mut world, "b").reason;
+    assert!(reason.ends_with("the cluster has no label zone"), "{reason}");
+}
+
+#[test]
+fn what_a_cluster_that_is_being_deleted_lacks_is_what_is_wanted_of_it() {
+    let mut leaving = cluster("a", &[]);
+    leaving.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(
+        "2026-01-01T00:00:00Z".parse().unwrap(),
+    ));
+    let mut world = World::new(&[leaving], json!({}));
+    let verdict = verdict(&mut world, "a");
+    assert_eq!(verdict.checks[0].expression, "not being deleted");
+    assert_eq!(verdict.checks[0].observed, "a deletionTimestamp");
+}
+
+#[test]
 fn a_taint_is_proposed_as_the_hub_would_stamp_it() {
     let spec = json!({"tolerations": [{"operator": "Exists", "tolerationSeconds": 600}]});
     let mut world = World::new(&[cluster("a", &[])], spec);

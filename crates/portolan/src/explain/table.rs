@@ -290,6 +290,12 @@ fn change(verdict: &Verdict, flip: Option<&Flip>) -> String {
         } else {
             "select this cluster"
         };
+        if verdict.stage == Stage::SpreadPolicy {
+            return format!(
+                "\nno value of the constraint's key that other clusters have, no taint and no numberOfClusters was found that \
+                 would {outcome}; a value that no cluster has was not tried\n"
+            );
+        }
         return format!(
             "\nno single change to labels, claims, taints or numberOfClusters was found that would {outcome}; what CEL expressions \
              ask for was not tried\n"

@@ -94,7 +94,7 @@ fn errors(kind: &Kind, value: &Value, place: &Place, subject: &str, notes: &mut 
             && !follows_from(error, &spelling)
             && !is_missing_owner_uid(error)
     });
-    let mut errors: Vec<FieldError> = structural.map(with_word_about_booleans).collect();
+    let mut errors: Vec<FieldError> = structural.map(FieldError::with_word_about_booleans).collect();
     if key_is_generated(value) {
         errors.push(FieldError::missing(
             "metadata.name",
@@ -120,16 +120,6 @@ fn is_left_to_the_engine(place: &Place, value: &Value, error: &FieldError) -> bo
         && value
             .pointer("/spec/decisionStrategy/groupStrategy/clustersPerDecisionGroup")
             .is_some_and(Value::is_string)
-}
-
-/// The error shows `true` where the manifest says `yes`, so the error explains that YAML reads `yes` as a boolean.
-fn with_word_about_booleans(mut error: FieldError) -> FieldError {
-    if error.problem == "not a string" && (error.value == "true" || error.value == "false") {
-        error
-            .problem
-            .push_str(" (YAML reads yes, no, on, off, y and n without quotes as booleans; put it in quotes)");
-    }
-    error
 }
 
 /// Objects in files have owners that no server has given a uid yet. The decisions of a simulation are such objects.

@@ -1,7 +1,7 @@
 //! Mistakes that no definition can refuse and no evaluation of a placement shows: what the controllers complain about when
 //! they come to such an object.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use portolan_agent::option_mistakes;
 use portolan_api::cluster::{ManagedCluster, Placement};
@@ -55,6 +55,7 @@ pub(super) fn findings(judge: &Judge<'_>) -> Vec<Finding> {
             findings.push(Finding::about(Severity::Error, place, &object, &error));
         }
     }
+    findings.extend(works_without_cluster(judge));
     let placements = Placements::of(judge);
     for set in manifests.replica_sets() {
         let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
@@ -98,6 +99,37 @@ fn missing_set(cluster: &ManagedCluster, sets: &[&str]) -> Option<FieldError> {
         "there is no ManagedClusterSet of this name, so that the cluster is in no set",
         accepted,
     ))
+}
+
+/// Works that no agent looks for: an agent has the works in the namespace of its cluster. Files alone need not have every
+/// cluster that is on the hub, but may have none at all.
+fn works_without_cluster(judge: &Judge<'_>) -> Vec<Finding> {
+    let manifests = judge.manifests;
+    let clusters: BTreeSet<&str> = manifests
+        .clusters()
+        .filter_map(|cluster| cluster.metadata.name.as_deref())
+        .collect();
+    if clusters.is_empty() && !judge.knows_hub {
+        return Vec::new();
+    }
+    manifests
+        .keys_of(work::GROUP, "ManifestWork")
+        .filter(|key| !clusters.contains(key.namespace.as_str()))
+        .map(|key| {
+            let accepted = match spelling::did_you_mean(&key.namespace, clusters.iter().copied()) {
+                Some(meant) => format!("the name of a ManagedCluster; did you mean {meant}?"),
+                None => "the name of a ManagedCluster".to_owned(),
+            };
+            let error = FieldError::of_text(
+                "metadata.namespace",
+                &key.namespace,
+                "there is no ManagedCluster of this name, so that no agent applies the work",
+                accepted,
+            );
+            let place = manifests.place_of(work::GROUP, "ManifestWork", &key.namespace, &key.name);
+            Finding::about(Severity::Warning, place, &key.to_string(), &error)
+        })
+        .collect()
 }
 
 /// The placements that replica sets can refer to.
