@@ -10,7 +10,7 @@ use portolan_engine::status::Code;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::report::{PlacementReport, Report};
+use super::report::{PlacementReport, Report, Verdict};
 
 /// Every placement that differs, by namespace and name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,6 +18,9 @@ pub(crate) struct Difference {
     pub(crate) placements: Vec<PlacementDifference>,
     /// How many placements are the same on both sides.
     pub(crate) unchanged: usize,
+    /// Those among them that do not get what they ask for, and why; for people.
+    #[serde(skip)]
+    pub(crate) unsatisfied: Vec<String>,
 }
 
 /// How one placement differs. Every list is there even when it is empty.
@@ -47,6 +50,18 @@ pub(crate) struct Summary {
     pub(crate) satisfied: bool,
     /// Clusters in the decision.
     pub(crate) clusters: usize,
+    /// The status, why it is so, and the number of clusters, for people.
+    #[serde(skip)]
+    pub(crate) words: Words,
+}
+
+/// What plain `simulate` says about a placement.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Words {
+    pub(crate) verdict: Verdict,
+    pub(crate) complaint: Option<String>,
+    /// Where fewer clusters are selected than are asked for, of how many.
+    pub(crate) wanted: Option<usize>,
 }
 
 /// A cluster that stays and changes its decision group.
@@ -93,16 +108,22 @@ pub(crate) fn difference(before: &Report, after: &Report) -> Difference {
         }
     }
     let total = pairs.len();
-    let differences = pairs
-        .into_iter()
-        .filter_map(|((namespace, name), [before, after])| {
-            let difference = compare(namespace, name, before, after);
-            (!is_same(before, after, &difference)).then_some(difference)
-        });
-    let placements: Vec<_> = differences.collect();
+    let mut placements = Vec::new();
+    let mut unsatisfied = Vec::new();
+    for ((namespace, name), [before, after]) in pairs {
+        let difference = compare(namespace, name, before, after);
+        if !is_same(before, after, &difference) {
+            placements.push(difference);
+        } else if let Some(after) = after.filter(|after| !after.is_satisfied()) {
+            let why = after.complaint();
+            let why = why.or_else(|| after.remarks().next().map(|remark| remark.message.clone()));
+            unsatisfied.push(format!("{namespace}/{name}: {}", why.unwrap_or_default()));
+        }
+    }
     Difference {
         unchanged: total - placements.len(),
         placements,
+        unsatisfied,
     }
 }
 
@@ -165,6 +186,11 @@ fn summary(report: &PlacementReport, clusters: usize) -> Summary {
             .unwrap_or_default(),
         satisfied: report.is_satisfied(),
         clusters,
+        words: Words {
+            verdict: report.verdict(),
+            complaint: report.complaint(),
+            wanted: (report.unscheduled > 0).then_some(report.selected.len() + report.unscheduled),
+        },
     }
 }
 

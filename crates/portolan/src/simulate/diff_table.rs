@@ -1,9 +1,6 @@
 //! A difference for people.
 
-use portolan_engine::status::Code;
-
 use super::diff::{Change, Difference, Group, PlacementDifference, Summary};
-use super::table::status;
 use crate::output::table::{Cell, Column, Table, Tone};
 
 /// How many lines of one sort a placement gets.
@@ -15,11 +12,14 @@ pub(super) fn render(difference: &Difference, width: Option<usize>) -> String {
         1 => "1 placement stays as it is\n".to_owned(),
         number => format!("{number} placements stay as they are\n"),
     };
+    let unsatisfied: Vec<String> = difference.unsatisfied.iter().map(|words| line(words)).collect();
+    let unsatisfied = bounded(unsatisfied, "placements");
     if difference.placements.is_empty() {
-        return format!("nothing changes: {unchanged}");
+        return format!("nothing changes: {unchanged}{unsatisfied}");
     }
     let mut text = summary(&difference.placements, width);
     text.push_str(&unchanged);
+    text.push_str(&unsatisfied);
     difference
         .placements
         .iter()
@@ -49,7 +49,11 @@ fn summary(placements: &[PlacementDifference], width: Option<usize>) -> String {
                 if summary.satisfied { "True" } else { "False" }.to_owned()
             })
             .into(),
-            change(before, after, |summary| summary.clusters.to_string()).into(),
+            change(before, after, |summary| match summary.words.wanted {
+                Some(wanted) => format!("{} of {wanted}", summary.clusters),
+                None => summary.clusters.to_string(),
+            })
+            .into(),
             placement.added.len().into(),
             placement.removed.len().into(),
             placement.moved.len().into(),
@@ -71,17 +75,14 @@ fn change(before: Option<&Summary>, after: Option<&Summary>, field: impl Fn(&Sum
 }
 
 fn status_change(before: Option<&Summary>, after: Option<&Summary>) -> Cell {
-    let text = change(before, after, |summary| format!("{:?}", summary.status));
-    match after.map(|summary| summary.status) {
-        Some(code @ (Code::Misconfigured | Code::Error | Code::Warning))
-            if before.map(|s| s.status) == Some(code) =>
-        {
-            status(code)
-        }
-        Some(Code::Success) => Cell::toned(text, Tone::Good),
-        Some(Code::Warning) | None => Cell::toned(text, Tone::Doubtful),
-        Some(Code::Misconfigured | Code::Error) => Cell::toned(text, Tone::Bad),
-    }
+    let text = change(before, after, |summary| summary.words.verdict.to_string());
+    let tone = after.map_or(Tone::Doubtful, |summary| summary.words.verdict.tone());
+    Cell::toned(text, tone)
+}
+
+/// Messages may repeat what others wrote.
+fn line(text: &str) -> String {
+    text.replace(char::is_control, " ")
 }
 
 fn details(placement: &PlacementDifference) -> String {
@@ -117,12 +118,9 @@ fn details(placement: &PlacementDifference) -> String {
         format!("{verb} {} {} ({})", object.kind, object.name, object.api_version)
     });
     let objects = bounded(objects.collect(), "objects");
-    let message = placement
-        .after
-        .iter()
-        .map(|after| &after.message)
-        .filter(|message| !message.is_empty());
-    let message: String = message.map(|message| format!("  {message}\n")).collect();
+    let complaint = placement.after.as_ref();
+    let complaint = complaint.and_then(|after| after.words.complaint.as_deref());
+    let message = complaint.map_or_else(String::new, |message| format!("  {}\n", line(message)));
     format!(
         "\n{}/{}\n{message}{clusters}{objects}",
         placement.namespace, placement.name

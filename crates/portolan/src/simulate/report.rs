@@ -1,6 +1,7 @@
 //! The answer of `simulate`. Field names and order are a contract: `docs/simulate.md` describes them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use portolan_api::cluster::{DecisionGroupStatus, PlacementDecision};
 use portolan_api::labels::conditions::{DECISION_KEY_CONFLICT, PLACEMENT_MISCONFIGURED, PLACEMENT_SATISFIED};
@@ -10,6 +11,7 @@ use portolan_engine::status::Code;
 use serde::Serialize;
 
 use crate::input::Severity;
+use crate::output::table::Tone;
 
 /// Every placement, by namespace and name.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -53,6 +55,33 @@ pub(crate) struct PlacementReport {
     pub(crate) slices: Vec<multicluster::PlacementDecision>,
     /// Mistakes and warnings, field by field. The conditions say the same in words.
     pub(crate) findings: Vec<Found>,
+}
+
+/// How an evaluation ended, for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Fewer clusters than the placement asks for.
+    Unsatisfied,
+    Of(Code),
+}
+
+impl Verdict {
+    pub(crate) fn tone(self) -> Tone {
+        match self {
+            Verdict::Of(Code::Success) => Tone::Good,
+            Verdict::Of(Code::Warning) => Tone::Doubtful,
+            Verdict::Unsatisfied | Verdict::Of(Code::Misconfigured | Code::Error) => Tone::Bad,
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Unsatisfied => f.write_str("Unsatisfied"),
+            Verdict::Of(code) => write!(f, "{code:?}"),
+        }
+    }
 }
 
 /// One thing that is wrong, or hardly meant. What is not known is empty.
@@ -111,6 +140,38 @@ impl PlacementReport {
             && self
                 .satisfied()
                 .is_some_and(|condition| condition.status == "True")
+    }
+
+    /// The status in the words of `explain`: an evaluation that went well and gave too few clusters is no success.
+    pub(crate) fn verdict(&self) -> Verdict {
+        let is_short = self
+            .satisfied()
+            .is_some_and(|condition| condition.status == "False");
+        match self.status {
+            Code::Success | Code::Warning if is_short => Verdict::Unsatisfied,
+            code => Verdict::Of(code),
+        }
+    }
+
+    /// Why the placement did not get what it asked for, if it did not.
+    pub(crate) fn complaint(&self) -> Option<String> {
+        match self.satisfied() {
+            _ if !self.message.is_empty() => Some(match self.plugin.as_str() {
+                "" => self.message.clone(),
+                plugin => format!("{plugin}: {}", self.message),
+            }),
+            Some(condition) if condition.status != "True" => Some(condition.message.clone()),
+            _ => None,
+        }
+    }
+
+    /// How many clusters are selected, and of how many that are asked for where they are fewer.
+    pub(crate) fn selected_of(&self) -> String {
+        let selected = self.selected.len();
+        match self.unscheduled {
+            0 => selected.to_string(),
+            missing => format!("{selected} of {}", selected + missing),
+        }
     }
 
     /// Whether the standard slices are not written.

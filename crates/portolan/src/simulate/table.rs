@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use portolan_api::labels::ocm;
-use portolan_engine::status::Code;
 
-use super::report::{PlacementReport, Report};
+use super::report::{PlacementReport, Report, Verdict};
 use crate::output::table::{Cell, Column, Table, Tone};
 
 /// With more placements than this their clusters are not listed.
@@ -43,18 +42,10 @@ fn summary(placements: &[PlacementReport], width: Option<usize>) -> String {
     ]);
     for placement in placements {
         let satisfied = placement.satisfied().map_or("-", |condition| &condition.status);
-        let selected = match placement.unscheduled {
-            0 => placement.selected.len().to_string(),
-            missing => format!(
-                "{} of {}",
-                placement.selected.len(),
-                placement.selected.len() + missing
-            ),
-        };
         table.row([
             placement.namespace.as_str().into(),
             placement.name.as_str().into(),
-            outcome(placement.status, satisfied),
+            status(placement.verdict()),
             Cell::toned(
                 satisfied,
                 if satisfied == "True" {
@@ -66,42 +57,20 @@ fn summary(placements: &[PlacementReport], width: Option<usize>) -> String {
             placement.candidates.len().into(),
             placement.filters[0].clusters.len().into(),
             placement.filters[1].clusters.len().into(),
-            selected.into(),
+            placement.selected_of().into(),
             placement.decision_groups.len().into(),
         ]);
     }
     table.render(width)
 }
 
-/// The status in the words of `explain`: an evaluation that went well and gave too few clusters is no success.
-fn outcome(code: Code, satisfied: &str) -> Cell {
-    match code {
-        Code::Success | Code::Warning if satisfied == "False" => Cell::toned("Unsatisfied", Tone::Bad),
-        _ => status(code),
-    }
-}
-
-pub(super) fn status(code: Code) -> Cell {
-    let tone = match code {
-        Code::Success => Tone::Good,
-        Code::Warning => Tone::Doubtful,
-        Code::Misconfigured | Code::Error => Tone::Bad,
-    };
-    Cell::toned(format!("{code:?}"), tone)
+fn status(verdict: Verdict) -> Cell {
+    Cell::toned(verdict.to_string(), verdict.tone())
 }
 
 /// Why a placement did not get what it asked for, and what else its conditions say.
 fn complaint(placement: &PlacementReport) -> String {
-    let plugin = match placement.plugin.as_str() {
-        "" => String::new(),
-        plugin => format!("{plugin}: "),
-    };
-    let mut messages = Vec::new();
-    match placement.satisfied() {
-        _ if !placement.message.is_empty() => messages.push(format!("{plugin}{}", placement.message)),
-        Some(condition) if condition.status != "True" => messages.push(condition.message.clone()),
-        _ => {}
-    }
+    let mut messages: Vec<String> = placement.complaint().into_iter().collect();
     messages.extend(
         placement
             .remarks()
