@@ -7,6 +7,7 @@ mod objects;
 mod unsatisfied;
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use portolan_api::cluster;
@@ -18,7 +19,7 @@ use portolan_engine::status::Code;
 use serde::Serialize;
 
 use crate::given::{self, Given};
-use crate::input::{Finding, Manifests, Notes, Problems, Severity};
+use crate::input::{Finding, Manifests, Notes, Problem, Problems, Severity};
 use crate::live::Extent;
 use crate::output::table::Tone;
 use crate::output::{self, Format};
@@ -54,6 +55,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     input: cli::InputArgs,
 
+    /// Taken to say how files are named.
+    #[arg(value_name = "PATH", hide = true)]
+    stray: Vec<PathBuf>,
+
     /// Exit with 1 for a warning, too
     #[arg(long)]
     strict: bool,
@@ -73,19 +78,33 @@ struct Report {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(stray) = args.stray.first() {
+        let path = stray.display();
+        let what = format!("{path} is named without -f; accepted: `portolan lint -f {path}`");
+        return Err(Problems::from(Problem::of_arguments(what)).into());
+    }
     let mut notes = Notes::default();
     let now = clock::now_or(args.input.now);
     let mut findings = match given::read(&args.input, Extent::Linting, &mut notes) {
         Ok(Given { before, applied, hub }) => {
-            let manifests = applied.unwrap_or(before);
-            world::note_gaps(&manifests, &mut notes);
-            let reports = simulate::check(&manifests, args.input.inventory, now);
-            let mut findings = evaluated(&manifests, &reports);
-            findings.extend(objects::findings(&objects::Judge {
-                manifests: &manifests,
-                reports: &reports,
-                knows_hub: hub.is_some(),
-            }));
+            let judge = |manifests: &Manifests| {
+                let reports = simulate::check(manifests, args.input.inventory, now);
+                let mut findings = evaluated(manifests, &reports);
+                findings.extend(objects::findings(&objects::Judge {
+                    manifests,
+                    reports: &reports,
+                    knows_hub: hub.is_some(),
+                }));
+                findings
+            };
+            let manifests = applied.as_ref().unwrap_or(&before);
+            world::note_gaps(manifests, &mut notes);
+            let mut findings = judge(manifests);
+            // The question is about the files: what is wrong on the hub without them is no answer.
+            if applied.is_some() {
+                let there = judge(&before);
+                findings.retain(|found| !there.contains(found));
+            }
             findings
         }
         Err(error) => match error.downcast_ref::<Problems>().and_then(Problems::findings) {
@@ -101,7 +120,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let notes: Vec<Finding> = notes.findings().collect();
     // The notes are about what was written, the others about what was read from it.
     let is_noted = |found: &Finding| {
-        let mut notes = notes.iter().filter(|note| note.severity == Severity::Error);
+        let mut notes = notes.iter().filter(|note| note.severity <= found.severity);
         !found.field.is_empty()
             && notes.any(|note| (&note.object, &note.field) == (&found.object, &found.field))
     };

@@ -19,6 +19,7 @@ use portolan_api::labels::ocm;
 use crate::completions::names;
 use crate::join::parse_name;
 use crate::live::{self, ConnectArgs, Server};
+use crate::stop::Stop;
 use crate::{clock, output};
 use hub::{Doing, Found, Hub};
 use waiting::{Patience, Waited};
@@ -39,7 +40,7 @@ Examples:
   portolan leave west-1 --hub hub.kubeconfig --force --timeout 10m
 
 Exit codes: 0 the cluster is removed, or was not there;
-1 it is not removed within --timeout; 2 bad input;
+1 it is not removed within --timeout or was interrupted; 2 bad input;
 3 the hub cannot be reached or refuses.";
 
 /// Remove a cluster from the fleet: its works, then its account, its namespace and its ManagedCluster
@@ -75,7 +76,16 @@ pub(crate) struct Args {
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    live::block_on(leave(args))
+    live::block_on(async {
+        let mut stop = Stop::new()?;
+        match stop.unless_requested(leave(args)).await? {
+            Some(code) => Ok(code),
+            None => Ok(unfinished(&format!(
+                "interrupted; {name} is not removed: `portolan leave {name}` goes on with it",
+                name = args.name
+            ))),
+        }
+    })
 }
 
 async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
@@ -98,7 +108,8 @@ async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     refuse_others(&found, name, &server.url)?;
-    if let Some(number) = found.stopped() {
+    // With --force nobody waits for its agent.
+    if let Some(number) = found.stopped().filter(|_| !args.force) {
         output::remark(&stopped(name, number));
     }
     said(hub.begin().await, &server)?;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use jiff::Timestamp;
 use portolan_rollout::Request;
+use serde_json::Value;
 
 use super::table;
 use crate::clock;
@@ -72,6 +73,12 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let (place, document) = input::read_document(&args.file)?;
+    if let Some(kind) = document.get("kind").and_then(Value::as_str) {
+        anyhow::bail!(
+            "{place}: this is a {kind}, and no description of one step of a rollout; accepted: a file as `portolan rollout plan \
+             --help` shows it; `portolan rollout status NS/NAME` says for a ManifestWorkReplicaSet on a hub which clusters are next"
+        );
+    }
     let mut request = Request::read(&document).map_err(|errors| input::refuse_document(&place, &errors))?;
     let mut notes = Notes::default();
     for field in &request.ignored {

@@ -8,6 +8,7 @@ mod everyday;
 mod fields;
 mod hub;
 mod kubeconfigs;
+mod lint;
 mod lost;
 mod process;
 mod pty;
