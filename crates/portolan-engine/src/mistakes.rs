@@ -60,7 +60,13 @@ pub(crate) fn group_selector(error: FieldError) -> Mistake {
 /// An expression that does not compile. The text starts with the compiler's words, as OCM's does.
 pub(crate) fn expression(path: &str, source: &str, error: &CompileError) -> Mistake {
     let message = format!("{error} (in {path}: {:?})", preview(source));
-    let error = FieldError::of_text(path, source, error.to_string(), "an expression that compiles");
+    let accepted = match source.trim() {
+        "" => {
+            "an expression that is true or false, such as managedCluster.metadata.labels[\"env\"] == \"prod\", or no entry"
+        }
+        _ => "an expression that compiles",
+    };
+    let error = FieldError::of_text(path, source, error.to_string(), accepted);
     Mistake {
         plugin: PREDICATE,
         error: Box::new(error),

@@ -54,7 +54,7 @@ impl Selector {
         for (key, value) in selector.match_labels.iter().flatten() {
             let path = format!("{path}.matchLabels");
             check_key(&path, key)?;
-            check_value(&path, value)?;
+            check_value(&format!("{path}[{key}]"), value)?;
             requirements.push(Requirement {
                 key: key.as_str().into(),
                 operator: Operator::In,
@@ -275,6 +275,21 @@ mod tests {
                 .matches(|_| None)
         );
         assert!(Selector::from_labels(None, "s").unwrap().matches(|_| None));
+    }
+
+    #[test]
+    fn a_bad_value_is_named_with_the_key_that_has_it() {
+        let selector = LabelSelector {
+            match_labels: Some([("env".to_owned(), "a b".to_owned())].into()),
+            match_expressions: None,
+        };
+        let error = Selector::from_labels(Some(&selector), "s")
+            .unwrap_err()
+            .statement();
+        assert!(
+            error.starts_with("s.matchLabels[env] is \"a b\": not a label value"),
+            "{error}"
+        );
     }
 
     #[test]
