@@ -77,6 +77,10 @@ const MOST_VISITS: usize = 200_000;
 /// Most values that a path may lead to.
 const MOST_RESULTS: usize = 10_000;
 
+/// Bytes of text that cost as much as a value that is visited. Larger, and long texts would be compared for nothing; smaller,
+/// and usual names would cost more than the visit.
+const TEXT_PER_VISIT: usize = 64;
+
 /// What may still be visited. Whatever is kept in memory is paid for.
 struct Visits<'c> {
     left: usize,
@@ -89,6 +93,11 @@ impl Visits<'_> {
             format!("the path visits more than {MOST_VISITS} values; accepted: a path that visits fewer")
         })?;
         self.cost.step(visits).map_err(|spent| spent.to_string())
+    }
+
+    /// For a text of so many bytes that is compared or copied.
+    fn spend_text(&mut self, bytes: usize) -> Result<(), String> {
+        self.spend(1 + bytes / TEXT_PER_VISIT)
     }
 }
 
@@ -179,7 +188,7 @@ impl Step {
         match (self, value) {
             (Step::Fields(names), Value::Object(fields)) => {
                 for name in names {
-                    visits.spend(1)?;
+                    visits.spend_text(name.len())?;
                     if let Some(value) = fields.get(name) {
                         next.push((place.child(Child::Field(name), visits)?, value));
                     }
@@ -213,6 +222,8 @@ impl Step {
             }
             (Step::Filter(filter), Value::Array(items)) => {
                 for (index, item) in items.iter().enumerate() {
+                    // Also where the filter itself visits nothing: it may compare two literals.
+                    visits.spend(1)?;
                     if filter.holds(item, visits)? {
                         next.push((place.child(Child::Index(index), visits)?, item));
                     }
@@ -283,7 +294,7 @@ impl Filter {
                     .and_then(|(left, right)| left.partial_cmp(&right)),
             },
             (Value::String(left), Value::String(right)) => {
-                visits.spend(left.len().min(right.len()) / 64)?;
+                visits.spend_text(left.len().min(right.len()))?;
                 Some(left.cmp(right))
             }
             _ => None,
@@ -318,6 +329,7 @@ fn is_same(left: &Value, right: &Value, visits: &mut Visits<'_>) -> Result<bool,
         }
         (Value::Object(left), Value::Object(right)) if left.len() == right.len() => {
             for (name, left) in left {
+                visits.spend_text(name.len())?;
                 match right.get(name) {
                     Some(right) if is_same(left, right, visits)? => {}
                     _ => return Ok(false),
@@ -326,7 +338,7 @@ fn is_same(left: &Value, right: &Value, visits: &mut Visits<'_>) -> Result<bool,
             Ok(true)
         }
         (Value::String(left), Value::String(right)) => {
-            visits.spend(left.len().min(right.len()) / 64)?;
+            visits.spend_text(left.len().min(right.len()))?;
             Ok(left == right)
         }
         (Value::Array(_) | Value::Object(_), _) => Ok(false),

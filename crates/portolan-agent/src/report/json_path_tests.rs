@@ -128,3 +128,33 @@ fn names_of_a_union_that_are_said_again_and_values_that_are_compared_are_paid_fo
     }
     assert!(JsonPath::parse(&format!(".{}", "a".repeat(5000))).is_err());
 }
+
+#[test]
+fn every_element_that_a_filter_looks_at_is_paid_for_also_where_literals_are_compared() {
+    let object = json!({ "a": vec![0; 1_000] });
+    for filter in ["1==2", "'x'=='y'", "1<0", "@==1", "@.b"] {
+        let path = JsonPath::parse(&format!(".a[?({filter})]")).unwrap();
+        let mut cost = Cost::of_work();
+        assert_eq!(path.find(&object, &mut cost), Ok(Vec::new()), "{filter}");
+        assert!(cost.spent_in_all() >= 10_000, "{filter}: {}", cost.spent_in_all());
+    }
+    // Each list is looked at a thousand times.
+    let names = vec!["'a'"; 1_000].join(",");
+    let path = JsonPath::parse(&format!("[{names}][?(1==2)]")).unwrap();
+    let why = path.find(&object, &mut Cost::of_work()).unwrap_err();
+    assert!(why.contains("visits more than 200000 values"), "{why}");
+}
+
+#[test]
+fn long_names_that_are_looked_up_or_compared_cost_more_than_short_ones() {
+    let spent = |name: &str, filter: &str| {
+        let object = json!({ "a": vec![json!({ "b": { name: 1 }, "c": { name: 1 } }); 100] });
+        let path = JsonPath::parse(&format!(".a[?({filter})]")).unwrap();
+        let mut cost = Cost::of_work();
+        assert_eq!(path.find(&object, &mut cost).unwrap().len(), 100);
+        cost.spent_in_all()
+    };
+    let long = "n".repeat(3_000);
+    assert!(spent(&long, "@.b==@.c") > 5 * spent("n", "@.b==@.c"));
+    assert!(spent(&long, &format!("@.b.{long}")) > 5 * spent("n", "@.b.n"));
+}

@@ -75,7 +75,7 @@ impl Place for Trail {
     fn child(&self, key: Child<'_>, visits: &mut Visits<'_>) -> Result<Trail, String> {
         match key {
             Child::Field(name) => {
-                visits.spend(1 + name.len() / 64)?;
+                visits.spend_text(name.len())?;
                 Ok(self.then(Key::Field(name.into())))
             }
             Child::Index(index) => {
