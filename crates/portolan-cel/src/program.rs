@@ -52,6 +52,16 @@ impl Program {
 
     /// Parses and type-checks an expression that may name what the environment declares.
     pub fn compile_in(environment: &Environment, source: &str) -> Result<Program, CompileError> {
+        Program::compile_counted(environment, source, &mut 0)
+    }
+
+    /// The same, and adds to `patterns` the units that it took to compile the patterns that are written out in the expression, also
+    /// if it is refused. They do not follow from its length: a pattern of a few bytes can take milliseconds.
+    pub fn compile_counted(
+        environment: &Environment,
+        source: &str,
+        patterns: &mut u64,
+    ) -> Result<Program, CompileError> {
         if source.len() > MAX_SOURCE_BYTES {
             return Err(CompileError::TooLong {
                 length: source.len(),
@@ -59,7 +69,7 @@ impl Program {
             });
         }
         let checked = parse(source)
-            .and_then(|expr| check(source, expr, environment))
+            .and_then(|expr| check(source, expr, environment, patterns))
             .map_err(|error| *error)?;
         Ok(Program {
             source: source.to_owned(),

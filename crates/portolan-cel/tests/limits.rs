@@ -1,7 +1,8 @@
 //! Nothing a tenant writes may run long, use much memory or exhaust the stack.
 
 use portolan_cel::{
-    Budget, CompileError, EvalError, MAX_NESTING, MAX_SOURCE_BYTES, NoScores, Program, Scores, Value,
+    Budget, CompileError, Environment, EvalError, MAX_NESTING, MAX_SOURCE_BYTES, NoScores, Program, Scores,
+    Value,
 };
 use serde_json::json;
 
@@ -244,4 +245,39 @@ fn many_scores_are_paid_for() {
     let mut budget = Budget::per_cluster();
     assert_eq!(program.evaluate(&cluster(), &Many, &mut budget), Ok(true));
     assert!(budget.spent() >= 1_000);
+}
+
+#[test]
+fn compiling_patterns_is_paid_for_by_what_they_become_and_not_by_their_length() {
+    let rules = Environment::condition_rules();
+    let cost = |source: &str| {
+        let mut patterns = 0;
+        let compiled = Program::compile_counted(&rules, source, &mut patterns);
+        (compiled.is_ok(), patterns)
+    };
+    assert_eq!(cost("'abc' == 'abc'"), (true, 0));
+    let (compiles, small) = cost("'abc'.matches('abc')");
+    assert!(compiles && small > 0);
+    let (compiles, large) = cost(r"'abc'.matches('\\pL{2}')");
+    assert!(compiles && large > 5 * small, "{large} {small}");
+    // What is refused was tried in every size.
+    let (compiles, refused) = cost(r"'abc'.matches('\\pL{99}')");
+    assert!(!compiles && refused > 5 * small, "{refused} {small}");
+    // Many of them are too much for one expression, however short it is.
+    let many = vec![r"'abc'.matches('\\pL{2}')"; 1_000].join(" || ");
+    let error = Program::compile_in(&rules, &many).unwrap_err().to_string();
+    assert!(error.contains("too large together"), "{error}");
+    let (_, many) = cost(&many);
+    assert!(many <= 2_100_000, "{many}");
+}
+
+#[test]
+fn computed_patterns_pay_for_each_size_that_is_tried() {
+    let spent = |pattern: &str| {
+        let source =
+            format!("managedCluster.word.matches(managedCluster.word.substring(0, 0) + '{pattern}') || true");
+        run(&source).1
+    };
+    assert!(spent(r"\\pL{2}") > 5 * spent("abc"));
+    assert!(spent(r"\\pL{99}") > 5 * spent("abc"));
 }

@@ -266,9 +266,12 @@ impl<'f> Programs<'f> {
         }
         let units = TO_COMPILE + PER_BYTE * source.len() as u64;
         cost.spend(units).map_err(|spent| spent.to_string())?;
-        let compiled = Program::compile_in(&self.environment, source);
+        let mut patterns = 0;
+        let compiled = Program::compile_counted(&self.environment, source, &mut patterns);
         let compiled = compiled.map(Rc::new).map_err(|error| error.to_string());
         self.known.insert(source, compiled.clone());
+        // One expression is compiled beyond what is left, and no other.
+        cost.spend(patterns).map_err(|spent| spent.to_string())?;
         compiled
     }
 }
@@ -412,6 +415,20 @@ mod tests {
             said.iter().all(|said| said.r#type != "C199"),
             "nothing is said of the rest"
         );
+    }
+
+    #[test]
+    fn patterns_of_expressions_that_are_compiled_are_paid_for_also_where_they_are_refused() {
+        for pattern in ["pL{9}", "pL{99}"] {
+            let rules = (0..3).map(|number| {
+                json!({ "type": "CEL", "condition": format!("C{number}"),
+                    "celExpressions": [format!(r"'a'.matches('\\{pattern}') || {number} > 9")] })
+            });
+            let mut cost = Cost::of_work();
+            let target = target(rules.collect());
+            let _ = Rules::new().conditions(&target, &json!({}), &mut cost);
+            assert!(cost.spent_in_all() > 30_000, "{pattern}: {}", cost.spent_in_all());
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{Checked, Checker, macros};
 use crate::error::{CompileError, cut};
-use crate::library::pattern::Pattern;
+use crate::library::pattern::{MOST_IN_EXPRESSION, Pattern};
 use crate::library::time::{Duration, Timestamp};
 use crate::library::{self, Function, Run, Style};
 use crate::node::{Call, Node, OptionalOr};
@@ -126,20 +126,35 @@ impl Checker<'_> {
         }))
     }
 
-    fn literal_pattern(&self, at: u32, candidates: &[&Function], nodes: &[Node]) -> Checked<Option<Pattern>> {
+    fn literal_pattern(
+        &mut self,
+        at: u32,
+        candidates: &[&Function],
+        nodes: &[Node],
+    ) -> Checked<Option<Pattern>> {
         let takes_pattern = candidates
             .iter()
             .any(|function| matches!(function.run, Run::Pattern(_)));
         match nodes.get(1) {
             Some(Node::Literal(Val::String(pattern))) if takes_pattern => {
-                Pattern::compile(pattern).map(Some).map_err(|reason| {
-                    let position = self.position(at);
-                    Box::new(CompileError::InvalidRegex {
-                        position,
-                        pattern: cut(pattern),
-                        reason: cut(&reason),
+                let compiled = Pattern::compile(pattern, |units| {
+                    *self.patterns = self.patterns.saturating_add(units);
+                    match *self.patterns > MOST_IN_EXPRESSION {
+                        true => Err("the patterns of the expression are too large together".to_owned()),
+                        false => Ok(()),
+                    }
+                });
+                compiled
+                    .and_then(|compiled| compiled)
+                    .map(Some)
+                    .map_err(|reason| {
+                        let position = self.position(at);
+                        Box::new(CompileError::InvalidRegex {
+                            position,
+                            pattern: cut(pattern),
+                            reason: cut(&reason),
+                        })
                     })
-                })
             }
             _ => Ok(None),
         }

@@ -25,10 +25,16 @@ pub(crate) struct Outcome {
     pub(crate) uses_scores: bool,
 }
 
-/// Checks a whole expression.
-pub(crate) fn check(source: &str, expr: Expr, environment: &Environment) -> Checked<Outcome> {
+/// Checks a whole expression. Adds to `patterns` what compiling its patterns cost, also if the expression is refused.
+pub(crate) fn check(
+    source: &str,
+    expr: Expr,
+    environment: &Environment,
+    patterns: &mut u64,
+) -> Checked<Outcome> {
     let mut checker = Checker {
         source,
+        patterns,
         environment,
         locals: Vec::new(),
         uses: vec![false; environment.variables.len()],
@@ -45,6 +51,8 @@ pub(crate) fn check(source: &str, expr: Expr, environment: &Environment) -> Chec
 
 struct Checker<'s> {
     source: &'s str,
+    /// What compiling the patterns has cost.
+    patterns: &'s mut u64,
     environment: &'s Environment,
     /// Macro variables in scope, innermost last.
     locals: Vec<(String, Type)>,

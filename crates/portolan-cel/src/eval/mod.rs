@@ -240,9 +240,8 @@ impl<'v, 'b> Context<'v, 'b> {
         {
             return Ok(pattern.clone());
         }
-        self.meter.charge(Pattern::compile_cost(source))?;
-        let pattern =
-            Pattern::compile(source).map_err(|reason| EvalError::invalid(function, source, reason))?;
+        let pattern = Pattern::compile(source, |units| self.meter.charge(units))?
+            .map_err(|reason| EvalError::invalid(function, source, reason))?;
         self.last_pattern = Some((Arc::clone(source), pattern.clone()));
         Ok(pattern)
     }

@@ -13,6 +13,18 @@ const SIZES: [usize; 4] = [4 * 1024, 16 * 1024, 64 * 1024, 256 * 1024];
 /// bytes, per byte of text; this keeps a unit below a microsecond even then.
 const SIZE_PER_UNIT: usize = 512;
 
+/// What it costs to try the smallest size, and each byte of the pattern: all of it is read before its size is known.
+const TO_TRY: u64 = 5_000;
+const PER_BYTE: u64 = 50;
+
+/// Compiled bytes that cost one unit to make, for each larger size that is tried. The largest takes milliseconds, and a pattern of
+/// ten bytes can be as large.
+const SIZE_PER_COMPILED_UNIT: u64 = 6;
+
+/// What the patterns that are written out in one expression may cost to compile together. Larger, and one expression could take
+/// longer to compile than to evaluate; smaller, and one with hundreds of patterns would be refused.
+pub(crate) const MOST_IN_EXPRESSION: u64 = 2_000_000;
+
 /// A pattern ready to run.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
@@ -21,36 +33,38 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// Compiles a pattern, or says in one line why not.
-    pub(crate) fn compile(pattern: &str) -> Result<Pattern, String> {
+    /// Compiles a pattern, or says in one line why not. Each size is paid for before it is tried.
+    pub(crate) fn compile<E>(
+        pattern: &str,
+        mut pay: impl FnMut(u64) -> Result<(), E>,
+    ) -> Result<Result<Pattern, String>, E> {
+        pay(TO_TRY + pattern.len() as u64 * PER_BYTE)?;
         let translated = translate(pattern);
         let mut reason = String::new();
-        for size in SIZES {
+        for (number, size) in SIZES.into_iter().enumerate() {
+            if number > 0 {
+                pay(size as u64 / SIZE_PER_COMPILED_UNIT)?;
+            }
             match RegexBuilder::new(&translated).size_limit(size).build() {
                 Ok(regex) => {
                     let weight = (size / SIZE_PER_UNIT).max(pattern.len().div_ceil(4)) as u64;
-                    return Ok(Pattern { regex, weight });
+                    return Ok(Ok(Pattern { regex, weight }));
                 }
                 Err(regex::Error::CompiledTooBig(_)) => {
                     reason = format!("too large, compiles to more than {size} bytes")
                 }
                 Err(error) => {
                     let text = error.to_string();
-                    return Err(text
+                    return Ok(Err(text
                         .lines()
                         .last()
                         .unwrap_or_default()
                         .trim_start_matches("error: ")
-                        .to_owned());
+                        .to_owned()));
                 }
             }
         }
-        Err(reason)
-    }
-
-    /// What compiling a pattern costs while evaluating: it can take a millisecond.
-    pub(crate) fn compile_cost(pattern: &str) -> u64 {
-        5_000 + pattern.len() as u64 * 50
+        Ok(Err(reason))
     }
 
     pub(super) fn regex(&self) -> &Regex {
@@ -167,8 +181,12 @@ fn set<'p>(mut rest: &'p str, output: &mut String) -> &'p str {
 mod tests {
     use super::*;
 
+    fn compile(pattern: &str) -> Result<Pattern, String> {
+        Pattern::compile(pattern, |_| Ok::<(), ()>(())).unwrap()
+    }
+
     fn matches(pattern: &str, text: &str) -> bool {
-        Pattern::compile(pattern)
+        compile(pattern)
             .unwrap_or_else(|reason| panic!("{pattern}: {reason}"))
             .regex
             .is_match(text)
@@ -218,7 +236,7 @@ mod tests {
             r"\Q(\E(",
             "[\\",
         ] {
-            let reason = Pattern::compile(pattern).unwrap_err();
+            let reason = compile(pattern).unwrap_err();
             assert!(
                 !reason.is_empty() && !reason.contains('\n'),
                 "{pattern}: {reason}"
@@ -228,7 +246,24 @@ mod tests {
 
     #[test]
     fn larger_patterns_cost_more_to_run() {
-        let cost = |pattern: &str| Pattern::compile(pattern).unwrap().cost("some text");
+        let cost = |pattern: &str| compile(pattern).unwrap().cost("some text");
         assert!(cost("[ab]*a[ab]{300}c") > 10 * cost("[ab]*a[ab]{3}c"));
+    }
+
+    #[test]
+    fn larger_patterns_cost_more_to_compile_also_those_that_are_refused() {
+        let cost = |pattern: &str| {
+            let mut paid = 0;
+            let _ = Pattern::compile(pattern, |units| {
+                paid += units;
+                Ok::<(), ()>(())
+            });
+            paid
+        };
+        assert_eq!(cost("abc"), 5_150);
+        assert!(cost(r"\pL{20}") > 5 * cost("abc"));
+        assert!(cost("a{1000}{1000}") > 10 * cost("abc"), "refused");
+        // Nothing is compiled that is not paid for.
+        assert!(Pattern::compile("abc", |_| Err(())).is_err());
     }
 }
