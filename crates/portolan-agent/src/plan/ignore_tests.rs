@@ -210,3 +210,18 @@ fn what_is_not_known_is_refused_and_not_overlooked() {
         assert!(why.contains(pointer), "{why}");
     }
 }
+
+#[test]
+fn each_pattern_of_an_expression_is_paid_for_before_it_is_read_also_if_it_is_refused() {
+    let spent = |tests: usize, pattern: &str| {
+        let tests = vec![format!("test(\"{pattern}\")"); tests].join(" or ");
+        let fields = ignored(json!({ "jqPathExpressions": [format!(".spec[] | select({tests})")] }));
+        let mut cost = Cost::of_work();
+        let applied = with_ignored(&manifest(json!({})), None, "work-agent", &fields, &mut cost);
+        (applied.is_ok(), cost.spent_in_all())
+    };
+    let (one, many, refused) = (spent(1, "a"), spent(20, "a"), spent(20, "("));
+    assert!(one.0 && many.0 && !refused.0);
+    assert!(many.1 > 8 * one.1, "{many:?} {one:?}");
+    assert!(refused.1 > 8 * one.1, "{refused:?} {one:?}");
+}
