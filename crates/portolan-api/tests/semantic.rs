@@ -820,3 +820,80 @@ fn an_empty_list_of_objects_is_not_said_to_be_missing() {
         "{missing:?}"
     );
 }
+
+fn identifier(name: &str) -> Value {
+    json!({ "group": "", "resource": "configmaps", "namespace": "shop", "name": name })
+}
+
+fn option(name: &str) -> Value {
+    json!({ "resourceIdentifier": identifier(name), "updateStrategy": { "type": "ReadOnly" } })
+}
+
+/// Paths of the errors, with their words.
+fn errors(object: &Value) -> Vec<(String, String)> {
+    semantic::errors(object)
+        .into_iter()
+        .map(|error| (error.path, error.problem))
+        .collect()
+}
+
+#[test]
+fn identifiers_of_options_are_no_longer_than_names_of_kubernetes() {
+    let maps = || json!([manifest("v1", "ConfigMap", "a")]);
+    assert_eq!(errors(&work(maps(), json!([option(&"*".repeat(253))]))), []);
+    let mut long = work(maps(), json!([option("a"), option(&"n".repeat(254))]));
+    let (path, problem) = errors(&long).remove(0);
+    assert_eq!(path, "spec.manifestConfigs[1].resourceIdentifier.name");
+    assert!(problem.contains("254 bytes"), "{problem}");
+    long["spec"]["manifestConfigs"] = json!([]);
+    long["spec"]["deleteOption"] = json!({ "propagationPolicy": "SelectivelyOrphan", "selectivelyOrphans": {
+        "orphaningRules": [identifier(&"n".repeat(300))],
+    } });
+    assert_eq!(
+        errors(&long)[0].0,
+        "spec.deleteOption.selectivelyOrphans.orphaningRules[0].name"
+    );
+    let set = replica_set(json!("All"), maps(), json!([option(&"n".repeat(300))]));
+    assert_eq!(
+        errors(&set)[0].0,
+        "spec.manifestWorkTemplate.manifestConfigs[0].resourceIdentifier.name"
+    );
+}
+
+#[test]
+fn options_and_manifests_that_take_too_long_to_compare_are_refused() {
+    let maps = |count: usize| -> Vec<Value> {
+        (0..count)
+            .map(|number| manifest("v1", "ConfigMap", &format!("map-{number}")))
+            .collect()
+    };
+    let options = |count: usize, name: &str| -> Vec<Value> {
+        (0..count)
+            .map(|number| option(&format!("{name}{number}")))
+            .collect()
+    };
+    let verdict = |manifests, options| errors(&work(json!(manifests), json!(options)));
+    // As many small objects as fit into a work, with an option for each.
+    assert_eq!(verdict(maps(2_500), options(2_500, "map-")), []);
+    assert_eq!(verdict(maps(2_500), options(100, "map-*")), []);
+    for (manifests, options) in [
+        (maps(4_000), options(2_700, "map-")),
+        (maps(2_500), options(2_500, "map-*")),
+        (maps(2_500), options(100, &"*a".repeat(120))),
+    ] {
+        let found = verdict(manifests, options);
+        let (path, problem) = &found[0];
+        assert!(path == "spec" && problem.contains("steps"), "{path} {problem}");
+    }
+}
+
+#[test]
+fn what_a_spec_has_beside_its_manifests_counts_too() {
+    let large = json!([{ "resourceIdentifier": identifier("a"), "conditionRules": [
+        { "type": "CEL", "condition": "C", "celExpressions": ["true"], "messageExpression": "x".repeat(501 * 1024) },
+    ] }]);
+    let found = errors(&work(json!([manifest("v1", "ConfigMap", "a")]), large));
+    let (path, problem) = &found[0];
+    assert_eq!(path, "spec");
+    assert!(problem.contains("bytes beside the manifests"), "{problem}");
+}

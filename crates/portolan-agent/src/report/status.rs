@@ -324,7 +324,8 @@ fn applied(findings: &[Finding]) -> Said {
     }
 }
 
-/// Options times manifests. A work with more of them is not looked through for mistakes: it would keep its agent busy.
+/// Identifiers of options and of objects that stay, times manifests. A work with more of them is not looked through for mistakes:
+/// it would keep its agent busy.
 const MOST_COMPARED: usize = 100_000;
 
 /// The same, with the options of the work that have no effect. Others read reason and status, so only the message says so. While
@@ -333,7 +334,10 @@ fn with_idle_options(mut said: Said, work: &Work, findings: &[Finding]) -> Said 
     let Ok(wish) = &work.wish else { return said };
     let places: Option<Vec<ManifestPlace<'_>>> = findings.iter().map(place).collect();
     let Some(places) = places else { return said };
-    if wish.settings.len().saturating_mul(places.len()) > MOST_COMPARED {
+    let orphans = wish.delete_option.selectively_orphans.as_ref();
+    let orphans = orphans.map_or(0, |orphans| orphans.orphaning_rules.len());
+    let pairs = (wish.settings.len() + orphans).saturating_mul(places.len());
+    if wish.incomparable.is_some() || pairs > MOST_COMPARED {
         return said;
     }
     let options: Vec<_> = wish.settings.iter().map(Setting::option).collect();

@@ -167,7 +167,11 @@ impl Work {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wish {
     pub(crate) manifests: Vec<Result<Manifest, Fault>>,
+    /// None where these are not compared with the manifests.
     pub(crate) settings: Vec<Setting>,
+    /// Why the options of the work are not compared with its manifests. Nothing of the work is applied or removed then: what the
+    /// options say about an object is not known.
+    pub(crate) incomparable: Option<Fault>,
     pub(crate) delete_option: DeleteOption,
     /// In whose name objects are read and applied.
     pub(crate) executor: Executor,

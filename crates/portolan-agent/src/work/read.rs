@@ -1,11 +1,12 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::multicluster::{WorkSpec, WorkStatus};
+use portolan_api::semantic::incomparable_options;
 use portolan_api::work::{ManifestCondition, ManifestResourceMeta, ManifestWorkSpec, ManifestWorkStatus};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{Executor, Manifest, Status, Wish, Work, WorkKey, WorkKind};
+use super::{Executor, Fault, Manifest, Status, Wish, Work, WorkKey, WorkKind};
 
 /// Reads a work of either kind. What cannot be read is said in the work.
 pub(crate) fn read(kind: WorkKind, metadata: &ObjectMeta, spec: &Value, status: &Value) -> Work {
@@ -69,6 +70,7 @@ fn parse<T: DeserializeOwned + Default>(value: &Value) -> Result<T, String> {
 /// The executor is read by itself: one of a type that is not known spoils no more than the manifests of its work.
 fn manifest_work(spec: &Value) -> Result<Wish, String> {
     let executor = Executor::read(spec.get("executor").unwrap_or(&Value::Null));
+    let incomparable = incomparable_options(spec, "spec").map(|error| Fault(error.statement()));
     let spec: ManifestWorkSpec = match spec {
         Value::Object(fields) if executor != Executor::Agent => {
             let mut fields = fields.clone();
@@ -79,7 +81,11 @@ fn manifest_work(spec: &Value) -> Result<Wish, String> {
     };
     Ok(Wish {
         manifests: spec.workload.manifests.iter().map(Manifest::read).collect(),
-        settings: spec.manifest_configs.into_iter().map(Into::into).collect(),
+        settings: match incomparable {
+            None => spec.manifest_configs.into_iter().map(Into::into).collect(),
+            Some(_) => Vec::new(),
+        },
+        incomparable,
         delete_option: spec.delete_option.unwrap_or_default(),
         executor,
     })

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use portolan_api::work::ManifestResourceMeta;
 
-use super::computing::computing;
 use super::judging::Answers;
 use super::known::Known;
 use super::pass::{Passes, Trouble};
@@ -55,7 +54,7 @@ impl Passes {
     /// The manifests with their places, or why they have none.
     pub(super) async fn items(&self, work: &Work, wish: &Wish) -> Vec<Item> {
         let known = self.known();
-        computing(|| items(work, wish, &known)).await
+        self.computing.compute(|| items(work, wish, &known)).await
     }
 
     /// Leaves objects to older works that have a say in them. What this work's executor may not have was refused before, so that
@@ -141,11 +140,15 @@ pub(super) fn items(work: &Work, wish: &Wish, known: &Known) -> Vec<Item> {
                     item.refused = Some(invalid(Fault(format!(
                         "manifest number {first} of this work is the same object"
                     ))));
+                } else if let Some(fault) = &wish.incomparable {
+                    item.refused = Some(invalid(fault.clone()));
                 } else if matches!(target.config.strategy, Strategy::Apply { .. }) {
                     item.rivals = claims.rivals(&known.works, kinds, &known.judged, work, &target);
                 }
-                item.owned = target.config.strategy != Strategy::ReadOnly
-                    && !is_orphaned(&wish.delete_option, &target.id);
+                // Where it is not known whether the object goes with the work, its owners stay as they are.
+                item.owned = wish.incomparable.is_some()
+                    || target.config.strategy != Strategy::ReadOnly
+                        && !is_orphaned(&wish.delete_option, &target.id);
                 item.target = Some(target);
             }
         }
@@ -229,9 +232,15 @@ pub(super) fn unrecorded(item: Item, why: &Unkept) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+    use serde_json::{Value, json};
+
     use super::*;
     use crate::record::Entry;
-    use crate::work::WorkKey;
+    use crate::work::{Kinds, Resource, WorkKey, read};
+    use crate::works::pass::is_sound;
 
     fn id(name: &str) -> ObjectId {
         ObjectId {
@@ -266,5 +275,53 @@ mod tests {
         let left: Vec<&str> = after.entries.keys().map(|id| id.name.as_str()).collect();
         assert_eq!(left, ["applied", "old", "unanswered"]);
         assert_eq!(after.entries[&id("applied")].uid.as_deref(), Some("7"));
+    }
+
+    #[test]
+    fn nothing_of_a_work_is_applied_or_removed_whose_options_are_not_compared_with_its_manifests() {
+        let mut kinds = Kinds::default();
+        let resource = Resource {
+            plural: "configmaps".to_owned(),
+            namespaced: true,
+        };
+        kinds.learn("v1", BTreeMap::from([("ConfigMap".to_owned(), resource)]));
+        let verdict = |name: &str| {
+            let identifier = json!({ "group": "", "resource": "configmaps", "namespace": "n", "name": name });
+            let spec = json!({
+                "workload": { "manifests": [
+                    { "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "n" } },
+                ] },
+                "manifestConfigs": [{ "resourceIdentifier": identifier, "updateStrategy": { "type": "ReadOnly" } }],
+                "deleteOption": { "propagationPolicy": "SelectivelyOrphan", "selectivelyOrphans": {
+                    "orphaningRules": [identifier],
+                } },
+            });
+            let work = read(
+                WorkKind::ManifestWork,
+                &ObjectMeta::default(),
+                &spec,
+                &Value::Null,
+            );
+            let wish = work.wish.as_ref().unwrap();
+            let known = Known::new(BTreeMap::new(), Arc::new(kinds.clone()));
+            let item = items(&work, wish, &known).remove(0);
+            let sound = is_sound(wish, std::iter::once(item.target.is_some()));
+            (item.refused, item.owned, sound)
+        };
+        assert_eq!(verdict("*"), (None, false, true));
+        let (refused, owned, sound) = verdict(&"*".repeat(254));
+        let Some(Applied::Failed { reason, message }) = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!(reason, "InvalidManifest");
+        assert!(
+            message.starts_with("spec.manifestConfigs[0].resourceIdentifier.name is")
+                && message.contains("253"),
+            "{message}"
+        );
+        assert!(
+            owned && !sound,
+            "its owners stay as they are, and so does what it has left"
+        );
     }
 }

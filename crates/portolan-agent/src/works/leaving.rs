@@ -221,6 +221,9 @@ impl Passes {
         let Some(owner) = self.records.reference(&record).filter(|_| !record.is_held()) else {
             return Ok(());
         };
+        if wish.incomparable.is_some() {
+            return Ok(());
+        }
         for (id, entry) in &record.entries {
             if is_orphaned(&wish.delete_option, id) || entry.uid.is_none() {
                 continue;

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::applying::Order;
-use super::computing::computing;
+use super::computing::Computing;
 use super::desk::{Desk, Outcome};
 use super::hub::Hub;
 use super::items::{note_after, note_ahead, unrecorded, will_write};
@@ -66,6 +66,7 @@ pub(crate) struct Passes {
     pub(super) moved: Mutex<BTreeSet<WorkKey>>,
     desk: Mutex<Desk>,
     pub(super) taken: Taken,
+    pub(super) computing: Computing,
     /// How many works are dealt with side by side.
     turns: Semaphore,
     pub(super) deletion_patience: Duration,
@@ -100,6 +101,7 @@ impl Passes {
             moved: Mutex::default(),
             desk: Mutex::new(Desk::new(settings)),
             taken: Taken::default(),
+            computing: Computing::of_process(),
             turns: Semaphore::new(AT_ONCE),
             deletion_patience: settings.deletion_patience,
             eviction_grace: settings.eviction_grace,
@@ -184,7 +186,8 @@ impl Passes {
                 return Ok(Outcome::Done);
             };
             let others = self.known();
-            let wanted = computing(|| reach(&before, &record, &others.kinds, &others.works)).await;
+            let wanted = || reach(&before, &record, &others.kinds, &others.works);
+            let wanted = self.computing.compute(wanted).await;
             drop(others);
             let _hold = self.taken.take(wanted).await;
             // Only now, so that those who wait for an object take nobody's turn. It is never closed.
@@ -276,7 +279,8 @@ impl Passes {
         self.give_way(&mut items).await?;
         let observed = self.observe(&items).await;
         let mut cost = Cost::of_work();
-        let actions = computing(|| self.actions(&work, &record, &items, &observed, &mut cost)).await;
+        let actions = || self.actions(&work, &record, &items, &observed, &mut cost);
+        let actions = self.computing.compute(actions).await;
 
         let mut ahead = Record {
             note,
@@ -366,7 +370,8 @@ impl Passes {
 /// Whether it is certain what the work asks for, and for whom: a manifest that cannot be understood may be the new form of
 /// one that seems to have been withdrawn.
 pub(super) fn is_sound(wish: &Wish, mut has_place: impl Iterator<Item = bool>) -> bool {
-    !matches!(wish.executor, Executor::Invalid(_)) && has_place.all(|has_place| has_place)
+    let is_known = !matches!(wish.executor, Executor::Invalid(_)) && wish.incomparable.is_none();
+    is_known && has_place.all(|has_place| has_place)
 }
 
 /// Whoever died with it in hand has left it whole: nothing is done in between.

@@ -2,7 +2,6 @@
 
 use tokio::time::Instant;
 
-use super::computing::computing;
 use super::desk::Outcome;
 use super::pass::{Passes, Trouble};
 use crate::cost::Cost;
@@ -29,7 +28,8 @@ impl Passes {
             _ => self.watches.follow(&work.key, user.as_deref(), watched),
         }
         let now = self.clock.now();
-        let status = computing(|| report::report(work, &findings, &mut cost, now)).await;
+        let status = || report::report(work, &findings, &mut cost, now);
+        let status = self.computing.compute(status).await;
         self.tell(work, status).await?;
         Ok(outcome)
     }

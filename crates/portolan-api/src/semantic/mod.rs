@@ -6,6 +6,7 @@
 //! group sizes are accepted here and become `Misconfigured` verdicts there.
 
 mod cluster;
+mod comparing;
 mod multicluster;
 mod options;
 mod well_known;
@@ -15,6 +16,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+pub use comparing::incomparable_options;
 pub use options::{
     ManifestOption, ManifestPlace, UnruledWorkload, options_without_effect, workloads_without_rule,
 };

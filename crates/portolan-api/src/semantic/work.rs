@@ -3,15 +3,17 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::comparing::incomparable_options;
 use super::{Findings, Rule, Severity, list, options, text, well_known};
 use crate::duration::{self, DurationError};
 use crate::field::FieldError;
 use crate::structural::{CONDITION_TYPE, is_condition_type};
-use crate::work::{MAX_MANIFESTS_BYTES, ManifestWorkSpec};
+use crate::work::{MAX_MANIFESTS_BYTES, MAX_OPTIONS_BYTES, ManifestWorkSpec};
 
 pub(super) fn manifest_work(object: &Value, findings: &mut Findings) {
-    workload(object, "spec", findings);
-    if findings.takes_warnings()
+    let comparable = workload(object, "spec", findings);
+    if comparable
+        && findings.takes_warnings()
         && let Some(spec) = read(object, "/spec")
     {
         options::check(&spec, "spec", findings);
@@ -19,8 +21,9 @@ pub(super) fn manifest_work(object: &Value, findings: &mut Findings) {
 }
 
 pub(super) fn replica_set(object: &Value, findings: &mut Findings) {
-    workload(object, "spec.manifestWorkTemplate", findings);
-    if findings.takes_warnings()
+    let comparable = workload(object, "spec.manifestWorkTemplate", findings);
+    if comparable
+        && findings.takes_warnings()
         && let Some(template) = read(object, "/spec/manifestWorkTemplate")
     {
         options::check(&template, "spec.manifestWorkTemplate", findings);
@@ -81,9 +84,39 @@ pub fn errors_in_work(object: &Value) -> Vec<FieldError> {
     findings.found.into_iter().map(|finding| finding.error).collect()
 }
 
-fn workload(object: &Value, spec: &str, findings: &mut Findings) {
+/// Whether its options can be compared with its manifests.
+fn workload(object: &Value, spec: &str, findings: &mut Findings) -> bool {
     condition_rules(object, spec, findings);
     manifests(object, spec, findings);
+    let Some(content) = object.pointer(&format!("/{}", spec.replace('.', "/"))) else {
+        return true;
+    };
+    options_size(content, spec, findings);
+    let error = incomparable_options(content, spec);
+    let comparable = error.is_none();
+    error
+        .into_iter()
+        .for_each(|error| findings.error(Rule::ManifestOption, error));
+    comparable
+}
+
+/// All that a spec has beside its manifests fits into one request as well.
+fn options_size(spec: &Value, path: &str, findings: &mut Findings) {
+    let fields = spec.as_object().into_iter().flatten();
+    let mut size = Size(0);
+    for (_, value) in fields.filter(|(name, _)| *name != "workload") {
+        // Serialising into a counter cannot fail.
+        let _ = serde_json::to_writer(&mut size, value);
+    }
+    if size.0 > MAX_OPTIONS_BYTES {
+        let error = FieldError {
+            path: path.to_owned(),
+            value: "an object".to_owned(),
+            problem: format!("{} bytes beside the manifests", size.0),
+            accepted: format!("at most {MAX_OPTIONS_BYTES} bytes"),
+        };
+        findings.error(Rule::Workload, error);
+    }
 }
 
 /// A work has objects, they fit into one request, and each has a name of its own.

@@ -37,3 +37,7 @@ pub const GROUP: &str = "work.open-cluster-management.io";
 
 /// How many bytes the manifests of one ManifestWork may have together.
 pub const MAX_MANIFESTS_BYTES: usize = 500 * 1024;
+
+/// How many bytes a spec may have beside its manifests. Larger, and the status of the work would find no room in an object of etcd,
+/// which has 1.5 MiB; smaller, and a work of many small objects could not have an option for each.
+pub const MAX_OPTIONS_BYTES: usize = 500 * 1024;
