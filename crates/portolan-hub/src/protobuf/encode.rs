@@ -1,7 +1,7 @@
 //! From JSON and the table of its message to bytes, for clients that read nothing but protobuf.
 //!
-//! The tables were made for what clients write. An object with a field that its table does not have is not written: left
-//! out, the field would be missing to the client.
+//! A field that its table does not have, and a value that is none of its field, is left out: a server of Kubernetes drops those
+//! when an object is written. An object with such a field must not keep a client from reading all others.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::messages::envelope::RAW;
 use super::schema::{Field, Kind, Message, Shape};
 
-/// The object cannot be written by its table.
+/// There is no table for the object, or the value is none of its field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unwritable;
 
@@ -42,45 +42,41 @@ impl Bytes {
     }
 
     /// The fields of `object`. Those of inlined messages are fields of the same object.
-    pub(super) fn object(&mut self, message: &'static Message, object: &Map<String, Value>) -> Written {
-        let known = |name: &String| message.names().any(|known| known == name);
-        match object.iter().all(|(name, value)| value.is_null() || known(name)) {
-            true => self.fields(message, object),
-            false => Err(Unwritable),
-        }
-    }
-
-    fn fields(&mut self, message: &'static Message, object: &Map<String, Value>) -> Written {
+    pub(super) fn object(&mut self, message: &'static Message, object: &Map<String, Value>) {
         for field in message.fields() {
             if let Kind::Inline(inner) = field.kind {
                 let mut bytes = Bytes::default();
-                bytes.fields(inner, object)?;
+                bytes.object(inner, object);
                 self.bytes(field.number, &bytes.0);
                 continue;
             }
             let value = object.get(field.name).unwrap_or(&Value::Null);
+            // What is none of its field is left out.
             match (field.shape, value) {
                 (_, Value::Null) => {}
-                (Shape::One, value) => self.value(field, field.number, value)?,
+                (Shape::One, value) => {
+                    let _ = self.value(field, field.number, value);
+                }
                 (Shape::Many, Value::Array(items)) => {
                     for item in items {
-                        self.value(field, field.number, item)?;
+                        let _ = self.value(field, field.number, item);
                     }
                 }
                 (Shape::Map, Value::Object(entries)) => {
                     for (key, value) in entries {
                         let mut entry = Bytes::default();
                         entry.bytes(1, key.as_bytes());
-                        entry.value(field, 2, value)?;
-                        self.bytes(field.number, &entry.0);
+                        if entry.value(field, 2, value).is_ok() {
+                            self.bytes(field.number, &entry.0);
+                        }
                     }
                 }
-                (Shape::Many | Shape::Map, _) => return Err(Unwritable),
+                (Shape::Many | Shape::Map, _) => {}
             }
         }
-        Ok(())
     }
 
+    /// Writes all of the value or nothing.
     fn value(&mut self, field: &Field, number: u32, value: &Value) -> Written {
         let mut inner = Bytes::default();
         match (field.kind, value) {
@@ -102,8 +98,8 @@ impl Bytes {
                 return Ok(());
             }
             (Kind::Double, Value::Number(value)) => {
-                self.varint(u64::from(number) << 3 | 1);
                 let bits = value.as_f64().ok_or(Unwritable)?.to_bits();
+                self.varint(u64::from(number) << 3 | 1);
                 self.0.extend_from_slice(&bits.to_le_bytes());
                 return Ok(());
             }
@@ -113,6 +109,8 @@ impl Bytes {
                 inner.number(2, time.subsec_nanosecond() as u64);
             }
             (Kind::Quantity, Value::String(text)) => inner.bytes(1, text.as_bytes()),
+            // Go reads a number as the quantity with the same text.
+            (Kind::Quantity, Value::Number(number)) => inner.bytes(1, number.to_string().as_bytes()),
             (Kind::IntOrString, Value::String(text)) => {
                 inner.number(1, 1);
                 inner.bytes(3, text.as_bytes());
@@ -127,7 +125,7 @@ impl Bytes {
                     inner.bytes(1, item.as_str().ok_or(Unwritable)?.as_bytes());
                 }
             }
-            (Kind::Message(message), Value::Object(object)) => inner.object(message, object)?,
+            (Kind::Message(message), Value::Object(object)) => inner.object(message, object),
             _ => return Err(Unwritable),
         }
         self.bytes(number, &inner.0);

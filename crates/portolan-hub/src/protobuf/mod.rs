@@ -114,16 +114,16 @@ pub(crate) fn decode(body: &[u8]) -> Result<Value, Error> {
     Ok(Value::Object(object))
 }
 
-/// Whether objects of a kind are written. Those of definitions are not: their schemas have no table.
+/// Whether objects of a kind are written.
 pub(crate) fn is_written(api_version: &str, kind: &str) -> bool {
-    kind != "CustomResourceDefinition" && answered(api_version, kind).is_ok()
+    answered(api_version, kind).is_ok()
 }
 
 /// An object with `apiVersion` and `kind` as clients read it.
 pub(crate) fn encode(object: &Value) -> Result<Vec<u8>, Unwritable> {
     let mut bytes = Bytes::default();
     let (api_version, kind, fields) = parts(object)?;
-    bytes.object(answered(api_version, kind)?, &fields)?;
+    bytes.object(answered(api_version, kind)?, &fields);
     Ok(bytes.in_envelope(api_version, kind))
 }
 
@@ -135,11 +135,11 @@ pub(crate) fn encode_list(
     items: &[Value],
 ) -> Result<Vec<u8>, Unwritable> {
     let (mut list, mut head) = (Bytes::default(), Bytes::default());
-    head.object(&meta::LIST_META, metadata.as_object().ok_or(Unwritable)?)?;
+    head.object(&meta::LIST_META, metadata.as_object().ok_or(Unwritable)?);
     list.bytes(1, &head.0);
     for item in items {
         let (mut bytes, (api_version, kind, fields)) = (Bytes::default(), parts(item)?);
-        bytes.object(answered(api_version, kind)?, &fields)?;
+        bytes.object(answered(api_version, kind)?, &fields);
         list.bytes(2, &bytes.0);
     }
     Ok(list.in_envelope(api_version, kind))
@@ -170,6 +170,8 @@ fn answered(api_version: &str, kind: &str) -> Result<&'static Message, Unwritabl
     match (api_version, kind) {
         ("meta.k8s.io/v1", "PartialObjectMetadata") => Ok(&meta::PARTIAL_OBJECT_METADATA),
         ("v1", "Status") => Ok(&status::STATUS),
+        // The schemas in it are read and not written.
+        (_, "CustomResourceDefinition") => Err(Unwritable),
         _ => kinds::message_for(api_version, kind).ok_or(Unwritable),
     }
 }

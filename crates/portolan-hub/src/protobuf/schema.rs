@@ -20,17 +20,6 @@ impl Message {
     pub(super) fn fields(&self) -> &'static [Field] {
         self.fields
     }
-
-    /// The names of its fields in JSON, with those of inlined messages.
-    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.fields
-            .iter()
-            .flat_map(|field| match field.kind {
-                Kind::Inline(inner) => inner.fields,
-                _ => std::slice::from_ref(field),
-            })
-            .map(|field| field.name)
-    }
 }
 
 /// One field of a message.

@@ -5,6 +5,7 @@ use super::container::{
 };
 use super::core::LOCAL_OBJECT_REFERENCE;
 use super::meta::{LABEL_SELECTOR, OBJECT_META};
+use super::pod_status::POD_STATUS;
 use super::volume::VOLUME;
 use crate::protobuf::schema::{Message, boolean, integer, message, quantity, string};
 
@@ -13,6 +14,7 @@ pub(in crate::protobuf) static POD: Message = Message::new(
     &[
         message(1, "metadata", &OBJECT_META),
         message(2, "spec", &POD_SPEC),
+        message(3, "status", &POD_STATUS),
     ],
 );
 
