@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::names::{Rule, is_label};
 use super::{Registry, Resource, Scale, Traits, naming};
 use crate::schema::{FieldError, check_costs, check_defaults, compile};
-use crate::table::Columns;
+use crate::table::{Columns, MOST_DECLARED};
 
 pub(crate) const GROUP: &str = "apiextensions.k8s.io";
 pub(crate) const PLURAL: &str = "customresourcedefinitions";
@@ -102,6 +102,14 @@ pub(crate) fn check(definition: &Value, old: Option<&Value>) -> Vec<FieldError> 
                 &version["additionalPrinterColumns"],
                 &error.to_string(),
             ));
+        }
+        let columns = list(version, "/additionalPrinterColumns");
+        let had = old.map(self::versions).unwrap_or_default().iter().any(|old| {
+            old["name"] == version["name"] && list(old, "/additionalPrinterColumns").len() >= columns.len()
+        });
+        if columns.len() > MOST_DECLARED && !had {
+            let field = format!("{at}.additionalPrinterColumns");
+            errors.push(FieldError::too_many(&field, columns.len(), MOST_DECLARED));
         }
         if version.pointer("/schema/openAPIV3Schema").is_none() {
             errors.push(FieldError::required(

@@ -52,6 +52,10 @@ pub(crate) struct Resource {
     pub(crate) traits: Traits,
 }
 
+/// The defaults of the objects of a list have more bytes than an answer has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NoRoom;
+
 /// How a kind differs from others in ways that are not its schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Traits {
@@ -117,16 +121,33 @@ impl Resource {
 
     /// A kept object as it is served, with the defaults that its definition has brought since it was written.
     pub(crate) fn shown(&self, object: &Stored) -> Value {
-        let mut value = self.served(object.value());
-        if self.lacks_defaults(object) {
-            let mut completed = value.clone();
-            // One that its defaults would make larger than any object may be is shown as it is kept.
-            let limit = usize::try_from(LARGEST_OBJECT).unwrap_or(usize::MAX);
-            if schema::default(&self.schema, &mut completed, limit).is_ok() {
-                value = completed;
-            }
+        let value = self.served(object.value());
+        match self.lacks_defaults(object) {
+            true => self.completed(value).0,
+            false => value,
         }
-        value
+    }
+
+    /// The same as one of a list, whose objects may together get so many bytes of defaults.
+    pub(crate) fn shown_in_list(&self, object: &Stored, room: &mut usize) -> Result<Value, NoRoom> {
+        let value = self.served(object.value());
+        if !self.lacks_defaults(object) {
+            return Ok(value);
+        }
+        let (value, added) = self.completed(value);
+        *room = room.checked_sub(added).ok_or(NoRoom)?;
+        Ok(value)
+    }
+
+    /// The object with its defaults, and how many bytes of them were made. An object that its defaults would make larger than any
+    /// object may be stays as it is kept.
+    fn completed(&self, value: Value) -> (Value, usize) {
+        let limit = usize::try_from(LARGEST_OBJECT).unwrap_or(usize::MAX);
+        let mut completed = value.clone();
+        match schema::default(&self.schema, &mut completed, limit) {
+            Ok(added) => (completed, added),
+            Err(schema::TooLarge(added)) => (value, added),
+        }
     }
 
     /// Whether defaults may be missing in an object as it is kept.

@@ -10,9 +10,12 @@ pub(crate) struct TooLarge(pub(crate) usize);
 
 /// Applies the defaults of `schema` to `value`, top down, so that a default may itself be completed by defaults below.
 ///
-/// Defaults in lists of defaults multiply, so this stops as soon as they have more than `limit` bytes as JSON.
-pub(crate) fn default(schema: &Schema, value: &mut Value, limit: usize) -> Result<(), TooLarge> {
-    complete(schema, value, &mut Room { added: 0, limit })
+/// Defaults in lists of defaults multiply, so this stops as soon as they have more than `limit` bytes as JSON. Gives how many they
+/// have.
+pub(crate) fn default(schema: &Schema, value: &mut Value, limit: usize) -> Result<usize, TooLarge> {
+    let mut room = Room { added: 0, limit };
+    complete(schema, value, &mut room)?;
+    Ok(room.added)
 }
 
 /// What was added, and what may be.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use http::StatusCode;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -12,35 +13,45 @@ use super::call::Call;
 use super::read::Listing;
 use super::status::{Answer, Failure};
 use super::{Core, metadata};
-use crate::kinds::Resource;
+use crate::kinds::{NoRoom, Resource};
 use crate::protobuf;
 use crate::store::Stored;
 use crate::table::{Headers, IncludeObject, Version, render};
+
+/// Most bytes of defaults that the objects of one list get while it is written: those that a definition has brought since the
+/// objects were stored. Larger, and a definition could make many small objects an answer that fills the memory; smaller, and a list
+/// of a large fleet would fail after a field with a default was added.
+const MOST_DEFAULTS: usize = 64 << 20;
 
 impl Core {
     /// A list in the form the client asked for.
     pub(crate) fn show_list(&self, call: &Call, listing: &Listing, form: Form) -> Answer<Bytes> {
         let resource = &call.resource;
         let meta = listing.metadata();
-        let values = || listing.objects.iter().map(|object| resource.shown(object));
+        let mut room = MOST_DEFAULTS;
         match form {
             Form::Table(version) => {
-                let objects: Vec<Value> = values().collect();
+                let mut shown = Ok(());
+                let objects = listing.objects.iter().map_while(|object| {
+                    let object = resource.shown_in_list(object, &mut room);
+                    object.map_err(|full| shown = Err(full)).ok()
+                });
                 let include = include_object(call)?;
                 let now = self.clock.now();
                 let table = render(
                     &resource.columns,
                     version,
                     meta,
-                    &objects,
+                    objects,
                     include,
                     Headers::Show,
                     now,
                 );
+                shown.map_err(|full| no_room(resource, full))?;
                 Ok(table.to_string().into())
             }
             Form::Metadata => {
-                let items: Vec<Value> = values().map(|object| partial(&object)).collect();
+                let items: Vec<Value> = in_part(resource, listing).collect();
                 let list = json!({
                     "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": meta, "items": items,
                 });
@@ -63,7 +74,14 @@ impl Core {
                     if i > 0 {
                         text.push(b',');
                     }
-                    let shown = show_bytes(resource, object);
+                    let shown = match kept_bytes(resource, object) {
+                        Some(bytes) => bytes,
+                        None => {
+                            let object = resource.shown_in_list(object, &mut room);
+                            let object = object.map_err(|full| no_room(resource, full))?;
+                            object.to_string().into()
+                        }
+                    };
                     match resource.traits.custom {
                         true => text.extend_from_slice(&shown),
                         false => text.extend_from_slice(&without_type(&shown)),
@@ -78,18 +96,21 @@ impl Core {
     /// The same as protobuf.
     pub(crate) fn encode_list(&self, call: &Call, listing: &Listing, form: Form) -> Answer<Bytes> {
         let resource = &call.resource;
-        let shown = listing.objects.iter().map(|object| resource.shown(object));
         let (api_version, kind, items): (_, _, Vec<Value>) = match form {
             Form::Metadata => (
                 "meta.k8s.io/v1".to_owned(),
                 "PartialObjectMetadataList",
-                shown.map(|object| partial(&object)).collect(),
+                in_part(resource, listing).collect(),
             ),
-            _ => (
-                resource.api_version(),
-                resource.list_kind.as_str(),
-                shown.collect(),
-            ),
+            _ => {
+                let mut room = MOST_DEFAULTS;
+                let objects = listing.objects.iter();
+                let items: Result<_, _> = objects
+                    .map(|object| resource.shown_in_list(object, &mut room))
+                    .collect();
+                let items = items.map_err(|full| no_room(resource, full))?;
+                (resource.api_version(), resource.list_kind.as_str(), items)
+            }
         };
         let list = protobuf::encode_list(&api_version, kind, &listing.metadata(), &items);
         list.map(Bytes::from).map_err(|_| Failure::not_acceptable())
@@ -107,7 +128,10 @@ impl Core {
         match (form, encoding) {
             (Form::Object | Form::Discovery(_), Encoding::Json) => Ok(show_bytes(&call.resource, object)),
             (form, encoding) => {
-                let value = call.resource.shown(object);
+                let value = match form {
+                    Form::Metadata => call.resource.served(object.value()),
+                    _ => call.resource.shown(object),
+                };
                 encoded(&self.show_value(call, value, form, headers)?, encoding)
             }
         }
@@ -145,13 +169,34 @@ impl Core {
     }
 }
 
-/// The text as it is kept, unless it is served in another version.
+/// The text of an object as it is served.
 fn show_bytes(resource: &Resource, object: &Stored) -> Bytes {
+    let kept = kept_bytes(resource, object);
+    kept.unwrap_or_else(|| resource.shown(object).to_string().into())
+}
+
+/// The text as it is kept, unless it is served in another version or with more defaults.
+fn kept_bytes(resource: &Resource, object: &Stored) -> Option<Bytes> {
     let is_kept_so = resource.renames.is_empty() && has_version(object.bytes(), &resource.api_version());
-    if is_kept_so && !resource.lacks_defaults(object) {
-        return object.bytes().clone();
-    }
-    resource.shown(object).to_string().into()
+    (is_kept_so && !resource.lacks_defaults(object)).then(|| object.bytes().clone())
+}
+
+/// The metadata of all objects of a list. No definition has defaults for it.
+fn in_part(resource: &Resource, listing: &Listing) -> impl Iterator<Item = Value> {
+    let objects = listing.objects.iter();
+    objects.map(|object| partial(&resource.served(object.value())))
+}
+
+fn no_room(resource: &Resource, NoRoom: NoRoom) -> Failure {
+    Failure::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "RequestEntityTooLarge",
+        format!(
+            "the defaults that the definition of {} has brought add more than {MOST_DEFAULTS} bytes to the objects of this list; \
+             ask for fewer objects at a time with the query parameter limit, or write the objects again",
+            resource.qualified()
+        ),
+    )
 }
 
 /// The text of an object without `apiVersion` and `kind`. Items of lists of built-in kinds have neither: the list says it.

@@ -336,7 +336,8 @@ impl Core {
 /// Completes an object, and refuses one that becomes too large before it is built.
 fn add_defaults(resource: &Resource, object: &mut Value) -> Answer<()> {
     let limit = usize::try_from(LARGEST_OBJECT).unwrap_or(usize::MAX);
-    schema::default(&resource.schema, object, limit).map_err(|schema::TooLarge(size)| {
+    let added = schema::default(&resource.schema, object, limit);
+    added.map(|_| ()).map_err(|schema::TooLarge(size)| {
         let size = i64::try_from(size).unwrap_or(i64::MAX);
         let limit = LARGEST_OBJECT;
         Failure::write(

@@ -5,7 +5,12 @@ use serde_json::Value;
 
 use super::age;
 
-/// The cell for `value` in a column of type `kind`; null where the value is not of that type.
+/// Longest text of a cell, in bytes. Kubernetes shows texts whole. Larger, and a column could repeat most of each object; smaller,
+/// and a message that a person reads in a table would be cut.
+pub(super) const LONGEST: usize = 4096;
+
+/// The cell for `value` in a column of type `kind`; null where the value is not of that type. Longer than it may be only by what
+/// shows that it is to be cut.
 pub(super) fn of(kind: &str, value: &Value, now: Timestamp) -> Value {
     match (kind, value) {
         ("string", value) => Value::String(text(value)),
@@ -21,10 +26,21 @@ pub(super) fn of(kind: &str, value: &Value, now: Timestamp) -> Value {
     }
 }
 
-/// A value as text: scalars as they are, lists and objects as JSON.
+/// The cell, with `…` in place of text that is too much.
+pub(super) fn cut(mut cell: Value) -> Value {
+    if let Value::String(text) = &mut cell
+        && text.len() > LONGEST
+    {
+        text.truncate(text.floor_char_boundary(LONGEST));
+        text.push('…');
+    }
+    cell
+}
+
+/// A value as text: scalars as they are, lists and objects as JSON. Of a longer text no more than is needed to know that it is.
 fn text(value: &Value) -> String {
     match value {
-        Value::String(text) => text.clone(),
+        Value::String(text) => text[..text.floor_char_boundary(LONGEST + 4)].to_owned(),
         Value::Null => "<no value>".to_owned(),
         Value::Bool(_) => value.to_string(),
         Value::Number(number) => match number.as_f64() {
@@ -32,12 +48,33 @@ fn text(value: &Value) -> String {
             _ => number.to_string(),
         },
         // Go's encoder keeps these characters out of JSON, so that it can stand inside HTML.
-        Value::Array(_) | Value::Object(_) => value
-            .to_string()
+        Value::Array(_) | Value::Object(_) => beginning(value)
             .replace('&', "\\u0026")
             .replace('<', "\\u003c")
             .replace('>', "\\u003e"),
     }
+}
+
+/// The beginning of a value as JSON.
+fn beginning(value: &Value) -> String {
+    struct Beginning(Vec<u8>);
+    impl std::io::Write for Beginning {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            if self.0.len() > LONGEST {
+                return Err(std::io::ErrorKind::WriteZero.into());
+            }
+            let taken = bytes.len().min(LONGEST + 4);
+            self.0.extend_from_slice(&bytes[..taken]);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut text = Beginning(Vec::new());
+    // It fails when there is enough of it.
+    let _ = serde_json::to_writer(&mut text, value);
+    String::from_utf8_lossy(&text.0).into_owned()
 }
 
 /// As `%v` prints a float64 in Go: with an exponent only below 10⁻⁴ and from 10²¹.
@@ -88,6 +125,29 @@ mod tests {
             ("array", json!([]), json!(null)),
         ] {
             assert_eq!(of(kind, &value, now), expected, "{kind} {value}");
+        }
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        let now = Timestamp::UNIX_EPOCH;
+        let whole = json!("é".repeat(LONGEST / 2));
+        assert_eq!(cut(of("string", &whole, now)), whole);
+        for long in [
+            json!("é".repeat(LONGEST)),
+            json!(format!("a{}", "é".repeat(LONGEST))),
+            json!(["x".repeat(1_000_000)]),
+            json!(vec!["é<"; 100_000]),
+            json!({ "a": vec![0; 100_000] }),
+        ] {
+            let cell = cut(of("string", &long, now));
+            let text = cell.as_str().unwrap();
+            assert!(
+                text.ends_with('…') && text.len() <= LONGEST + '…'.len_utf8(),
+                "{}",
+                text.len()
+            );
+            assert!(text.len() > LONGEST - 4, "{}", text.len());
         }
     }
 }

@@ -11,6 +11,10 @@ pub(super) const NAME: &str = "Name must be unique within a namespace.";
 pub(super) const CREATED: &str =
     "CreationTimestamp is the server time when this object was created, in RFC 3339 form and UTC.";
 
+/// Most columns that a version of a definition may declare. Larger, and a table would be mostly empty cells; smaller, and a
+/// definition that people use could be refused: the largest of those have some twenty.
+pub(crate) const MOST_DECLARED: usize = 100;
+
 /// The columns of one kind, ready to be filled.
 #[derive(Debug, Clone)]
 pub(crate) struct Columns {
@@ -67,7 +71,8 @@ impl Columns {
         let mut columns = vec![Column::name()];
         match version.get("additionalPrinterColumns").and_then(Value::as_array) {
             Some(declared) if !declared.is_empty() => {
-                for (index, column) in declared.iter().enumerate() {
+                // One that was stored before there was a limit keeps the first ones.
+                for (index, column) in declared.iter().enumerate().take(MOST_DECLARED) {
                     columns.push(Column::declared(index, column)?);
                 }
             }
@@ -181,13 +186,19 @@ impl Column {
     }
 
     fn cell(&self, object: &Value, now: Timestamp, budget: &mut Budget) -> Value {
-        match &self.source {
-            Source::Computed(compute) => compute(object, now),
-            Source::Path(path) => match path.find(object, budget).as_deref() {
-                // An expression that does not fit one object, or visits too much, leaves its cell empty, never the whole table.
-                Ok([first, ..]) => cell::of(&self.kind, first, now),
-                _ => Value::Null,
-            },
+        let path = match &self.source {
+            // The columns of built-in kinds show parts of the object once. The name is there whatever else is not.
+            Source::Computed(compute) => return cell::cut(compute(object, now)),
+            Source::Path(path) => path,
+        };
+        let cell = match path.find(object, budget).as_deref() {
+            // An expression that does not fit one object, or visits too much, leaves its cell empty, never the whole table.
+            Ok([first, ..]) => cell::cut(cell::of(&self.kind, first, now)),
+            _ => Value::Null,
+        };
+        match budget.pays_for(cell.as_str().map_or(0, str::len)) {
+            true => cell,
+            false => Value::Null,
         }
     }
 }

@@ -14,5 +14,5 @@ mod render;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use column::Columns;
+pub(crate) use column::{Columns, MOST_DECLARED};
 pub(crate) use render::{Headers, IncludeObject, UnknownIncludeObject, Version, render};

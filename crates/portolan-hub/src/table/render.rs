@@ -1,5 +1,6 @@
 //! The Table itself.
 
+use std::borrow::Borrow;
 use std::str::FromStr;
 
 use jiff::Timestamp;
@@ -67,12 +68,12 @@ pub(crate) enum Headers {
 }
 
 /// Renders objects as a Table. `metadata` is that of the list (`resourceVersion`, `continue`, `remainingItemCount`); for a
-/// single object the `resourceVersion` of the object.
-pub(crate) fn render<'a>(
+/// single object the `resourceVersion` of the object. Each object is taken when its row is made.
+pub(crate) fn render(
     columns: &Columns,
     version: Version,
     metadata: Value,
-    objects: impl IntoIterator<Item = &'a Value>,
+    objects: impl IntoIterator<Item = impl Borrow<Value>>,
     include: IncludeObject,
     headers: Headers,
     now: Timestamp,
@@ -81,6 +82,7 @@ pub(crate) fn render<'a>(
     let rows: Vec<Value> = objects
         .into_iter()
         .map(|object| {
+            let object = object.borrow();
             let cells = columns.cells(object, now, &mut budget);
             json!({"cells": cells, "object": included(object, include, version)})
         })

@@ -490,3 +490,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_texts_of_all_cells_of_a_table_are_limited_together() {
+    let column = json!({"name": "A", "type": "string", "jsonPath": ".spec.a"});
+    let columns = Columns::of_crd_version(&json!({"additionalPrinterColumns": vec![column; 101]})).unwrap();
+    let object = json!({"metadata": {"name": "x"}, "spec": {"a": "x".repeat(1 << 20)}});
+    let mut budget = Budget::of_table();
+    let first = columns.cells(&object, now(), &mut budget);
+    assert_eq!(
+        first.len(),
+        101,
+        "with the name, and no more than may be declared"
+    );
+    let bytes = |cells: &[Value]| -> usize { cells.iter().filter_map(Value::as_str).map(str::len).sum() };
+    assert!(bytes(&first) <= 100 * 4100, "{}", bytes(&first));
+    let mut all = 0;
+    for _ in 0..2_000 {
+        all += bytes(&columns.cells(&object, now(), &mut budget));
+    }
+    assert!(all <= 321_000_000, "{all}");
+    assert_eq!(columns.cells(&object, now(), &mut budget)[1], Value::Null);
+}

@@ -5,6 +5,7 @@
 
 mod abuse;
 mod admission;
+mod amplified;
 mod definitions;
 mod kinds;
 mod metrics;

@@ -13,6 +13,9 @@ const PER_OBJECT: usize = 100_000;
 /// Most values that are visited for the columns of all objects of one table.
 const PER_TABLE: usize = 5_000_000;
 
+/// Bytes of text that cost as much as a value that is visited. With it the cells of a table have 320 MB at most.
+const TEXT_PER_VALUE: usize = 64;
+
 /// What may still be visited for a table. Who declares columns says how much they visit, and everybody who lists waits for it.
 #[derive(Debug)]
 pub(crate) struct Budget {
@@ -31,6 +34,11 @@ impl Budget {
     /// The next object begins.
     pub(crate) fn next_object(&mut self) {
         self.object = PER_OBJECT.min(self.table);
+    }
+
+    /// Pays for the text of a cell; `false` if there is nothing left for it.
+    pub(crate) fn pays_for(&mut self, bytes: usize) -> bool {
+        self.spend(bytes / TEXT_PER_VALUE).is_ok()
     }
 
     fn spend(&mut self, values: usize) -> Result<(), EvaluationError> {
@@ -207,7 +215,7 @@ fn passes(filter: &Filter, element: &Value, budget: &mut Budget) -> Result<bool,
         } => match (one(left, element, budget)?, one(right, element, budget)?) {
             (Some(left), Some(right)) => {
                 if let (Value::String(left), Value::String(right)) = (left, right) {
-                    budget.spend(left.len().min(right.len()) / 64)?;
+                    budget.spend(left.len().min(right.len()) / TEXT_PER_VALUE)?;
                 }
                 holds(left, *operator, right)
             }
