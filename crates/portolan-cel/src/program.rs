@@ -50,13 +50,19 @@ impl Program {
         Program::compile_in(Environment::selectors(), source)
     }
 
+    /// The same for one of several selectors, whose patterns are counted together as by [`Program::compile_counted`].
+    pub fn compile_selector(source: &str, patterns: &mut u64) -> Result<Program, CompileError> {
+        Program::compile_counted(Environment::selectors(), source, patterns)
+    }
+
     /// Parses and type-checks an expression that may name what the environment declares.
     pub fn compile_in(environment: &Environment, source: &str) -> Result<Program, CompileError> {
         Program::compile_counted(environment, source, &mut 0)
     }
 
     /// The same, and adds to `patterns` the units that it took to compile the patterns that are written out in the expression, also
-    /// if it is refused. They do not follow from its length: a pattern of a few bytes can take milliseconds.
+    /// if it is refused. They do not follow from its length: a pattern of a few bytes can take milliseconds. Expressions that share
+    /// a count share its limit.
     pub fn compile_counted(
         environment: &Environment,
         source: &str,

@@ -2,7 +2,7 @@
 
 use super::{Checked, Checker, macros};
 use crate::error::{CompileError, cut};
-use crate::library::pattern::{MOST_IN_EXPRESSION, Pattern};
+use crate::library::pattern::{MOST_WRITTEN_OUT, Pattern};
 use crate::library::time::{Duration, Timestamp};
 use crate::library::{self, Function, Run, Style};
 use crate::node::{Call, Node, OptionalOr};
@@ -139,8 +139,8 @@ impl Checker<'_> {
             Some(Node::Literal(Val::String(pattern))) if takes_pattern => {
                 let compiled = Pattern::compile(pattern, |units| {
                     *self.patterns = self.patterns.saturating_add(units);
-                    match *self.patterns > MOST_IN_EXPRESSION {
-                        true => Err("the patterns of the expression are too large together".to_owned()),
+                    match *self.patterns > MOST_WRITTEN_OUT {
+                        true => Err("the patterns are too large together".to_owned()),
                         false => Ok(()),
                     }
                 });

@@ -21,9 +21,9 @@ const PER_BYTE: u64 = 50;
 /// ten bytes can be as large.
 const SIZE_PER_COMPILED_UNIT: u64 = 6;
 
-/// What the patterns that are written out in one expression may cost to compile together. Larger, and one expression could take
-/// longer to compile than to evaluate; smaller, and one with hundreds of patterns would be refused.
-pub(crate) const MOST_IN_EXPRESSION: u64 = 2_000_000;
+/// What the patterns that are written out in one expression, or in several that are counted together, may cost to compile. Larger,
+/// and an expression could take longer to compile than to evaluate; smaller, and hundreds of patterns would be refused.
+pub(crate) const MOST_WRITTEN_OUT: u64 = 2_000_000;
 
 /// A pattern ready to run.
 #[derive(Clone, Debug)]

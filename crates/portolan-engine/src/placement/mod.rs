@@ -147,6 +147,8 @@ fn compile_rest(placement: &Placement) -> Result<(Vec<Weighted>, Grouping, Optio
 
 fn compile_predicates(placement: &Placement) -> Result<Vec<Predicate>, Mistake> {
     let mut predicates = Vec::new();
+    // Of all predicates together: whoever writes a placement says how many expressions it has.
+    let mut patterns = 0;
     for (index, predicate) in placement.spec.predicates.iter().enumerate() {
         let selector = &predicate.required_cluster_selector;
         let path = format!("spec.predicates[{index}].requiredClusterSelector");
@@ -161,8 +163,8 @@ fn compile_predicates(placement: &Placement) -> Result<Vec<Predicate>, Mistake> 
         let mut programs = Vec::new();
         for (position, source) in expressions.iter().enumerate() {
             let path = format!("{path}.celSelector.celExpressions[{position}]");
-            let program =
-                Program::compile(source).map_err(|error| mistakes::expression(&path, source, &error))?;
+            let program = Program::compile_selector(source, &mut patterns)
+                .map_err(|error| mistakes::expression(&path, source, &error))?;
             programs.push(program);
         }
         predicates.push(Predicate {

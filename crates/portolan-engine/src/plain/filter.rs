@@ -20,6 +20,7 @@ pub(super) struct Predicate {
 pub(super) fn predicates(spec: &PlacementSpec) -> Result<Vec<Predicate>, Status> {
     let wrong = |error| mistakes::predicate(error).status();
     let mut predicates = Vec::new();
+    let mut patterns = 0;
     for (index, predicate) in spec.predicates.iter().enumerate() {
         let path = format!("spec.predicates[{index}].requiredClusterSelector");
         let selector = &predicate.required_cluster_selector;
@@ -31,7 +32,7 @@ pub(super) fn predicates(spec: &PlacementSpec) -> Result<Vec<Predicate>, Status>
         for (position, source) in sources.enumerate() {
             let path = format!("{path}.celSelector.celExpressions[{position}]");
             programs.push(
-                Program::compile(source)
+                Program::compile_selector(source, &mut patterns)
                     .map_err(|error| mistakes::expression(&path, source, &error).status())?,
             );
         }

@@ -174,3 +174,22 @@ fn a_change_costs_no_more_than_the_budget_over_all_placements() {
     world.engine.apply_cluster(&changed);
     assert_eq!(due(&world), ["p4"]);
 }
+
+#[test]
+fn the_patterns_of_all_predicates_of_a_placement_are_limited_together() {
+    let pattern = |number: usize| {
+        let expression = format!("'a'.matches('^[a-z]$') || {number} > 9");
+        json!({"requiredClusterSelector": {"celSelector": {"celExpressions": [expression]}}})
+    };
+    let spec = |count: usize| json!({"predicates": (0..count).map(pattern).collect::<Vec<_>>()});
+    let mut few = world(&["a"], spec(100), Budget::PER_PLACEMENT);
+    assert_eq!(few.outcome().status.code, Code::Success);
+    let mut many = world(&["a"], spec(500), Budget::PER_PLACEMENT);
+    let status = many.outcome().status;
+    assert_eq!(status.code, Code::Misconfigured);
+    assert!(
+        status.message.contains("too large together"),
+        "{}",
+        status.message
+    );
+}
