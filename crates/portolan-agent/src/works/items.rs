@@ -303,7 +303,7 @@ mod tests {
                 &Value::Null,
             );
             let wish = work.wish.as_ref().unwrap();
-            let known = Known::new(BTreeMap::new(), Arc::new(kinds.clone()));
+            let known = Known::new(BTreeMap::new(), Arc::new(kinds.clone()), Arc::default());
             let item = items(&work, wish, &known).remove(0);
             let sound = is_sound(wish, std::iter::once(item.target.is_some()));
             (item.refused, item.owned, sound)
