@@ -41,7 +41,9 @@ func (c *WorkHubManagerConfig) RunWorkHubManager(ctx context.Context, controller
 	return errors.AggregateGoroutines(
 		func() error { return program.ControllerManager(ctx, kubeconfig) },
 		func() error {
-			return program.Portolan(ctx, "controller", "--kubeconfig", kubeconfig, "--metrics-listen", "127.0.0.1:0")
+			// The suite has neither ManagedClusters nor bindings.
+			return program.Portolan(ctx, "controller", "--kubeconfig", kubeconfig, "--metrics-listen", "127.0.0.1:0",
+				"--require-bindings", "off")
 		},
 	)
 }

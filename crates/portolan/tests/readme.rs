@@ -71,7 +71,8 @@ fn typed(page: &str, start: (&str, &str, &str), session: &str, ready: &str) -> S
     server.wait().unwrap();
     rest.join().unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
-    assert!(output.status.success(), "{session}\n{said}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{session}\n{said}\n{errors}");
     said
 }
 

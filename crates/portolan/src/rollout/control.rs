@@ -110,27 +110,43 @@ fn aborting(rollout: &Overview, generation: i64) -> Step {
     }
 }
 
+/// Most times that a replica set is read anew because it changed in between. Its controller writes its status all the time
+/// while it rolls out.
+const MOST_TRIES: usize = 20;
+
 /// `step` gets the rollout and the generation of the replica set.
-fn control(target: &Target, step: impl FnOnce(&Overview, i64) -> Step) -> anyhow::Result<ExitCode> {
+fn control(target: &Target, step: impl Fn(&Overview, i64) -> Step) -> anyhow::Result<ExitCode> {
     let (key, said) = live::block_on(async {
         let (server, key) = target.connect().await?;
-        let found = hub::read(&server, &key).await?;
-        live::note(&found.left_out);
-        let metadata = &found.objects.set.metadata;
-        let version = metadata.resource_version.clone();
-        let generation = metadata.generation.unwrap_or_default();
-        let step = step(&overview(found.objects, clock::now()), generation);
-        let Some(annotations) = step.annotations else {
-            return Ok((key, step.said));
-        };
         let api: Api<ManifestWorkReplicaSet> = Api::namespaced(server.client.clone(), &key.namespace);
-        // With the version that was read, so that an abort means the generation that there is.
-        let patch = json!({"metadata": {"resourceVersion": version, "annotations": annotations}});
-        let patched = api
-            .patch(&key.name, &PatchParams::default(), &Patch::Merge(patch))
-            .await;
-        patched.map_err(|error| live::explain(&error, "annotate the ManifestWorkReplicaSet", &server.url))?;
-        Ok((key, step.said))
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let found = hub::read(&server, &key).await?;
+            if tries == 1 {
+                live::note(&found.left_out);
+            }
+            let metadata = &found.objects.set.metadata;
+            let version = metadata.resource_version.clone();
+            let generation = metadata.generation.unwrap_or_default();
+            let step = step(&overview(found.objects, clock::now()), generation);
+            let Some(annotations) = step.annotations else {
+                return Ok((key, step.said));
+            };
+            // With the version that was read, so that an abort means the generation that there is.
+            let patch = json!({"metadata": {"resourceVersion": version, "annotations": annotations}});
+            let patched = api
+                .patch(&key.name, &PatchParams::default(), &Patch::Merge(patch))
+                .await;
+            match patched {
+                Ok(_) => return Ok((key, step.said)),
+                Err(kube::Error::Api(status)) if status.is_conflict() && tries < MOST_TRIES => {}
+                Err(error) => {
+                    let what = "annotate the ManifestWorkReplicaSet";
+                    return Err(live::explain(&error, what, &server.url));
+                }
+            }
+        }
     })?;
     output::say(&format!("{key} {said}\n"))?;
     Ok(ExitCode::SUCCESS)
