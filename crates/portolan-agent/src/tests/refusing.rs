@@ -55,6 +55,39 @@ fn a_refused_work_whose_status_the_hub_would_not_take_keeps_no_object_and_says_s
 }
 
 #[test]
+fn a_finished_work_has_no_say_in_what_it_never_applied() {
+    run(async {
+        let world = World::new().await;
+        // The older work is over with its own object, which it only looks at, and names one of another work.
+        let mut squat = squatting(json!([manifest("own"), different("x", "squat")]));
+        squat["executor"] = Value::Null;
+        squat["manifestConfigs"] = json!([{
+            "resourceIdentifier": { "group": "", "resource": "configmaps", "namespace": NAMESPACE, "name": "own" },
+            "conditionRules": [{ "type": "CEL", "condition": "Complete", "celExpressions": ["true"] }],
+        }]);
+        let mut own = squat.clone();
+        own["workload"]["manifests"] = json!([manifest("own")]);
+        world.put_spec("a", own).await;
+        let mut agent = world.agent();
+        for _ in 0..2 {
+            agent.look().await;
+        }
+        // Complete for good, whatever it asks for from now on.
+        world.patch("a", json!({ "spec": squat })).await;
+        world.put("b", &["x"]).await;
+        for _ in 0..2 {
+            agent.look().await;
+        }
+        assert_eq!(world.objects().await, ["own", "x"]);
+        world.delete("b").await;
+        for _ in 0..2 {
+            agent.look().await;
+        }
+        assert_eq!(world.objects().await, ["own"]);
+    });
+}
+
+#[test]
 fn a_refused_work_whose_status_is_lost_keeps_no_object() {
     run(async {
         let world = World::new().await;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::known::Known;
 use super::pass::Passes;
 use crate::plan::{Other, Right, Standing, Verdict};
+use crate::record::Record;
 use crate::report::{Applied, Finding};
 use crate::spoke::Problem;
 use crate::work::{Account, ObjectId, Work, WorkKey};
@@ -23,11 +24,12 @@ const REFUSALS: [&str; 4] = [
 pub(super) struct Answers(BTreeMap<(String, Right), bool>);
 
 impl Passes {
-    /// Keeps what came of the objects of a work.
-    pub(super) fn judge(&self, work: &Work, findings: &[Finding]) {
+    /// Keeps what came of the objects of a work, whose record this is.
+    pub(super) fn judge(&self, work: &Work, record: &Record, findings: &[Finding]) {
         let verdicts = findings.iter().filter_map(|finding| {
-            let target = finding.target.as_ref()?;
-            Some((target.id.clone(), verdict(&finding.applied)?))
+            let id = &finding.target.as_ref()?.id;
+            let is_recorded = record.entries.contains_key(id);
+            Some((id.clone(), verdict(&finding.applied, is_recorded)?))
         });
         Arc::make_mut(&mut self.judged()).note(work, verdicts);
     }
@@ -87,9 +89,11 @@ impl Passes {
     }
 }
 
-/// What came of an object; `None` where nobody knows.
-fn verdict(applied: &Applied) -> Option<Verdict> {
+/// What came of an object; `None` where nobody knows. A work that is finished applies nothing any more, so it has a say in what it
+/// has applied before and in nothing else: the rights to the rest were never asked.
+fn verdict(applied: &Applied, is_recorded: bool) -> Option<Verdict> {
     match applied {
+        Applied::Finished if !is_recorded => Some(Verdict::Refused),
         Applied::Failed { reason, .. } if REFUSALS.contains(&reason.as_str()) => Some(Verdict::Refused),
         Applied::Failed { reason, .. } if reason == "Unanswered" => None,
         Applied::Done | Applied::Finished | Applied::Failed { .. } => Some(Verdict::Gets),

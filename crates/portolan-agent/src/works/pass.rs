@@ -298,7 +298,7 @@ impl Passes {
                     .into_iter()
                     .map(|item| unrecorded(item, &unserved))
                     .collect();
-                self.judge(&work, &findings);
+                self.judge(&work, &record, &findings);
                 return self.conclude(&work, wish, findings, cost, Outcome::Failed).await;
             }
             saved => saved?,
@@ -315,7 +315,7 @@ impl Passes {
         };
         let done = self.carry_out(order, items, observed, actions).await;
         let (findings, mut outcome) = (done.findings, done.outcome);
-        self.judge(&work, &findings);
+        self.judge(&work, &record, &findings);
 
         let mut after = Record {
             stored: saved.stored.clone(),

@@ -7,6 +7,9 @@ use serde_json::Value;
 use super::walk::{End, Found, Node, Steps, step, walk, weight};
 use super::{Comparison, Expression, Function, Part, Relation};
 
+/// Bytes that every pattern counts for. Repetitions make a short one large: up to the limit of a compiled pattern.
+const PATTERN_AT_LEAST: usize = 64;
+
 /// Adds the answers of a condition to those that are there.
 pub(super) fn conditions(
     condition: &Expression,
@@ -61,10 +64,16 @@ pub(super) fn conditions(
             }
             found.push((is_decided == wanted).into());
         }
-        Expression::Function(function) => found.push(apply(*function, &node.value)?),
+        Expression::Function(function) => {
+            if let (Function::Length, Value::String(text)) = (function, node.value.as_ref()) {
+                steps.take(text.len().div_ceil(64))?;
+            }
+            found.push(apply(*function, &node.value)?);
+        }
         Expression::Test(pattern) => match node.value.as_str() {
             Some(text) => {
-                steps.take(text.len().div_ceil(64))?;
+                // A large pattern takes a step of its own for each of its parts at each byte.
+                steps.take((text.len() * pattern.as_str().len().max(PATTERN_AT_LEAST)).div_ceil(64))?;
                 found.push(pattern.is_match(text).into());
             }
             None => {

@@ -10,7 +10,7 @@ use super::{Comparison, Expression, Function, Part, Relation};
 /// Deepest tree: the walk calls itself for each level.
 const DEEPEST: usize = 128;
 /// Largest automaton of a regular expression, in bytes.
-const LARGEST_PATTERN: usize = 1 << 18;
+const LARGEST_PATTERN: usize = 1 << 14;
 
 /// Turns the text into what is accepted of the language, or names the construct that is not.
 pub(super) fn read(text: &str) -> Result<Expression, String> {

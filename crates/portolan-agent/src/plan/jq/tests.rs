@@ -172,6 +172,30 @@ fn chains_of_any_length_that_is_read_end_without_an_overflow() {
 }
 
 #[test]
+fn patterns_of_names_are_accepted_and_those_that_take_long_are_not() {
+    for pattern in [
+        "^[a-z0-9-]+$",
+        "^(web|api)-[a-z0-9]{5}$",
+        "registry[.]example[.]com/.*",
+    ] {
+        assert!(
+            Jq::parse(&format!("select(test(\"{pattern}\"))")).is_ok(),
+            "{pattern}"
+        );
+    }
+    assert!(Jq::parse("select(test(\"a[ab]{2000}c\"))").is_err());
+    // The longer the text and the pattern, the more it takes.
+    let object = json!({ "a": "a".repeat(100_000) });
+    let taken = |pattern: &str| {
+        let mut cost = Cost::of_work();
+        let jq = Jq::parse(&format!("select(.a | test(\"{pattern}\"))")).unwrap();
+        let _ = jq.places(&object, &mut Steps::new(&mut cost));
+        cost.spent_in_all()
+    };
+    assert!(taken("b") >= 1_000_000 && taken(&"[ab]".repeat(60)) > 3 * taken("b"));
+}
+
+#[test]
 fn nothing_goes_beyond_its_bounds() {
     let long = format!(".a{}", ".a".repeat(600));
     let deep = format!("{}.{}", "(".repeat(10_000), ")".repeat(10_000));
