@@ -254,6 +254,10 @@ impl Objects {
             request.headers_mut().insert(IMPERSONATE, user);
         }
         match tokio::time::timeout(PATIENCE, self.client.request::<Value>(request)).await {
+            // Readers take for granted that an answer has fields.
+            Ok(Ok(answer)) if !answer.is_object() => Err(Problem::Unanswered(
+                "the member cluster answered with something that is no object".to_owned(),
+            )),
             Ok(answer) => answer.map_err(|error| Problem::of(&error)),
             Err(_) => Err(Problem::Unanswered(format!(
                 "the member cluster did not answer within {PATIENCE:?}"
@@ -267,5 +271,43 @@ fn if_there(answer: Result<Value, Problem>) -> Result<Option<Value>, Problem> {
         Ok(object) => Ok(Some(object)),
         Err(Problem::NotFound(_)) => Ok(None),
         Err(problem) => Err(problem),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use http::Response;
+    use kube::client::Body;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_that_is_no_object_is_no_answer() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let place = Place {
+            id: ObjectId {
+                resource: "configmaps".to_owned(),
+                name: "a".to_owned(),
+                ..ObjectId::default()
+            },
+            version: "v1".to_owned(),
+        };
+        for nonsense in ["[1]", "[]", "\"ok\"", "3", "null"] {
+            let service = tower::service_fn(async move |_: http::Request<Body>| {
+                Ok::<_, Infallible>(Response::new(Body::from(nonsense.as_bytes().to_vec())))
+            });
+            let objects = Objects::new(Client::new(service, "default"));
+            runtime.block_on(async {
+                let listed = objects.list(&place).await;
+                assert!(matches!(listed, Err(Problem::Unanswered(_))), "{nonsense}");
+                let written = objects.merge(&place, Part::Object, &Value::Null).await;
+                assert!(matches!(written, Err(Problem::Unanswered(_))), "{nonsense}");
+            });
+        }
     }
 }
