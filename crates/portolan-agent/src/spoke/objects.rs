@@ -301,8 +301,8 @@ mod tests {
             let service = tower::service_fn(async move |_: http::Request<Body>| {
                 Ok::<_, Infallible>(Response::new(Body::from(nonsense.as_bytes().to_vec())))
             });
-            let objects = Objects::new(Client::new(service, "default"));
             runtime.block_on(async {
+                let objects = Objects::new(Client::new(service, "default"));
                 let listed = objects.list(&place).await;
                 assert!(matches!(listed, Err(Problem::Unanswered(_))), "{nonsense}");
                 let written = objects.merge(&place, Part::Object, &Value::Null).await;
