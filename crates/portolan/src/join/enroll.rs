@@ -146,10 +146,27 @@ async fn apply(client: &Client, object: &Value) -> kube::Result<()> {
     if kind == "ManagedCluster" {
         return create_or_merge(&api, text("/metadata/name"), object).await;
     }
+    if kind == "Namespace" {
+        return create_unless_there(&api, object).await;
+    }
     let how = PatchParams::apply(MANAGER).force();
     api.patch(text("/metadata/name"), &how, &Patch::Apply(object))
         .await
         .map(drop)
+}
+
+/// A namespace that is there stays as it is. With the label of the cluster it would be deleted, with everything in it, when
+/// the cluster leaves.
+async fn create_unless_there(api: &Api<DynamicObject>, object: &Value) -> kube::Result<()> {
+    let create = PostParams {
+        field_manager: Some(MANAGER.to_owned()),
+        ..PostParams::default()
+    };
+    let new = serde_json::from_value(object.clone()).map_err(kube::Error::SerdeError)?;
+    match api.create(&create, &new).await {
+        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+        answer => answer.map(drop),
+    }
 }
 
 /// A cluster that is there keeps what is not mentioned: joining again for a new token takes no label away.

@@ -306,3 +306,20 @@ async fn a_namespace_that_is_not_that_of_a_cluster_is_not_deleted() {
     assert!(is_there(&namespaces, "leave-alone").await);
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_namespace_that_was_there_before_the_cluster_joined_stays_when_the_cluster_leaves() {
+    let server = server().await;
+    let namespaces: Api<Namespace> = Api::all(server.client());
+    create(&namespaces, json!({"metadata": {"name": "was-there"}})).await;
+    let configs: Api<ConfigMap> = own(&server, "was-there");
+    create(&configs, json!({"metadata": {"name": "precious"}})).await;
+    joined(&server, "was-there", &[]).await;
+    let run = run(&server, "leave", &["was-there", "--force"]).await;
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let namespace = namespaces.get("was-there").await.unwrap();
+    assert!(namespace.metadata.deletion_timestamp.is_none());
+    assert!(is_there(&configs, "precious").await);
+    namespaces.delete("was-there", &Default::default()).await.unwrap();
+    server.stop().await;
+}
