@@ -62,7 +62,7 @@ impl Claims {
                 };
                 match place(manifest, kinds) {
                     Some(Ok(id)) => claims.placed.entry(id).or_default().push(claim),
-                    // Nobody applies it before it is another one.
+                    // The agent does not apply this manifest. A corrected manifest is a new claim.
                     Some(Err(_)) => {}
                     None => claims.unplaced.push(claim),
                 }

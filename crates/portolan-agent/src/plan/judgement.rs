@@ -16,7 +16,7 @@ use crate::work::{Account, Executor, ObjectId, Strategy, Work, WorkKey};
 pub(crate) enum Verdict {
     /// The work gets the object, now or when an older work lets go of it.
     Gets,
-    /// Nobody applies the object for the work until the work, or what its executor may do, is another one.
+    /// The agent does not apply the object for this work until the work changes or its executor gets the missing rights.
     Refused,
 }
 
