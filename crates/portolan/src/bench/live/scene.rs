@@ -175,7 +175,12 @@ impl Scene {
             by_label(&name, LANE_KEY, &[&name])
         }));
         placements.push(by_label(Self::WIDE, WIDE_KEY, &["gold", "silver", "bronze"]));
-        placements.iter_mut().for_each(|placement| self.adopt(placement));
+        for placement in &mut placements {
+            // Placements that balance score their clusters differently once the others have decided. A refresh of such
+            // scores is due a minute later by default, which on a slow machine falls into the next measurement.
+            placement.spec.score_rate_limit = Some("24h".to_owned());
+            self.adopt(placement);
+        }
         placements
     }
 
