@@ -1,5 +1,6 @@
 //! What an agent does step by step, with a hub and a member in process.
 
+mod crowding;
 mod dying;
 mod executing;
 mod finished;

@@ -63,8 +63,7 @@ impl Passes {
         if !record.is_held() {
             return Err(Unkept::Leaving.into());
         }
-        let unknown = self.kinds().unknown(wish.manifests.iter().flatten());
-        self.learn(unknown).await?;
+        self.learn_for(wish).await?;
         let places: Vec<Option<ObjectId>> = {
             let kinds = self.kinds();
             let places = wish.manifests.iter().map(|manifest| {
@@ -221,7 +220,7 @@ impl Passes {
         let Some(owner) = self.records.reference(&record).filter(|_| !record.is_held()) else {
             return Ok(());
         };
-        if wish.incomparable.is_some() {
+        if wish.excess.is_some() {
             return Ok(());
         }
         for (id, entry) in &record.entries {

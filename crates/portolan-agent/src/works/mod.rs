@@ -5,6 +5,7 @@
 //! pass    one look at one work: observe ─► plan ─► note ─► apply ─► remove ─► report
 //! reach   which objects are being dealt with, so that nobody else does
 //! applying, removing   the two things that are done to objects
+//! others  everybody who may own an object that is to be removed
 //! owning  owner references on objects; leaving  records that somebody deletes
 //! definitions  whether the member cluster has a place for records
 //! evicting  records whose works are not on the hub
@@ -33,6 +34,7 @@ mod items;
 mod judging;
 mod known;
 mod leaving;
+mod others;
 mod owning;
 mod pass;
 mod reach;

@@ -24,7 +24,7 @@ use crate::record::{Record, Records, Unkept};
 use crate::report::{self, Finding};
 use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
-use crate::spoke::{Objects, Problem, learn};
+use crate::spoke::{Answered, Objects, Problem, learn};
 use crate::work::{Account, Executor, Kinds, ObjectId, Wish, Work, WorkKey, WorkKind};
 
 /// Works that are dealt with side by side.
@@ -51,6 +51,8 @@ pub(crate) struct Passes {
     kept: Mutex<BTreeMap<WorkKey, Record>>,
     pub(super) seen: Mutex<BTreeMap<WorkKey, BTreeMap<ObjectId, Seen>>>,
     kinds: Mutex<Arc<Kinds>>,
+    /// What the member cluster was lately asked about kinds.
+    answered: Mutex<Answered>,
     pub(super) claims: Mutex<Remembered>,
     pub(super) watches: Watches,
     pub(super) monitor: Monitor,
@@ -92,6 +94,7 @@ impl Passes {
             kept: Mutex::default(),
             seen: Mutex::default(),
             kinds: Mutex::default(),
+            answered: Mutex::default(),
             claims: Mutex::default(),
             watches,
             served: Mutex::default(),
@@ -214,6 +217,10 @@ impl Passes {
         lock(&self.kinds)
     }
 
+    pub(super) fn answered(&self) -> MutexGuard<'_, Answered> {
+        lock(&self.answered)
+    }
+
     pub(super) fn judged(&self) -> MutexGuard<'_, Arc<Judgements>> {
         lock(&self.judged)
     }
@@ -225,7 +232,10 @@ impl Passes {
 
     /// Finds out about kinds that are not known yet. Fails if not all that was asked was answered.
     pub(super) async fn learn(&self, api_versions: BTreeSet<String>) -> Result<(), Trouble> {
+        // When the question is sent: what happens until the answer comes is not in it.
+        let asked = Instant::now();
         let learned = learn(&self.spoke, api_versions).await;
+        self.answered().note(&learned, asked);
         let mut kinds = self.kinds();
         for (api_version, served) in learned.kinds {
             if !kinds.has(&api_version, &served) {
@@ -235,6 +245,15 @@ impl Passes {
         learned
             .problem
             .map_or(Ok(()), |problem| Err(Trouble::Spoke(problem)))
+    }
+
+    /// Finds out about the kinds of a work, which may have come with it: what was answered before does not count.
+    pub(super) async fn learn_for(&self, wish: &Wish) -> Result<(), Trouble> {
+        if wish.excess.is_some() {
+            return Ok(());
+        }
+        let unknown = self.kinds().unknown(wish.manifests.iter().flatten());
+        self.learn(unknown).await
     }
 
     async fn keep_up(&self, work: Arc<Work>) -> Result<Outcome, Trouble> {
@@ -271,8 +290,7 @@ impl Passes {
             self.tell(&work, status).await?;
             return Ok(Outcome::Done);
         }
-        let unknown = self.kinds().unknown(wish.manifests.iter().flatten());
-        self.learn(unknown).await?;
+        self.learn_for(wish).await?;
         let mut items = self.items(&work, wish).await;
         let sound = is_sound(wish, items.iter().map(|item| item.target.is_some()));
         self.confine(&work, wish, &mut items).await;
@@ -370,7 +388,7 @@ impl Passes {
 /// Whether it is certain what the work asks for, and for whom: a manifest that cannot be understood may be the new form of
 /// one that seems to have been withdrawn.
 pub(super) fn is_sound(wish: &Wish, mut has_place: impl Iterator<Item = bool>) -> bool {
-    let is_known = !matches!(wish.executor, Executor::Invalid(_)) && wish.incomparable.is_none();
+    let is_known = !matches!(wish.executor, Executor::Invalid(_)) && wish.excess.is_none();
     is_known && has_place.all(|has_place| has_place)
 }
 
