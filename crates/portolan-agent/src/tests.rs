@@ -8,6 +8,7 @@ mod fixture;
 mod inside;
 mod owning;
 mod refusing;
+mod remade;
 mod reserved;
 mod rules;
 mod silent;

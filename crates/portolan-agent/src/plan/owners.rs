@@ -80,7 +80,10 @@ impl<'i> Sought<'i> {
         let named = (manifest.group.as_str(), manifest.name.as_str());
         let mut same = self.ids.get(&named).into_iter().flatten();
         let holders = [manifest.namespace.as_str(), manifest.group.as_str()];
-        let mut holders = holders.into_iter().flat_map(|held| self.holders.get(held)).flatten();
+        let mut holders = holders
+            .into_iter()
+            .flat_map(|held| self.holders.get(held))
+            .flatten();
         same.any(|id| may_be(manifest, id)) || holders.any(|id| may_go_with(manifest, id))
     }
 }
@@ -189,7 +192,8 @@ mod tests {
         let sought = Sought::new(&ids);
         let manifest = |api_version: &str, namespace: &str, name: &str| {
             let metadata = serde_json::json!({ "name": name, "namespace": namespace });
-            let object = serde_json::json!({ "apiVersion": api_version, "kind": "Any", "metadata": metadata });
+            let object =
+                serde_json::json!({ "apiVersion": api_version, "kind": "Any", "metadata": metadata });
             Manifest::read(&object).unwrap()
         };
         for (api_version, namespace, name, may) in [
@@ -203,8 +207,14 @@ mod tests {
             ("gone/v1", "shop", "v", false),
         ] {
             let manifest = manifest(api_version, namespace, name);
-            let each = ids.iter().any(|id| may_be(&manifest, id) || may_go_with(&manifest, id));
-            assert_eq!((sought.may_be_meant_by(&manifest), each), (may, may), "{manifest:?}");
+            let each = ids
+                .iter()
+                .any(|id| may_be(&manifest, id) || may_go_with(&manifest, id));
+            assert_eq!(
+                (sought.may_be_meant_by(&manifest), each),
+                (may, may),
+                "{manifest:?}"
+            );
         }
     }
 }

@@ -36,7 +36,8 @@ impl Answered {
         self.0.retain(|_, at| now.duration_since(*at) < GOOD_FOR);
         let served = learned.kinds.iter().map(|(api_version, _)| api_version);
         let answered = served.chain(&learned.absent);
-        self.0.extend(answered.map(|api_version| (api_version.clone(), now)));
+        self.0
+            .extend(answered.map(|api_version| (api_version.clone(), now)));
     }
 
     /// Whether it makes no sense to ask for the `apiVersion` again yet.
@@ -81,13 +82,10 @@ pub(crate) async fn learn(client: &Client, api_versions: BTreeSet<String>) -> Le
 }
 
 /// Those that the server may serve, by its own lists where these cost less than to ask for each.
-async fn listed(
-    client: &Client,
-    api_versions: BTreeSet<String>,
-    learned: &mut Learned,
-) -> BTreeSet<String> {
-    let (named, core): (BTreeSet<String>, BTreeSet<String>) =
-        api_versions.into_iter().partition(|version| version.contains('/'));
+async fn listed(client: &Client, api_versions: BTreeSet<String>, learned: &mut Learned) -> BTreeSet<String> {
+    let (named, core): (BTreeSet<String>, BTreeSet<String>) = api_versions
+        .into_iter()
+        .partition(|version| version.contains('/'));
     let mut served = BTreeSet::new();
     if named.len() > 1 {
         let groups = client.list_api_groups().await.map(|list| {
@@ -149,14 +147,20 @@ mod tests {
                 "/apis" if shows_lists => Some(json!({ "groups": [{
                     "name": "example.com", "versions": [{ "groupVersion": "example.com/v1", "version": "v1" }],
                 }] })),
-                "/api" if shows_lists => Some(json!({ "versions": ["v1"], "serverAddressByClientCIDRs": [] })),
-                "/api/v1" => Some(json!({ "groupVersion": "v1", "resources": [resource("ConfigMap", "configmaps")] })),
-                "/apis/example.com/v1" => {
-                    Some(json!({ "groupVersion": "example.com/v1", "resources": [resource("Widget", "widgets")] }))
+                "/api" if shows_lists => {
+                    Some(json!({ "versions": ["v1"], "serverAddressByClientCIDRs": [] }))
                 }
+                "/api/v1" => {
+                    Some(json!({ "groupVersion": "v1", "resources": [resource("ConfigMap", "configmaps")] }))
+                }
+                "/apis/example.com/v1" => Some(
+                    json!({ "groupVersion": "example.com/v1", "resources": [resource("Widget", "widgets")] }),
+                ),
                 _ => None,
             };
-            let mut response = Response::new(Body::from(answer.clone().unwrap_or_default().to_string().into_bytes()));
+            let mut response = Response::new(Body::from(
+                answer.clone().unwrap_or_default().to_string().into_bytes(),
+            ));
             if answer.is_none() {
                 *response.status_mut() = StatusCode::NOT_FOUND;
             }
@@ -176,7 +180,9 @@ mod tests {
     #[tokio::test]
     async fn kinds_that_are_not_served_cost_one_question_however_many_they_are() {
         let mut wanted = vec!["v1".to_owned(), "example.com/v1".to_owned()];
-        wanted.extend((0..100).flat_map(|number| [format!("v{}", number + 2), format!("g{number}.example/v1")]));
+        wanted.extend(
+            (0..100).flat_map(|number| [format!("v{}", number + 2), format!("g{number}.example/v1")]),
+        );
         let (found, questions) = learned(&wanted, true).await;
         assert_eq!(questions, 4, "two lists, and the two that are served");
         let served: Vec<&str> = found.kinds.iter().map(|(version, _)| version.as_str()).collect();

@@ -1,10 +1,13 @@
 //! Works that ask for a lot do not keep others waiting.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::fixture::{NAMESPACE, World, manifest, run};
+use crate::work::WorkKind;
+use crate::works::Outcome;
 
 /// Requests for lists of kinds, as they were made.
 type Asked = Arc<Mutex<Vec<String>>>;
@@ -57,7 +60,7 @@ fn kinds_that_nobody_serves_cost_the_removals_of_other_works_next_to_nothing() {
         world.put_spec("same", crowd(versions, "y")).await;
         for (left, questions) in [(vec!["y", "z"], 0), (vec!["z"], 1), (vec![], 0)] {
             world.put("a", &left).await;
-            agent.list(crate::work::WorkKind::ManifestWork).await;
+            agent.list(WorkKind::ManifestWork).await;
             asked.lock().unwrap().clear();
             agent.pass("a").await;
             assert_eq!(world.objects().await, left);
@@ -85,6 +88,40 @@ fn a_work_with_too_many_kinds_is_refused_in_words_and_the_member_is_not_asked() 
         let work = agent.known("many");
         let said = &work.status.conditions[0];
         assert_eq!((said.type_.as_str(), said.status.as_str()), ("Applied", "False"));
-        assert!(said.message.contains("300 different values of apiVersion"), "{}", said.message);
+        assert!(
+            said.message.contains("300 different values of apiVersion"),
+            "{}",
+            said.message
+        );
+    });
+}
+
+#[test]
+fn a_work_without_rights_holds_no_object_of_another_work_however_long_it_takes() {
+    run(async {
+        // The questions about its executor hang, and then the look at what is there.
+        for hanging in ["subjectaccessreviews", "PartialObjectMetadata"] {
+            let world = World::new().await;
+            let mut agent = world.agent_through(move |request| {
+                let accept = request
+                    .headers()
+                    .get("accept")
+                    .and_then(|accept| accept.to_str().ok());
+                !request.uri().path().contains(hanging) && !accept.unwrap_or_default().contains(hanging)
+            });
+            world.put("victim", &["x"]).await;
+            let mut attack = crowd(std::iter::once("v1".to_owned()), "x");
+            attack["workload"]["manifests"][0]["data"] = json!({ "k": "mine" });
+            world.put_spec("w-attack", attack).await;
+            agent.list(WorkKind::ManifestWork).await;
+            agent.list(WorkKind::Work).await;
+            let attack = agent.pass("w-attack");
+            tokio::pin!(attack);
+            let ended = tokio::time::timeout(Duration::from_millis(500), &mut attack).await;
+            assert!(ended.is_err(), "it hangs");
+            let victim = tokio::time::timeout(Duration::from_secs(10), agent.pass("victim")).await;
+            assert_eq!(victim.ok(), Some(Outcome::Changed), "{hanging}");
+            assert_eq!(world.objects().await, ["x"]);
+        }
     });
 }

@@ -384,7 +384,7 @@ impl Agent {
     }
 
     /// Deals with a ManifestWork.
-    pub(super) async fn pass(&mut self, name: &str) -> Outcome {
+    pub(super) async fn pass(&self, name: &str) -> Outcome {
         self.passes.pass(&key(name)).await
     }
 

@@ -52,9 +52,8 @@ pub(super) enum Noted {
 
 impl Passes {
     /// The manifests with their places, or why they have none.
-    pub(super) async fn items(&self, work: &Work, wish: &Wish) -> Vec<Item> {
-        let known = self.known();
-        self.computing.compute(|| items(work, wish, &known)).await
+    pub(super) async fn items(&self, work: &Work, wish: &Wish, known: &Known) -> Vec<Item> {
+        self.computing.compute(|| items(work, wish, known)).await
     }
 
     /// Leaves objects to older works that have a say in them. What this work's executor may not have was refused before, so that

@@ -3,6 +3,7 @@
 //! ```text
 //! desk    (pure) the works that are known, how well, and which is due
 //! pass    one look at one work: observe ─► plan ─► note ─► apply ─► remove ─► report
+//! preparing  what is asked of the member cluster before that
 //! reach   which objects are being dealt with, so that nobody else does
 //! applying, removing   the two things that are done to objects
 //! others  everybody who may own an object that is to be removed
@@ -37,6 +38,7 @@ mod leaving;
 mod others;
 mod owning;
 mod pass;
+mod preparing;
 mod reach;
 mod removing;
 mod taking_over;

@@ -14,6 +14,7 @@ use super::desk::{Desk, Outcome};
 use super::hub::Hub;
 use super::items::{note_after, note_ahead, unrecorded, will_write};
 use super::known::Remembered;
+use super::preparing::Prepared;
 use super::reach::{Taken, reach};
 use super::watching::Watches;
 use crate::Clock;
@@ -188,8 +189,12 @@ impl Passes {
             let Some(before) = known() else {
                 return Ok(Outcome::Done);
             };
-            let others = self.known();
-            let wanted = || reach(&before, &record, &others.kinds, &others.works);
+            let prepared = {
+                let _turn = self.turns.acquire().await;
+                self.prepare(&before).await
+            };
+            let others = self.desk().works().clone();
+            let wanted = || reach(&before, &record, &prepared, &others);
             let wanted = self.computing.compute(wanted).await;
             drop(others);
             let _hold = self.taken.take(wanted).await;
@@ -202,7 +207,7 @@ impl Passes {
                     self.monitor.told(&work, &work.status);
                     return self.tear_down(work).await;
                 }
-                Some(work) => return self.keep_up(work).await,
+                Some(work) => return self.keep_up(work, prepared).await,
                 None => return Ok(Outcome::Done),
             }
         }
@@ -247,16 +252,7 @@ impl Passes {
             .map_or(Ok(()), |problem| Err(Trouble::Spoke(problem)))
     }
 
-    /// Finds out about the kinds of a work, which may have come with it: what was answered before does not count.
-    pub(super) async fn learn_for(&self, wish: &Wish) -> Result<(), Trouble> {
-        if wish.excess.is_some() {
-            return Ok(());
-        }
-        let unknown = self.kinds().unknown(wish.manifests.iter().flatten());
-        self.learn(unknown).await
-    }
-
-    async fn keep_up(&self, work: Arc<Work>) -> Result<Outcome, Trouble> {
+    async fn keep_up(&self, work: Arc<Work>, mut prepared: Prepared) -> Result<Outcome, Trouble> {
         let asked = work.clone();
         let wish = match &asked.wish {
             Ok(wish) => wish,
@@ -277,7 +273,7 @@ impl Passes {
         let record = self.record(&work.key).await?;
         // What is written into it would go with it, and objects would be left that no record has.
         if record.is_leaving() {
-            return self.hand_over(&work, wish, record).await;
+            return self.hand_over(&work, wish, record, prepared).await;
         }
         let (stance, note) = stance(&work, &record);
         if let Stance::Hold { applied } = stance {
@@ -290,8 +286,11 @@ impl Passes {
             self.tell(&work, status).await?;
             return Ok(Outcome::Done);
         }
-        self.learn_for(wish).await?;
-        let mut items = self.items(&work, wish).await;
+        std::mem::replace(&mut prepared.learned, Ok(()))?;
+        let known = self.known_with(&prepared.kinds);
+        let mut items = self.items(&work, wish, &known).await;
+        drop(known);
+        prepared.refuse(&mut items);
         let sound = is_sound(wish, items.iter().map(|item| item.target.is_some()));
         self.confine(&work, wish, &mut items).await;
         self.give_way(&mut items).await?;
