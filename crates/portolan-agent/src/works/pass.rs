@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::applying::Order;
 use super::computing::Computing;
 use super::desk::{Desk, Outcome};
+use super::evicting::Evictions;
 use super::hub::Hub;
 use super::items::{note_after, note_ahead, unrecorded, will_write};
 use super::known::Remembered;
@@ -74,6 +75,8 @@ pub(crate) struct Passes {
     turns: Semaphore,
     pub(super) deletion_patience: Duration,
     pub(super) eviction_grace: Option<Duration>,
+    /// How long records of works that are not on the hub have waited.
+    pub(super) evictions: Mutex<Evictions>,
     pub(super) clock: Clock,
 }
 
@@ -109,6 +112,7 @@ impl Passes {
             turns: Semaphore::new(AT_ONCE),
             deletion_patience: settings.deletion_patience,
             eviction_grace: settings.eviction_grace,
+            evictions: Mutex::default(),
             clock: settings.clock.clone(),
         }
     }
