@@ -1,5 +1,6 @@
 //! What an agent does step by step, with a hub and a member in process.
 
+mod crowding;
 mod dying;
 mod executing;
 mod finished;
@@ -7,6 +8,7 @@ mod fixture;
 mod inside;
 mod owning;
 mod refusing;
+mod remade;
 mod reserved;
 mod rules;
 mod silent;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::judgement::{Judgements, Need, Standing};
-use super::owners::{Other, Owner, goes_with, holds_others, may_go_with};
+use super::owners::{Other, Owner, goes_with, holds_others, may_be, may_go_with};
 use super::permission::verbs;
 use super::removal::is_orphaned;
 use crate::sabotage::{Rule, broken};
@@ -219,9 +219,6 @@ fn unplaced_standing(
         };
         return Some((claim.owner().inside(), standing));
     }
-    // A namespace means nothing to a kind without.
-    let is_same = (&manifest.group, &manifest.name) == (&id.group, &id.name)
-        && (manifest.namespace == id.namespace || id.namespace.is_empty());
     let standing = match executor {
         Executor::Agent => Standing::Gets,
         Executor::Account(account) => Standing::Open(Some(Need {
@@ -231,7 +228,7 @@ fn unplaced_standing(
         })),
         Executor::Invalid(_) => Standing::Refused,
     };
-    is_same.then(|| (claim.owner(), standing))
+    may_be(manifest, id).then(|| (claim.owner(), standing))
 }
 
 /// What a work says about one of its manifests.

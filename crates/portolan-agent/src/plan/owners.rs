@@ -1,5 +1,7 @@
 //! Who else has a say in an object of the member cluster.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::reference::{RecordReference, references};
@@ -36,12 +38,62 @@ pub(super) fn goes_with(object: &ObjectId, holder: &ObjectId) -> bool {
 /// The same for an object whose kind is not known, as far as that can be told.
 pub(super) fn may_go_with(manifest: &Manifest, holder: &ObjectId) -> bool {
     match (holder.group.as_str(), holder.resource.as_str()) {
-        NAMESPACES => manifest.namespace == holder.name,
-        DEFINITIONS => {
-            let group = holder.name.split_once('.').map(|(_, group)| group);
-            group == Some(manifest.group.as_str())
-        }
+        NAMESPACES => held_by(holder) == Some(manifest.namespace.as_str()),
+        DEFINITIONS => held_by(holder) == Some(manifest.group.as_str()),
         _ => false,
+    }
+}
+
+/// Whether an object whose kind is not known may be this one. A namespace means nothing to a kind without.
+pub(super) fn may_be(manifest: &Manifest, id: &ObjectId) -> bool {
+    (&manifest.group, &manifest.name) == (&id.group, &id.name)
+        && (manifest.namespace == id.namespace || id.namespace.is_empty())
+}
+
+/// Objects that are looked for among many manifests.
+#[derive(Debug)]
+pub(crate) struct Sought<'i> {
+    /// By group and name.
+    ids: BTreeMap<(&'i str, &'i str), Vec<&'i ObjectId>>,
+    /// Those that others go with, by what tells which.
+    holders: BTreeMap<&'i str, Vec<&'i ObjectId>>,
+}
+
+impl<'i> Sought<'i> {
+    pub(crate) fn new(ids: &'i [ObjectId]) -> Sought<'i> {
+        let mut sought = Sought {
+            ids: BTreeMap::new(),
+            holders: BTreeMap::new(),
+        };
+        for id in ids {
+            let named = (id.group.as_str(), id.name.as_str());
+            sought.ids.entry(named).or_default().push(id);
+            if let Some(held) = held_by(id) {
+                sought.holders.entry(held).or_default().push(id);
+            }
+        }
+        sought
+    }
+
+    /// Whether a manifest may mean one of them, or something that goes with one, whatever its kind is.
+    pub(crate) fn may_be_meant_by(&self, manifest: &Manifest) -> bool {
+        let named = (manifest.group.as_str(), manifest.name.as_str());
+        let mut same = self.ids.get(&named).into_iter().flatten();
+        let holders = [manifest.namespace.as_str(), manifest.group.as_str()];
+        let mut holders = holders
+            .into_iter()
+            .flat_map(|held| self.holders.get(held))
+            .flatten();
+        same.any(|id| may_be(manifest, id)) || holders.any(|id| may_go_with(manifest, id))
+    }
+}
+
+/// The namespace, or the group of the kind, of what goes with the object.
+fn held_by(id: &ObjectId) -> Option<&str> {
+    match (id.group.as_str(), id.resource.as_str()) {
+        NAMESPACES => Some(&id.name),
+        DEFINITIONS => id.name.split_once('.').map(|(_, group)| group),
+        _ => None,
     }
 }
 
@@ -126,5 +178,43 @@ mod tests {
         // Only these two have anything in them.
         assert!(!goes_with(&widget, &id("", "configmaps", "", "shop")));
         assert!(!goes_with(&widget, &id("example.com", "namespaces", "", "shop")));
+    }
+
+    #[test]
+    fn manifests_that_cannot_mean_an_object_are_told_from_those_that_may() {
+        let definitions = "customresourcedefinitions";
+        let ids = [
+            id("", "configmaps", "shop", "a"),
+            id("example.com", "widgets", "", "w"),
+            id("", "namespaces", "", "gone"),
+            id("apiextensions.k8s.io", definitions, "", "gadgets.example.org"),
+        ];
+        let sought = Sought::new(&ids);
+        let manifest = |api_version: &str, namespace: &str, name: &str| {
+            let metadata = serde_json::json!({ "name": name, "namespace": namespace });
+            let object =
+                serde_json::json!({ "apiVersion": api_version, "kind": "Any", "metadata": metadata });
+            Manifest::read(&object).unwrap()
+        };
+        for (api_version, namespace, name, may) in [
+            ("v1", "shop", "a", true),
+            ("v2", "shop", "a", true),
+            ("v1", "other", "a", false),
+            ("example.com/v1", "any", "w", true),
+            ("example.com/v1", "any", "v", false),
+            ("example.com/v1", "gone", "v", true),
+            ("example.org/v1", "any", "v", true),
+            ("gone/v1", "shop", "v", false),
+        ] {
+            let manifest = manifest(api_version, namespace, name);
+            let each = ids
+                .iter()
+                .any(|id| may_be(&manifest, id) || may_go_with(&manifest, id));
+            assert_eq!(
+                (sought.may_be_meant_by(&manifest), each),
+                (may, may),
+                "{manifest:?}"
+            );
+        }
     }
 }

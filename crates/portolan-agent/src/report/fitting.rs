@@ -48,13 +48,26 @@ pub(super) fn fit(mut status: Status) -> Status {
             .filter(|manifest| is_complete(manifest));
         complete.for_each(|manifest| manifest.conditions.retain(is_last_word));
     }
-    let mut kept = with_room(&status.manifests, room).into_iter();
+    let kept = with_room(&status.manifests, room);
+    let forgotten = status.manifests.iter().zip(&kept);
+    let forgotten = forgotten
+        .filter(|(manifest, kept)| !**kept && is_complete(manifest))
+        .count();
+    let mut kept = kept.into_iter();
     status.manifests.retain(|_| kept.next() == Some(true));
     let fitting = status.manifests.len();
     let mut why = format!("; {missing}: a status has at most {MOST_BYTES} bytes");
     if fitting < all {
         let left_out = part_are(all - fitting, all, "manifest");
         why = format!("; {left_out} left out of the status: it has at most {MOST_BYTES} bytes");
+    }
+    if forgotten > 0 {
+        // The status alone remembers that.
+        let forgotten = part_are(forgotten, all, "manifest");
+        why.push_str(&format!(
+            "; {forgotten} complete and left out as well, so that they may be applied again: accepted are fewer manifests with \
+             rules for Complete, or several works"
+        ));
     }
     let applied = status.conditions.iter_mut();
     for condition in applied.filter(|condition| condition.type_ == conditions::APPLIED) {
@@ -174,6 +187,19 @@ mod tests {
                 .manifests
                 .is_sorted_by_key(|manifest| manifest.resource_meta.ordinal)
         );
+    }
+
+    #[test]
+    fn a_work_says_so_where_there_is_no_room_for_all_that_is_complete() {
+        let mut many = status(10_000, "m", "v");
+        for manifest in &mut many.manifests {
+            manifest.conditions.push(condition("Complete", "m"));
+        }
+        let fitting = fit(many);
+        assert!(bytes(&fitting) <= MOST_BYTES);
+        let said = &fitting.conditions[0].message;
+        let words = "of 10000 manifests are complete and left out as well, so that they may be applied again";
+        assert!(said.contains(words) && said.contains("several works"), "{said}");
     }
 
     fn bytes(status: &Status) -> usize {

@@ -113,11 +113,26 @@ impl<'f> Rules<'f> {
         said
     }
 
-    /// The same for an object that may not be read.
+    /// The same for an object that may not be read. What is wrong with a rule is wrong whatever the object is.
     pub(super) fn unknown(&mut self, target: &'f Target, why: &str, cost: &mut Cost) -> Vec<Said> {
         let said = self.conditions(target, &Value::Null, cost).into_iter();
-        said.map(|said| Said::new(&said.r#type, Truth::Unknown, FAILED, why))
-            .collect()
+        said.map(|said| match self.is_wrong(target, &said) {
+            true => said,
+            false => Said::new(&said.r#type, Truth::Unknown, FAILED, why),
+        })
+        .collect()
+    }
+
+    /// Whether this is about a mistake in a rule, and not about an object.
+    fn is_wrong(&self, target: &Target, said: &Said) -> bool {
+        let mut rules = target.config.rules.iter();
+        let rule = rules.find(|rule| rule.named() == Some(said.r#type.as_str()));
+        let mut sources = rule.into_iter().flat_map(|rule| &rule.cel_expressions);
+        let is_about = |source: &String| match self.rules.known.get(source.as_str()) {
+            Some(Err(error)) => said.message.contains(error.as_str()),
+            Some(Ok(_)) | None => false,
+        };
+        said.reason == INVALID || sources.any(is_about)
     }
 
     /// What one rule gives, or which limit of the work leaves it out.
@@ -362,6 +377,27 @@ mod tests {
             .into_iter()
             .map(|said| (said.r#type, said.truth.word(), said.message))
             .collect()
+    }
+
+    #[test]
+    fn a_wrong_rule_says_what_is_wrong_with_it_also_where_the_object_cannot_be_read() {
+        let rule = |name: &str, expression: &str| json!({ "condition": name, "type": "CEL", "celExpressions": [expression] });
+        let target = target(json!([
+            rule("Available", "object.spec.replicas > 0"),
+            rule("Degraded", "object.("),
+            rule("not a type", "true"),
+        ]));
+        let said = Rules::new().unknown(&target, "the executor may not get it", &mut Cost::of_work());
+        let of = |r#type: &str| said.iter().find(|said| said.r#type == r#type).unwrap();
+        assert_eq!(of("Available").message, "the executor may not get it");
+        assert_eq!(of("Available").reason, FAILED);
+        let wrong = of("Degraded");
+        assert!(
+            wrong.message.starts_with("the expression \"object.(\": "),
+            "{wrong:?}"
+        );
+        assert_eq!(wrong.truth, Truth::Unknown);
+        assert!(of(RULES_VALID).message.contains("\"not a type\""));
     }
 
     /// Rules that give this many conditions by this expression, and those that rollouts look at after them.

@@ -337,7 +337,7 @@ fn with_idle_options(mut said: Said, work: &Work, findings: &[Finding]) -> Said 
     let orphans = wish.delete_option.selectively_orphans.as_ref();
     let orphans = orphans.map_or(0, |orphans| orphans.orphaning_rules.len());
     let pairs = (wish.settings.len() + orphans).saturating_mul(places.len());
-    if wish.incomparable.is_some() || pairs > MOST_COMPARED {
+    if wish.excess.is_some() || pairs > MOST_COMPARED {
         return said;
     }
     let options: Vec<_> = wish.settings.iter().map(Setting::option).collect();

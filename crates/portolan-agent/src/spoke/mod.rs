@@ -4,6 +4,6 @@ mod kinds;
 mod objects;
 mod problem;
 
-pub(crate) use kinds::learn;
+pub(crate) use kinds::{Answered, learn};
 pub(crate) use objects::{IMPERSONATE, Objects, Part, Place};
 pub(crate) use problem::Problem;

@@ -36,6 +36,14 @@ impl Place {
         }
     }
 
+    /// The `apiVersion` that it is found by.
+    pub(crate) fn api_version(&self) -> String {
+        match self.id.group.as_str() {
+            "" => self.version.clone(),
+            group => format!("{group}/{}", self.version),
+        }
+    }
+
     /// The path of the collection that the object is in.
     fn collection(&self) -> String {
         let ObjectId {
@@ -76,8 +84,13 @@ impl Objects {
 
     /// The object, if it is there.
     pub(crate) async fn get(&self, place: &Place, user: Option<&str>) -> Result<Option<Value>, Problem> {
+        if_there(self.read(place, user).await)
+    }
+
+    /// The object, or why it is not there.
+    pub(crate) async fn read(&self, place: &Place, user: Option<&str>) -> Result<Value, Problem> {
         let request = Request::new(place.collection()).get(&place.id.name, &GetParams::default());
-        if_there(self.send(request, user).await)
+        self.send(request, user).await
     }
 
     /// The metadata of the object, if it is there: nothing of what it is about.

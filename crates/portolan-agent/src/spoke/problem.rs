@@ -30,6 +30,13 @@ impl Problem {
         }
     }
 
+    /// Whether the server has no place for objects of the kind, at least not where it was asked: its answer is not about one object.
+    /// A server that is built of several says so in one of two ways, and neither has more than these words.
+    pub(crate) fn is_unserved(&self) -> bool {
+        const WORDS: [&str; 2] = ["could not find the requested resource", "404 page not found"];
+        matches!(self, Problem::NotFound(why) if WORDS.iter().any(|words| why.contains(words)))
+    }
+
     /// The class of the failure, for the log.
     pub(crate) fn failure(&self) -> Failure {
         match self {

@@ -87,6 +87,14 @@ impl World {
         self.agent_with(self.spoke())
     }
 
+    /// An agent whose requests to the member are looked at first, and wait for ever if they must not be made.
+    pub(super) fn agent_through(
+        &self,
+        may_go: impl Fn(&Request<Body>) -> bool + Send + Sync + 'static,
+    ) -> Agent {
+        self.agent_with(through(self.spoke.service(), may_go))
+    }
+
     fn agent_with(&self, spoke: Client) -> Agent {
         let settings = settings();
         let monitor = Monitor::new();
@@ -376,7 +384,7 @@ impl Agent {
     }
 
     /// Deals with a ManifestWork.
-    pub(super) async fn pass(&mut self, name: &str) -> Outcome {
+    pub(super) async fn pass(&self, name: &str) -> Outcome {
         self.passes.pass(&key(name)).await
     }
 

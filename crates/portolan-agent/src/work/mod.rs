@@ -169,9 +169,9 @@ pub(crate) struct Wish {
     pub(crate) manifests: Vec<Result<Manifest, Fault>>,
     /// None where these are not compared with the manifests.
     pub(crate) settings: Vec<Setting>,
-    /// Why the options of the work are not compared with its manifests. Nothing of the work is applied or removed then: what the
-    /// options say about an object is not known.
-    pub(crate) incomparable: Option<Fault>,
+    /// Which limit of a work it is beyond: its options are not compared with its manifests, or its kinds are not asked for. Nothing
+    /// of the work is applied or removed then: what it asks for is not known.
+    pub(crate) excess: Option<Fault>,
     pub(crate) delete_option: DeleteOption,
     /// In whose name objects are read and applied.
     pub(crate) executor: Executor,

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::multicluster::{WorkSpec, WorkStatus};
 use portolan_api::semantic::incomparable_options;
@@ -7,6 +9,10 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{Executor, Fault, Manifest, Status, Wish, Work, WorkKey, WorkKind};
+
+/// Most values of `apiVersion` in one work. A cluster with many extensions serves about a hundred; each that is not known costs
+/// the member cluster a question.
+const MOST_API_VERSIONS: usize = 256;
 
 /// Reads a work of either kind. What cannot be read is said in the work.
 pub(crate) fn read(kind: WorkKind, metadata: &ObjectMeta, spec: &Value, status: &Value) -> Work {
@@ -21,10 +27,7 @@ pub(crate) fn read(kind: WorkKind, metadata: &ObjectMeta, spec: &Value, status: 
                 .unwrap_or_default(),
         ),
         WorkKind::Work => (
-            parse::<WorkSpec>(spec).map(|spec| Wish {
-                manifests: spec.workload.manifests.iter().map(Manifest::read).collect(),
-                ..Wish::default()
-            }),
+            parse::<WorkSpec>(spec).map(|spec| work_wish(&spec)),
             parse::<WorkStatus>(status).map(of_work).unwrap_or_default(),
         ),
     };
@@ -79,15 +82,37 @@ fn manifest_work(spec: &Value) -> Result<Wish, String> {
         }
         spec => parse(spec)?,
     };
+    let manifests: Vec<_> = spec.workload.manifests.iter().map(Manifest::read).collect();
     Ok(Wish {
-        manifests: spec.workload.manifests.iter().map(Manifest::read).collect(),
         settings: match incomparable {
             None => spec.manifest_configs.into_iter().map(Into::into).collect(),
             Some(_) => Vec::new(),
         },
-        incomparable,
+        excess: incomparable.or_else(|| too_many_api_versions(&manifests)),
+        manifests,
         delete_option: spec.delete_option.unwrap_or_default(),
         executor,
+    })
+}
+
+fn work_wish(spec: &WorkSpec) -> Wish {
+    let manifests: Vec<_> = spec.workload.manifests.iter().map(Manifest::read).collect();
+    Wish {
+        excess: too_many_api_versions(&manifests),
+        manifests,
+        ..Wish::default()
+    }
+}
+
+/// Why the agent does not ask the member cluster for the kinds of these manifests; `None` if it does.
+fn too_many_api_versions(manifests: &[Result<Manifest, Fault>]) -> Option<Fault> {
+    let named: BTreeSet<String> = manifests.iter().flatten().map(Manifest::api_version).collect();
+    (named.len() > MOST_API_VERSIONS).then(|| {
+        Fault(format!(
+            "spec.workload.manifests has {} different values of apiVersion, and the member cluster is asked about each; \
+             accepted: {MOST_API_VERSIONS} or fewer, or several works",
+            named.len()
+        ))
     })
 }
 
@@ -138,6 +163,23 @@ mod tests {
         let work = read(WorkKind::ManifestWork, &metadata, &spec, &Value::Null);
         assert_eq!((work.key.name.as_str(), work.generation), ("web", 4));
         assert!(work.wish.unwrap_err().contains("Perhaps"));
+    }
+
+    #[test]
+    fn a_work_with_too_many_api_versions_says_so_and_one_with_many_objects_does_not() {
+        let manifest = |group: usize| json!({ "apiVersion": format!("g{group}/v1"), "kind": "A", "metadata": { "name": "a" } });
+        let excess = |kind, groups: usize, objects: usize| {
+            let manifests: Vec<Value> = (0..objects).map(|number| manifest(number % groups)).collect();
+            let spec = json!({ "workload": { "manifests": manifests } });
+            let work = read(kind, &ObjectMeta::default(), &spec, &Value::Null);
+            work.wish.unwrap().excess
+        };
+        for kind in WorkKind::ALL {
+            assert_eq!(excess(kind, 256, 1000), None);
+            let Fault(why) = excess(kind, 257, 1000).unwrap();
+            let words = ["spec.workload.manifests", "257", "apiVersion", "256 or fewer"];
+            assert!(words.iter().all(|word| why.contains(word)), "{why}");
+        }
     }
 
     #[test]

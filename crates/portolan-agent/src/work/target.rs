@@ -67,6 +67,11 @@ impl Kinds {
         self.0.insert(api_version.to_owned(), kinds);
     }
 
+    /// Knows nothing of an `apiVersion` any more.
+    pub(crate) fn forget(&mut self, api_version: &str) {
+        self.0.remove(api_version);
+    }
+
     /// Whether these are known to be all kinds of an `apiVersion`.
     pub(crate) fn has(&self, api_version: &str, kinds: &BTreeMap<String, Resource>) -> bool {
         self.0.get(api_version) == Some(kinds)

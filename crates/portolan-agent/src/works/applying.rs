@@ -78,12 +78,16 @@ impl Passes {
 
     async fn sight(&self, place: &Place, reader: &Reader) -> Result<Sight, Problem> {
         let read = match reader {
-            Reader::Agent => self.objects.get(place, None).await,
-            Reader::Account(user) => self.objects.get(place, Some(user)).await,
+            Reader::Agent => self.objects.read(place, None).await,
+            Reader::Account(user) => self.objects.read(place, Some(user)).await,
             Reader::Nobody => Err(Problem::Refused(String::new())),
         };
         match read {
-            Ok(there) => Ok(there.map_or(Sight::Missing, Sight::Full)),
+            Ok(there) => Ok(Sight::Full(there)),
+            Err(problem @ Problem::NotFound(_)) => {
+                self.doubt_kinds(place, &problem);
+                Ok(Sight::Missing)
+            }
             Err(Problem::Refused(_)) if *reader != Reader::Agent => {
                 let there = self.objects.look(place).await?;
                 Ok(there.map_or(Sight::Missing, Sight::Metadata))
@@ -272,6 +276,7 @@ impl Passes {
                 self.refer_to(order, item, &place, object, true, true).await
             }
             Err(problem) => {
+                self.doubt_kinds(&place, &problem);
                 self.monitor
                     .spoke
                     .failed_as(operation, problem.failure(), &problem.to_string());
@@ -293,10 +298,7 @@ impl Passes {
         manager: &str,
         order: &Order<'_>,
     ) -> Result<(), Problem> {
-        let api_version = match place.id.group.as_str() {
-            "" => place.version.clone(),
-            group => format!("{group}/{}", place.version),
-        };
+        let api_version = place.api_version();
         let there = there.filter(|_| manager == FIELD_MANAGER);
         match there.and_then(|there| fold(there, &api_version)) {
             Some(patch) => {

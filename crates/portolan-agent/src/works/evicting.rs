@@ -1,12 +1,14 @@
 //! Records of this agent whose works it does not have: their hub is another one now, or has lost the work. By default they stay,
 //! since nothing was deleted. With a grace period, they go after it, with the objects that they own.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use portolan_api::work::DeleteOption;
+use tokio::time::Instant;
 
-use super::pass::{Passes, Trouble};
+use super::pass::{Passes, Trouble, lock};
 use super::reach::all_of;
 use crate::plan::{Owner, RecordReference};
 use crate::record::Record;
@@ -26,21 +28,45 @@ enum Eviction {
     Evict,
 }
 
-fn eviction(
-    is_unmanaged: bool,
-    since: Option<Timestamp>,
-    grace: Option<Duration>,
-    now: Timestamp,
-) -> Eviction {
-    match (is_unmanaged, since, grace) {
+/// What is to be done about a record whose time has run for so long, if it does. Objects are deleted at the end of it, so it must
+/// never be shorter than it should be: it is measured on the clock of the process, which nobody sets. That clock does not
+/// outlast the process, and the time that the record has was written by a clock which may have been wrong. So an agent that
+/// starts counts the whole period again: a restart makes it longer, and nothing makes it shorter.
+fn eviction(is_unmanaged: bool, passed: Option<Duration>, grace: Option<Duration>) -> Eviction {
+    match (is_unmanaged, passed, grace) {
         // Without a grace period, too: an agent that gets one later must not count the time in between.
         (false, Some(_), _) | (true, Some(_), None) => Eviction::Stop,
         (false, None, _) | (true, None, None) => Eviction::Wait,
         (true, None, Some(_)) => Eviction::Start,
-        (true, Some(since), Some(grace)) => match since.checked_add(grace) {
-            Ok(end) if now >= end => Eviction::Evict,
-            _ => Eviction::Wait,
-        },
+        (true, Some(passed), Some(grace)) if passed >= grace => Eviction::Evict,
+        (true, Some(_), Some(_)) => Eviction::Wait,
+    }
+}
+
+/// Since when this process has seen the time of records run, by their names.
+#[derive(Debug, Default)]
+pub(super) struct Evictions(BTreeMap<String, Running>);
+
+#[derive(Debug)]
+struct Running {
+    /// What the record says: another start is another period.
+    start: Timestamp,
+    seen: Instant,
+}
+
+impl Evictions {
+    /// How long the time of the record has run before the eyes of this process; `None` if it does not run.
+    fn passed(&mut self, record: &Record, now: Instant) -> Option<Duration> {
+        let Some(start) = record.eviction else {
+            self.0.remove(&record.name);
+            return None;
+        };
+        let fresh = || Running { start, seen: now };
+        let running = self.0.entry(record.name.clone()).or_insert_with(fresh);
+        if running.start != start {
+            *running = fresh();
+        }
+        Some(now.duration_since(running.seen))
     }
 }
 
@@ -52,12 +78,12 @@ impl Passes {
         if is_of_another_hub && self.is_taken_by_others(record).await.map_err(Trouble::Spoke)? {
             return self.leave_to_others(record).await;
         }
-        let now = self.clock.now();
-        match eviction(is_unmanaged, record.eviction, self.eviction_grace, now) {
+        let passed = lock(&self.evictions).passed(record, Instant::now());
+        match eviction(is_unmanaged, passed, self.eviction_grace) {
             Eviction::Wait => Ok(()),
             Eviction::Stop => Ok(self.records.set_eviction(record, None).await?),
             _ if !self.is_certain(record, is_of_another_hub).await? => Ok(()),
-            Eviction::Start => Ok(self.records.set_eviction(record, Some(now)).await?),
+            Eviction::Start => Ok(self.records.set_eviction(record, Some(self.clock.now())).await?),
             Eviction::Evict => self.evict(record).await,
         }
     }
@@ -136,14 +162,39 @@ mod tests {
 
     #[test]
     fn a_record_goes_after_its_grace_period_and_only_where_there_is_one() {
-        let at = |second| Timestamp::from_second(second).unwrap();
-        let grace = Some(Duration::from_secs(60));
-        assert_eq!(eviction(true, None, None, at(0)), Eviction::Wait);
-        assert_eq!(eviction(true, Some(at(0)), None, at(1000)), Eviction::Stop);
-        assert_eq!(eviction(true, None, grace, at(0)), Eviction::Start);
-        assert_eq!(eviction(true, Some(at(0)), grace, at(59)), Eviction::Wait);
-        assert_eq!(eviction(true, Some(at(0)), grace, at(60)), Eviction::Evict);
-        assert_eq!(eviction(false, Some(at(0)), grace, at(90)), Eviction::Stop);
-        assert_eq!(eviction(false, None, grace, at(90)), Eviction::Wait);
+        let passed = |seconds| Some(Duration::from_secs(seconds));
+        let grace = passed(60);
+        assert_eq!(eviction(true, None, None), Eviction::Wait);
+        assert_eq!(eviction(true, passed(1000), None), Eviction::Stop);
+        assert_eq!(eviction(true, None, grace), Eviction::Start);
+        assert_eq!(eviction(true, passed(59), grace), Eviction::Wait);
+        assert_eq!(eviction(true, passed(60), grace), Eviction::Evict);
+        assert_eq!(eviction(false, passed(90), grace), Eviction::Stop);
+        assert_eq!(eviction(false, None, grace), Eviction::Wait);
+    }
+
+    #[test]
+    fn the_time_of_a_record_is_what_this_process_has_seen_whatever_the_clocks_on_the_walls_say() {
+        let key = crate::work::WorkKey {
+            kind: WorkKind::ManifestWork,
+            name: "web".to_owned(),
+        };
+        let record = |start: Option<i64>| Record {
+            eviction: start.map(|second| Timestamp::from_second(second).unwrap()),
+            ..Record::new(&key, String::new())
+        };
+        let (mut evictions, start) = (Evictions::default(), Instant::now());
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let passed = |seconds| Some(Duration::from_secs(seconds));
+        // Written long ago, or by a clock that was behind.
+        assert_eq!(evictions.passed(&record(Some(7)), after(0)), passed(0));
+        assert_eq!(evictions.passed(&record(Some(7)), after(5)), passed(5));
+        assert_eq!(
+            evictions.passed(&record(Some(8)), after(9)),
+            passed(0),
+            "started anew"
+        );
+        assert_eq!(evictions.passed(&record(None), after(10)), None);
+        assert_eq!(evictions.passed(&record(Some(8)), after(12)), passed(0));
     }
 }

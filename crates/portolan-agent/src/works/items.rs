@@ -52,9 +52,8 @@ pub(super) enum Noted {
 
 impl Passes {
     /// The manifests with their places, or why they have none.
-    pub(super) async fn items(&self, work: &Work, wish: &Wish) -> Vec<Item> {
-        let known = self.known();
-        self.computing.compute(|| items(work, wish, &known)).await
+    pub(super) async fn items(&self, work: &Work, wish: &Wish, known: &Known) -> Vec<Item> {
+        self.computing.compute(|| items(work, wish, known)).await
     }
 
     /// Leaves objects to older works that have a say in them. What this work's executor may not have was refused before, so that
@@ -113,6 +112,7 @@ pub(super) fn items(work: &Work, wish: &Wish, known: &Known) -> Vec<Item> {
             }
         };
         match resolve(manifest, &wish.settings, kinds) {
+            None if wish.excess.is_some() => item.refused = wish.excess.clone().map(invalid),
             None => {
                 item.refused = Some(Applied::Failed {
                     reason: "KindNotServed".to_owned(),
@@ -140,13 +140,13 @@ pub(super) fn items(work: &Work, wish: &Wish, known: &Known) -> Vec<Item> {
                     item.refused = Some(invalid(Fault(format!(
                         "manifest number {first} of this work is the same object"
                     ))));
-                } else if let Some(fault) = &wish.incomparable {
+                } else if let Some(fault) = &wish.excess {
                     item.refused = Some(invalid(fault.clone()));
                 } else if matches!(target.config.strategy, Strategy::Apply { .. }) {
                     item.rivals = claims.rivals(&known.works, kinds, &known.judged, work, &target);
                 }
                 // Where it is not known whether the object goes with the work, its owners stay as they are.
-                item.owned = wish.incomparable.is_some()
+                item.owned = wish.excess.is_some()
                     || target.config.strategy != Strategy::ReadOnly
                         && !is_orphaned(&wish.delete_option, &target.id);
                 item.target = Some(target);

@@ -41,6 +41,15 @@ impl Known {
 }
 
 impl Passes {
+    /// The same with these kinds, which may have been all that were known a while ago.
+    pub(super) fn known_with(&self, kinds: &Arc<Kinds>) -> Known {
+        let known = self.known();
+        match known.kinds == *kinds {
+            true => known,
+            false => Known::new(known.works, kinds.clone(), known.judged),
+        }
+    }
+
     pub(super) fn known(&self) -> Known {
         let (works, version) = {
             let desk = self.desk();

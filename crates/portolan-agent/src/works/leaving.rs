@@ -13,6 +13,7 @@ use tokio::sync::watch;
 
 use super::desk::Outcome;
 use super::pass::{Passes, Trouble, is_sound};
+use super::preparing::Prepared;
 use super::reach::all_of;
 use crate::plan::{Stance, is_orphaned, stance};
 use crate::record::{Record, Unkept};
@@ -59,20 +60,17 @@ impl Passes {
         work: &Work,
         wish: &Wish,
         record: Record,
+        prepared: Prepared,
     ) -> Result<Outcome, Trouble> {
         if !record.is_held() {
             return Err(Unkept::Leaving.into());
         }
-        let unknown = self.kinds().unknown(wish.manifests.iter().flatten());
-        self.learn(unknown).await?;
-        let places: Vec<Option<ObjectId>> = {
-            let kinds = self.kinds();
-            let places = wish.manifests.iter().map(|manifest| {
-                let manifest = manifest.as_ref().ok()?;
-                place(manifest, &kinds)?.ok()
-            });
-            places.collect()
-        };
+        prepared.learned?;
+        let places = wish.manifests.iter().map(|manifest| {
+            let manifest = manifest.as_ref().ok()?;
+            place(manifest, &prepared.kinds)?.ok()
+        });
+        let places: Vec<Option<ObjectId>> = places.collect();
         let certain = is_sound(wish, places.iter().map(Option::is_some))
             && stance(work, &record).0 == Stance::Sure
             && self.records.is_lasting(record.key.kind).await?;
@@ -221,7 +219,7 @@ impl Passes {
         let Some(owner) = self.records.reference(&record).filter(|_| !record.is_held()) else {
             return Ok(());
         };
-        if wish.incomparable.is_some() {
+        if wish.excess.is_some() {
             return Ok(());
         }
         for (id, entry) in &record.entries {

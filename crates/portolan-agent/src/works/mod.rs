@@ -3,8 +3,10 @@
 //! ```text
 //! desk    (pure) the works that are known, how well, and which is due
 //! pass    one look at one work: observe ─► plan ─► note ─► apply ─► remove ─► report
+//! preparing  what is asked of the member cluster before that
 //! reach   which objects are being dealt with, so that nobody else does
 //! applying, removing   the two things that are done to objects
+//! others  everybody who may own an object that is to be removed
 //! owning  owner references on objects; leaving  records that somebody deletes
 //! definitions  whether the member cluster has a place for records
 //! evicting  records whose works are not on the hub
@@ -33,8 +35,10 @@ mod items;
 mod judging;
 mod known;
 mod leaving;
+mod others;
 mod owning;
 mod pass;
+mod preparing;
 mod reach;
 mod removing;
 mod taking_over;

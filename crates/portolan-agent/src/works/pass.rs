@@ -11,9 +11,11 @@ use tokio::time::Instant;
 use super::applying::Order;
 use super::computing::Computing;
 use super::desk::{Desk, Outcome};
+use super::evicting::Evictions;
 use super::hub::Hub;
 use super::items::{note_after, note_ahead, unrecorded, will_write};
 use super::known::Remembered;
+use super::preparing::Prepared;
 use super::reach::{Taken, reach};
 use super::watching::Watches;
 use crate::Clock;
@@ -24,7 +26,7 @@ use crate::record::{Record, Records, Unkept};
 use crate::report::{self, Finding};
 use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
-use crate::spoke::{Objects, Problem, learn};
+use crate::spoke::{Answered, Objects, Problem, learn};
 use crate::work::{Account, Executor, Kinds, ObjectId, Wish, Work, WorkKey, WorkKind};
 
 /// Works that are dealt with side by side.
@@ -51,6 +53,8 @@ pub(crate) struct Passes {
     kept: Mutex<BTreeMap<WorkKey, Record>>,
     pub(super) seen: Mutex<BTreeMap<WorkKey, BTreeMap<ObjectId, Seen>>>,
     kinds: Mutex<Arc<Kinds>>,
+    /// What the member cluster was lately asked about kinds.
+    answered: Mutex<Answered>,
     pub(super) claims: Mutex<Remembered>,
     pub(super) watches: Watches,
     pub(super) monitor: Monitor,
@@ -71,6 +75,8 @@ pub(crate) struct Passes {
     turns: Semaphore,
     pub(super) deletion_patience: Duration,
     pub(super) eviction_grace: Option<Duration>,
+    /// How long records of works that are not on the hub have waited.
+    pub(super) evictions: Mutex<Evictions>,
     pub(super) clock: Clock,
 }
 
@@ -92,6 +98,7 @@ impl Passes {
             kept: Mutex::default(),
             seen: Mutex::default(),
             kinds: Mutex::default(),
+            answered: Mutex::default(),
             claims: Mutex::default(),
             watches,
             served: Mutex::default(),
@@ -105,6 +112,7 @@ impl Passes {
             turns: Semaphore::new(AT_ONCE),
             deletion_patience: settings.deletion_patience,
             eviction_grace: settings.eviction_grace,
+            evictions: Mutex::default(),
             clock: settings.clock.clone(),
         }
     }
@@ -185,8 +193,12 @@ impl Passes {
             let Some(before) = known() else {
                 return Ok(Outcome::Done);
             };
-            let others = self.known();
-            let wanted = || reach(&before, &record, &others.kinds, &others.works);
+            let prepared = {
+                let _turn = self.turns.acquire().await;
+                self.prepare(&before).await
+            };
+            let others = self.desk().works().clone();
+            let wanted = || reach(&before, &record, &prepared, &others);
             let wanted = self.computing.compute(wanted).await;
             drop(others);
             let _hold = self.taken.take(wanted).await;
@@ -199,7 +211,7 @@ impl Passes {
                     self.monitor.told(&work, &work.status);
                     return self.tear_down(work).await;
                 }
-                Some(work) => return self.keep_up(work).await,
+                Some(work) => return self.keep_up(work, prepared).await,
                 None => return Ok(Outcome::Done),
             }
         }
@@ -214,6 +226,10 @@ impl Passes {
         lock(&self.kinds)
     }
 
+    pub(super) fn answered(&self) -> MutexGuard<'_, Answered> {
+        lock(&self.answered)
+    }
+
     pub(super) fn judged(&self) -> MutexGuard<'_, Arc<Judgements>> {
         lock(&self.judged)
     }
@@ -225,7 +241,10 @@ impl Passes {
 
     /// Finds out about kinds that are not known yet. Fails if not all that was asked was answered.
     pub(super) async fn learn(&self, api_versions: BTreeSet<String>) -> Result<(), Trouble> {
+        // When the question is sent: what happens until the answer comes is not in it.
+        let asked = Instant::now();
         let learned = learn(&self.spoke, api_versions).await;
+        self.answered().note(&learned, asked);
         let mut kinds = self.kinds();
         for (api_version, served) in learned.kinds {
             if !kinds.has(&api_version, &served) {
@@ -237,7 +256,7 @@ impl Passes {
             .map_or(Ok(()), |problem| Err(Trouble::Spoke(problem)))
     }
 
-    async fn keep_up(&self, work: Arc<Work>) -> Result<Outcome, Trouble> {
+    async fn keep_up(&self, work: Arc<Work>, mut prepared: Prepared) -> Result<Outcome, Trouble> {
         let asked = work.clone();
         let wish = match &asked.wish {
             Ok(wish) => wish,
@@ -258,7 +277,7 @@ impl Passes {
         let record = self.record(&work.key).await?;
         // What is written into it would go with it, and objects would be left that no record has.
         if record.is_leaving() {
-            return self.hand_over(&work, wish, record).await;
+            return self.hand_over(&work, wish, record, prepared).await;
         }
         let (stance, note) = stance(&work, &record);
         if let Stance::Hold { applied } = stance {
@@ -271,9 +290,11 @@ impl Passes {
             self.tell(&work, status).await?;
             return Ok(Outcome::Done);
         }
-        let unknown = self.kinds().unknown(wish.manifests.iter().flatten());
-        self.learn(unknown).await?;
-        let mut items = self.items(&work, wish).await;
+        std::mem::replace(&mut prepared.learned, Ok(()))?;
+        let known = self.known_with(&prepared.kinds);
+        let mut items = self.items(&work, wish, &known).await;
+        drop(known);
+        prepared.refuse(&mut items);
         let sound = is_sound(wish, items.iter().map(|item| item.target.is_some()));
         self.confine(&work, wish, &mut items).await;
         self.give_way(&mut items).await?;
@@ -370,7 +391,7 @@ impl Passes {
 /// Whether it is certain what the work asks for, and for whom: a manifest that cannot be understood may be the new form of
 /// one that seems to have been withdrawn.
 pub(super) fn is_sound(wish: &Wish, mut has_place: impl Iterator<Item = bool>) -> bool {
-    let is_known = !matches!(wish.executor, Executor::Invalid(_)) && wish.incomparable.is_none();
+    let is_known = !matches!(wish.executor, Executor::Invalid(_)) && wish.excess.is_none();
     is_known && has_place.all(|has_place| has_place)
 }
 

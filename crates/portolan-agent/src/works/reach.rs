@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 
 use super::desk::Works;
 use super::pass::lock;
+use super::preparing::Prepared;
 use crate::record::Record;
 use crate::sabotage::{Rule, broken};
 use crate::work::{Kinds, Manifest, ObjectId, Work, place};
@@ -26,10 +27,20 @@ pub(super) struct Reach {
     alone: BTreeSet<Spot>,
 }
 
-/// The objects that a work asks for or may have left, beside all works that are known.
-pub(super) fn reach(work: &Work, record: &Record, kinds: &Kinds, works: &Works) -> Reach {
+/// The objects that a work asks for or may have left, beside all works that are known. What is not applied for the work and is
+/// not in its record is nothing to it: whoever may have it does not wait.
+pub(super) fn reach(work: &Work, record: &Record, prepared: &Prepared, works: &Works) -> Reach {
+    let kinds = &*prepared.kinds;
     let wish = work.wish.as_ref().ok().filter(|_| !work.deleting);
     let manifests = || wish.iter().flat_map(|wish| wish.manifests.iter().flatten());
+    let numbered = wish.iter().flat_map(|wish| wish.manifests.iter().enumerate());
+    let numbered = numbered.filter_map(|(number, manifest)| Some((number, manifest.as_ref().ok()?)));
+    let is_recorded = |manifest: &Manifest| {
+        let id = place(manifest, kinds).and_then(Result::ok);
+        id.is_some_and(|id| record.entries.contains_key(&id))
+    };
+    let claimed =
+        numbered.filter(|(number, manifest)| !prepared.idle.contains(number) || is_recorded(manifest));
     // A manifest whose kind is not known yet may be any of the objects that were left, and keeps none of them.
     let stay: BTreeSet<ObjectId> = manifests()
         .filter_map(|manifest| place(manifest, kinds)?.ok())
@@ -38,8 +49,8 @@ pub(super) fn reach(work: &Work, record: &Record, kinds: &Kinds, works: &Works) 
     let mut alone: BTreeSet<Spot> = left
         .map(|id| (id.group.clone(), id.namespace.clone(), id.name.clone()))
         .collect();
-    let wanted: BTreeMap<Spot, &Manifest> = manifests()
-        .flat_map(|manifest| {
+    let wanted: BTreeMap<Spot, &Manifest> = claimed
+        .flat_map(|(_, manifest)| {
             spots(manifest, kinds)
                 .into_iter()
                 .map(move |spot| (spot, manifest))
@@ -228,6 +239,7 @@ impl Drop for Hold<'_> {
 #[cfg(test)]
 mod tests {
     use std::pin::Pin;
+    use std::sync::Arc;
     use std::task::{Context, Poll, Waker};
 
     use portolan_api::work::ManifestWork;
@@ -357,7 +369,8 @@ mod tests {
         };
         kinds.learn("v1", BTreeMap::from([("ConfigMap".to_owned(), resource)]));
         let taken = Taken::default();
-        let of = |work: &Work| super::reach(work, &left(work), &kinds, &works);
+        let prepared = Prepared::open(Arc::new(kinds), Ok(()));
+        let of = |work: &Work| super::reach(work, &left(work), &prepared, &works);
         let first: Taking<'_> = Box::pin(taken.take(of(one)));
         let first = poll(&mut { first });
         let second: Taking<'_> = Box::pin(taken.take(of(other)));

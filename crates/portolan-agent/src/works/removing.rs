@@ -6,31 +6,21 @@ use portolan_controllers::logging::Operation;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::desk::{Outcome, Works};
-use super::judging::Answers;
-use super::known::Known;
+use super::desk::Outcome;
+use super::others::Others;
 use super::pass::{Passes, Trouble, lock, worse};
 use crate::plan::{Meaning, Other, Owner, RecordReference, Removal, Served, is_orphaned, meaning, removal};
-use crate::record::{Record, Unkept};
+use crate::record::Record;
 use crate::report;
 use crate::sabotage::{Rule, broken};
 use crate::spoke::{Place, Problem};
-use crate::work::{ObjectId, Work, WorkKey, WorkKind, reserved};
+use crate::work::{ObjectId, Work, WorkKey, reserved};
 
 /// What came of removing objects.
 pub(super) struct Removed {
     pub(super) outcome: Outcome,
     /// What is still there, in words.
     pub(super) left: Vec<String>,
-}
-
-/// Who may own an object as well, beside the works that are known.
-struct Others {
-    /// The works of the other kind as the hub has them now.
-    listed: Known,
-    records: Vec<Record>,
-    /// What executors of works that were not judged yet may do.
-    answers: Answers,
 }
 
 impl Passes {
@@ -138,7 +128,7 @@ impl Passes {
             outcome: Outcome::Quiet,
             left: Vec::new(),
         };
-        let mut others = match self.know_others(key).await {
+        let mut others = match self.know_others(key, ids).await {
             Ok(others) => others,
             Err(trouble) => {
                 let operation = Operation {
@@ -345,67 +335,5 @@ impl Passes {
             self.disown(place, there, own, None).await?;
         }
         Ok(())
-    }
-
-    /// Everything that can tell that an object has another owner.
-    ///
-    /// Each kind has a watch of its own, and one may lag behind the other: that an object was handed from a work of one
-    /// kind to one of the other may be known by half. So the hub is asked for the other kind.
-    async fn know_others(&self, key: &WorkKey) -> Result<Others, Trouble> {
-        let listed = match broken(Rule::KnowAllFirst) {
-            true => Vec::new(),
-            false => self.works_of(key.kind.other()).await.map_err(Trouble::Hub)?,
-        };
-        let listed = listed.into_iter().map(|work| (work.key.clone(), Arc::new(work)));
-        let listed: Works = listed.collect();
-        let unknown = {
-            let known = self.known();
-            let works = known.works.values().chain(listed.values());
-            let wishes = works.filter_map(|work| work.wish.as_ref().ok());
-            known
-                .kinds
-                .unknown(wishes.flat_map(|wish| wish.manifests.iter().flatten()))
-        };
-        // A kind that nobody knows is in doubt for those who ask for it, and holds nobody else up.
-        if let Err(trouble) = self.learn(unknown).await {
-            let operation = Operation {
-                verb: "find the kinds of the manifests of",
-                resource: key.kind.resource(),
-                object: &key.name,
-            };
-            self.log(operation, &trouble);
-        }
-        let listed = Known::new(listed, self.kinds().clone(), self.judged().clone());
-        let mut records = self.all(WorkKind::ManifestWork).await?;
-        records.extend(self.all(WorkKind::Work).await?);
-        Ok(Others {
-            listed,
-            records,
-            answers: Answers::default(),
-        })
-    }
-
-    /// The works of a kind as the hub has them now. Works of the SIG are for those who may see them: a hub that never showed
-    /// any to this agent has none for it.
-    async fn works_of(&self, kind: WorkKind) -> Result<Vec<Work>, Problem> {
-        match self.hub.works(kind).await {
-            Err(Problem::Refused(_)) if kind == WorkKind::Work && !self.desk().has_any(kind) => {
-                Ok(Vec::new())
-            }
-            works => works,
-        }
-    }
-
-    /// The records of a kind. An agent that may not see those of Works, and has none to deal with, has no such records; what
-    /// another agent has applied for one names its record as its owner.
-    pub(super) async fn all(&self, kind: WorkKind) -> Result<Vec<Record>, Unkept> {
-        match self.records.all(kind).await {
-            Err(Unkept::Failed(Problem::Refused(_)))
-                if kind == WorkKind::Work && !self.desk().has_any(kind) =>
-            {
-                Ok(Vec::new())
-            }
-            records => records,
-        }
     }
 }

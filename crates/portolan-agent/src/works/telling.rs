@@ -41,7 +41,7 @@ impl Passes {
             return Ok(());
         }
         let problem = match self.write(work, &status).await {
-            Err(Problem::Refused(why)) => why,
+            Err(problem) if is_final(&problem) => problem.to_string(),
             written => return written.map_err(Trouble::Hub),
         };
         let instead = report::unwritable(work, &problem, self.clock.now());
@@ -55,5 +55,32 @@ impl Passes {
         let written = self.hub.report(work, status).await?;
         self.desk().answered(work, written, Instant::now());
         Ok(())
+    }
+}
+
+/// Whether the hub will never take the status. Where the store is too small for a work with a status of the usual size, a server
+/// says so as if it had an error of its own.
+fn is_final(problem: &Problem) -> bool {
+    match problem {
+        Problem::Refused(_) => true,
+        Problem::Unanswered(why) => why.contains("request is too large"),
+        Problem::NotFound(_) | Problem::Conflict(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_that_the_store_has_no_room_for_is_refused_and_one_that_got_no_answer_is_not() {
+        let said = |message: &str, code| {
+            let status = kube::core::Status::failure(message, "").with_code(code);
+            is_final(&Problem::of(&kube::Error::Api(Box::new(status))))
+        };
+        assert!(said("etcdserver: request is too large", 500));
+        assert!(said("Request entity too large: limit is 3145728", 413));
+        assert!(!said("etcdserver: leader changed", 500));
+        assert!(!said("the object has been modified", 409));
     }
 }

@@ -92,6 +92,18 @@ impl Watches {
                 works.insert(work.clone());
                 continue;
             }
+            let held = followed.iter().map(|(watched, followed)| {
+                let works = followed.works.lock().unwrap_or_else(PoisonError::into_inner);
+                (watched.clone(), works.clone())
+            });
+            let spare = match followed.len() >= MOST {
+                true => spare(&held.collect(), work, user),
+                false => None,
+            };
+            if let Some(spare) = spare {
+                tracing::debug!(object = %spare.0, most = MOST, "the watch of the object ends: others have fewer; it is read periodically instead");
+                followed.remove(&spare);
+            }
             if followed.len() >= MOST {
                 tracing::debug!(object = %target.id, most = MOST, "the limit of watches is reached; the object is read periodically instead");
                 continue;
@@ -113,6 +125,36 @@ impl Watches {
             followed.insert(watched, Followed { works, watch });
         }
     }
+}
+
+/// The watch that makes room for another one of a work, if the others have more than their share: first whose executor has the
+/// most, then which work of that executor. It takes a difference of two, or works would take watches from one another for ever.
+fn spare(held: &BTreeMap<Watched, BTreeSet<WorkKey>>, work: &WorkKey, user: Option<&str>) -> Option<Watched> {
+    let mut by_user: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    for (_, user) in held.keys() {
+        *by_user.entry(user.as_deref()).or_default() += 1;
+    }
+    let own = by_user.get(&user).copied().unwrap_or_default();
+    let largest = by_user.iter().max_by_key(|(_, count)| **count)?;
+    let from = match *largest.1 > own + 1 {
+        true => *largest.0,
+        false => user,
+    };
+    let of_user = || held.iter().filter(|((_, user), _)| user.as_deref() == from);
+    let mut by_work: BTreeMap<&WorkKey, usize> = BTreeMap::new();
+    for key in of_user().flat_map(|(_, works)| works) {
+        *by_work.entry(key).or_default() += 1;
+    }
+    let own = by_work.get(work).copied().unwrap_or_default();
+    let (largest, count) = by_work.iter().max_by_key(|(_, count)| **count)?;
+    if from == user && *count <= own + 1 {
+        return None;
+    }
+    // One that tells few works is missed by few.
+    let of_work = of_user().filter(|(_, works)| works.contains(*largest));
+    of_work
+        .min_by_key(|(_, works)| works.len())
+        .map(|(watched, _)| watched.clone())
 }
 
 /// A client all of whose requests are made in another's name.
@@ -196,4 +238,73 @@ fn is_refused(error: &watcher::Error) -> bool {
         watcher::Error::NoResourceVersion => return false,
     };
     matches!(status, Problem::Refused(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::work::WorkKind;
+
+    fn key(name: &str) -> WorkKey {
+        WorkKey {
+            kind: WorkKind::ManifestWork,
+            name: name.to_owned(),
+        }
+    }
+
+    /// As many watches as there are, had by works of these executors as far as they get them.
+    fn take(asked: &[(&str, Option<&str>, usize)]) -> BTreeMap<String, usize> {
+        let mut held: BTreeMap<Watched, BTreeSet<WorkKey>> = BTreeMap::new();
+        // Each asks again at each look.
+        for _ in 0..3 {
+            for (work, user, count) in asked {
+                for number in 0..*count {
+                    let id = ObjectId {
+                        name: format!("{work}-{number}"),
+                        ..ObjectId::default()
+                    };
+                    let watched = (id, user.map(str::to_owned));
+                    if held.contains_key(&watched) {
+                        continue;
+                    }
+                    if held.len() >= MOST
+                        && let Some(spare) = spare(&held, &key(work), *user)
+                    {
+                        held.remove(&spare);
+                    }
+                    if held.len() < MOST {
+                        held.insert(watched, BTreeSet::from([key(work)]));
+                    }
+                }
+            }
+        }
+        let mut counts = BTreeMap::new();
+        for work in held.values().flatten() {
+            *counts.entry(work.name.clone()).or_default() += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn one_work_does_not_take_the_watches_of_all_others() {
+        let counts = take(&[("greedy", None, 500), ("one", None, 3), ("other", None, 1)]);
+        assert_eq!((counts["one"], counts["other"]), (3, 1));
+        assert_eq!(counts["greedy"], MOST - 4);
+        let counts = take(&[("a", None, 500), ("b", None, 500)]);
+        assert!(counts["a"].abs_diff(counts["b"]) <= 1, "{counts:?}");
+    }
+
+    #[test]
+    fn one_executor_does_not_take_the_watches_of_others_with_many_works() {
+        let names: Vec<String> = (0..100).map(|number| format!("greedy-{number}")).collect();
+        let mut asked: Vec<_> = names
+            .iter()
+            .map(|name| (name.as_str(), Some("greedy"), 2))
+            .collect();
+        asked.push(("one", Some("modest"), 20));
+        asked.push(("other", None, 5));
+        let counts = take(&asked);
+        assert_eq!((counts["one"], counts["other"]), (20, 5), "{counts:?}");
+        assert_eq!(counts.values().sum::<usize>(), MOST);
+    }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::names::{Rule, is_label};
 use super::{Registry, Resource, Scale, Traits, naming};
-use crate::schema::{FieldError, check_costs, check_defaults, compile};
+use crate::schema::{FieldError, PatternBudget, check_costs, check_defaults, compile, compile_within};
 use crate::table::{Columns, MOST_DECLARED};
 
 pub(crate) const GROUP: &str = "apiextensions.k8s.io";
@@ -129,6 +129,7 @@ fn check_schemas(versions: &[Value], before: &[Value], errors: &mut Vec<FieldErr
     let shared = versions
         .windows(2)
         .all(|pair| schema(&pair[0]) == schema(&pair[1]));
+    let patterns = PatternBudget::of_definition();
     for (i, version) in versions.iter().enumerate() {
         let Some(schema) = version.pointer("/schema/openAPIV3Schema") else {
             continue;
@@ -141,7 +142,11 @@ fn check_schemas(versions: &[Value], before: &[Value], errors: &mut Vec<FieldErr
         let unchanged = before.iter().any(|old| {
             old["name"] == version["name"] && old.pointer("/schema/openAPIV3Schema") == Some(schema)
         });
-        match compile(schema, &at) {
+        let compiled = match unchanged {
+            true => compile(schema, &at),
+            false => compile_within(schema, &at, &patterns),
+        };
+        match compiled {
             Ok(compiled) if !unchanged => {
                 errors.extend(check_defaults(&compiled, &at));
                 errors.extend(check_costs(&compiled, &at));

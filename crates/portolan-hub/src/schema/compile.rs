@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Checks, FieldError, Kind, ListType, Schema, join, rules};
+use super::{Checks, FieldError, Kind, ListType, PatternBudget, Schema, join, rules};
 
 /// Deeper schemas are refused: every walk over a document recurses as deep as its schema.
 const DEPTH: usize = 64;
@@ -14,11 +14,20 @@ const PATTERN_BYTES: usize = 1 << 20;
 
 /// Compiles the schema of one version. `path` is where it stands in the definition.
 pub(crate) fn compile(source: &Value, path: &str) -> Result<Schema, Vec<FieldError>> {
+    compile_within(source, path, &PatternBudget::unlimited())
+}
+
+/// The same, if the patterns in its rules do not cost more than is left.
+pub(crate) fn compile_within(
+    source: &Value,
+    path: &str,
+    patterns: &PatternBudget,
+) -> Result<Schema, Vec<FieldError>> {
     let mut errors = Vec::new();
     let mut schema = node(source, path, 0, &mut errors);
     // Rules are typed by the schema, so there is no use in compiling them with a wrong one.
     if errors.is_empty() {
-        rules::attach(source, &mut schema, path, &mut errors);
+        rules::attach(source, &mut schema, path, patterns, &mut errors);
     }
     if errors.is_empty() {
         Ok(schema)

@@ -21,11 +21,11 @@ use regex::Regex;
 use serde_json::Value;
 
 pub(crate) use check_defaults::check_defaults;
-pub(crate) use compile::compile;
+pub(crate) use compile::{compile, compile_within};
 pub(crate) use default::{TooLarge, default};
 pub(crate) use error::{Cause, FieldError};
 pub(crate) use prune::prune;
-pub(crate) use rules::{check_costs, evaluate};
+pub(crate) use rules::{PatternBudget, check_costs, evaluate};
 pub(crate) use validate::validate;
 
 /// A compiled schema node.

@@ -196,6 +196,22 @@ fn patterns_of_names_are_accepted_and_those_that_take_long_are_not() {
 }
 
 #[test]
+fn names_of_fields_that_are_compared_are_paid_by_their_length() {
+    let taken = |length: usize| {
+        let fields: serde_json::Map<String, serde_json::Value> = (0..10)
+            .map(|number| (format!("{number}{}", "k".repeat(length)), json!(1)))
+            .collect();
+        let object = json!({ "a": fields.clone(), "b": fields });
+        let mut cost = Cost::of_work();
+        let jq = Jq::parse("select(.a == .b) | .a").unwrap();
+        let _ = jq.places(&object, &mut Steps::new(&mut cost));
+        cost.spent_in_all()
+    };
+    // Twenty names of 64,000 bytes are 20,000 steps more than short ones, and a step has a price of one or more.
+    assert!(taken(64_000) >= taken(1) + 20_000);
+}
+
+#[test]
 fn nothing_goes_beyond_its_bounds() {
     let long = format!(".a{}", ".a".repeat(600));
     let deep = format!("{}.{}", "(".repeat(10_000), ")".repeat(10_000));

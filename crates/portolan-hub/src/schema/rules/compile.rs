@@ -1,5 +1,7 @@
 //! Rules from the JSON of a schema, attached to the nodes they are about.
 
+use std::cell::Cell;
+
 use portolan_cel::{CompileError, Environment, Program, ValueType};
 use serde_json::Value;
 
@@ -10,9 +12,49 @@ use super::types::{Root, declared};
 
 const RULES: &str = "x-kubernetes-validations";
 
+/// What the patterns that are written out in all rules of a definition may cost to compile, in units of CEL: about a second.
+/// Larger, and a definition could keep a thread of the hub busy; smaller, and one with hundreds of patterns would be refused.
+const OF_A_DEFINITION: u64 = 20_000_000;
+
+/// What is left of that for the rules that were not compiled yet; `None` after there was too little for one.
+#[derive(Debug)]
+pub(crate) struct PatternBudget(Cell<Option<u64>>);
+
+impl PatternBudget {
+    /// For all versions of one definition together.
+    pub(crate) fn of_definition() -> PatternBudget {
+        PatternBudget::of(OF_A_DEFINITION)
+    }
+
+    /// For schemas that were taken before: without them objects could not be read any more.
+    pub(crate) fn unlimited() -> PatternBudget {
+        PatternBudget::of(u64::MAX)
+    }
+
+    pub(super) fn of(units: u64) -> PatternBudget {
+        PatternBudget(Cell::new(Some(units)))
+    }
+
+    fn is_spent(&self) -> bool {
+        self.0.get().is_none()
+    }
+
+    fn spend(&self, units: u64) -> Result<(), String> {
+        self.0.set(self.0.get().and_then(|left| left.checked_sub(units)));
+        match self.is_spent() {
+            false => Ok(()),
+            true => Err(format!(
+                "the patterns in the rules of the definition take more than {OF_A_DEFINITION} units to compile; accepted: fewer or \
+                 smaller patterns"
+            )),
+        }
+    }
+}
+
 /// Where a part of a schema stands.
 struct Place<'p> {
     path: &'p str,
+    patterns: &'p PatternBudget,
     root: Root,
     /// The list or map above it, within which old values cannot be told.
     uncorrelatable: Option<&'p str>,
@@ -24,10 +66,12 @@ pub(in super::super) fn attach(
     source: &Value,
     schema: &mut Schema,
     path: &str,
+    patterns: &PatternBudget,
     errors: &mut Vec<FieldError>,
 ) {
     let place = Place {
         path,
+        patterns,
         root: Root::Yes,
         uncorrelatable: None,
         in_all_of: false,
@@ -49,6 +93,7 @@ fn node(source: &Value, schema: &mut Schema, place: &Place<'_>, errors: &mut Vec
                  errors: &mut _| {
         let place = Place {
             path,
+            patterns: place.patterns,
             root,
             uncorrelatable: place.uncorrelatable.or(uncorrelatable),
             in_all_of: place.in_all_of,
@@ -136,6 +181,10 @@ fn own(rules: &[Value], schema: &mut Schema, place: &Place<'_>, errors: &mut Vec
         return;
     };
     for (i, rule) in rules.iter().enumerate() {
+        if place.patterns.is_spent() {
+            // One error says so, and no other rule is compiled.
+            return;
+        }
         let path = format!("{}[{i}]", join(place.path, RULES));
         match compiled(rule, &path, schema, &known, place) {
             Ok(rule) => schema.rules.push(rule),
@@ -213,9 +262,16 @@ fn compiled(
         .variable("oldSelf", old);
     let refuse =
         |field: &str, detail: &str| FieldError::invalid(format!("{path}.{field}"), &source[field], detail);
+    let compile = |text: &str| {
+        let mut units = 0;
+        let program = Program::compile_counted(&environment, text, &mut units);
+        let program = program.map_err(|error| shown(text, &error));
+        (place.patterns.spend(units), program)
+    };
     let text = given("rule");
-    let program = Program::compile_in(&environment, text)
-        .map_err(|error| refuse("rule", &format!("compilation failed: {}", shown(text, &error))))?;
+    let (paid, program) = compile(text);
+    paid.map_err(|detail| refuse("rule", &detail))?;
+    let program = program.map_err(|error| refuse("rule", &format!("compilation failed: {error}")))?;
     if program.result() != ValueType::BOOL {
         return Err(refuse("rule", "cel expression must evaluate to a bool"));
     }
@@ -223,8 +279,10 @@ fn compiled(
     let message_expression = match text {
         "" => None,
         text => {
-            let program = Program::compile_in(&environment, text).map_err(|error| {
-                let detail = format!("messageExpression compilation failed: {}", shown(text, &error));
+            let (paid, program) = compile(text);
+            paid.map_err(|detail| refuse("messageExpression", &detail))?;
+            let program = program.map_err(|error| {
+                let detail = format!("messageExpression compilation failed: {error}");
                 refuse("messageExpression", &detail)
             })?;
             if program.result() != ValueType::STRING {

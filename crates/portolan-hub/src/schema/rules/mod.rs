@@ -16,6 +16,7 @@ mod values;
 
 use portolan_cel::Program;
 
+pub(crate) use compile::PatternBudget;
 pub(super) use compile::attach;
 pub(super) use correlate::{item_before, same};
 pub(crate) use cost::check_costs;

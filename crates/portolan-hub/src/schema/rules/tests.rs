@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::{FieldError, compile, validate};
-use super::evaluate;
+use super::super::{FieldError, compile, compile_within, validate};
+use super::{PatternBudget, evaluate};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -53,6 +53,27 @@ fn rules_that_cannot_work_are_refused_with_their_place() {
         let errors = compile(&case.schema, "").err().unwrap_or_default();
         assert_eq!(texts(&errors), case.errors, "{}", case.name);
     }
+}
+
+#[test]
+fn the_patterns_of_all_rules_share_one_budget() {
+    let rule = |i: u32| json!({"rule": format!("self.matches('^[a-z]{{1,{}}}$')", 40 + i)});
+    let field =
+        |i: u32| json!({"type": "string", "maxLength": 100, "x-kubernetes-validations": [rule(i), rule(i)]});
+    let properties: serde_json::Map<_, _> = (0..20).map(|i| (format!("p{i:02}"), field(i))).collect();
+    let schema = json!({"type": "object", "properties": properties});
+    let errors =
+        |budget: PatternBudget| texts(&compile_within(&schema, "", &budget).err().unwrap_or_default());
+    assert_eq!(errors(PatternBudget::of_definition()), Vec::<String>::new());
+    let errors = errors(PatternBudget::of(10));
+    let [error] = errors.as_slice() else {
+        panic!("{errors:?}")
+    };
+    assert!(
+        error.contains("properties[p00].x-kubernetes-validations[0].rule")
+            && error.contains("the patterns in the rules of the definition take more than"),
+        "{error}"
+    );
 }
 
 #[test]
