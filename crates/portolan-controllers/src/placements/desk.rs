@@ -66,8 +66,11 @@ pub(crate) struct Desk {
     pub(super) budget: Budget,
     /// When to look at placements again though nothing changed.
     pub(super) timers: BTreeSet<(Instant, PlacementKey)>,
-    /// The same for times on the wall clock that follow from what objects say.
+    /// When to refresh scores, on the wall clock.
     pub(super) dates: BTreeSet<(Timestamp, PlacementKey)>,
+    /// Placements that are due for nothing but their scores. Balance alone does not move their decisions: a refresh that moves
+    /// a decision changes the scores of others, and the fleet would never go quiet.
+    pub(super) refreshing: BTreeSet<PlacementKey>,
     pub(super) doubt: Doubt,
     pub(super) restoring: Restoring,
     pub(super) unreadable: UnreadableInputs,
@@ -137,6 +140,7 @@ impl Desk {
             budget: Budget::new(settings.score_writes_per_second, now),
             timers: BTreeSet::new(),
             dates: BTreeSet::new(),
+            refreshing: BTreeSet::new(),
             doubt: Doubt::default(),
             restoring: Restoring::default(),
             unreadable: UnreadableInputs::default(),
@@ -497,6 +501,9 @@ impl Desk {
         }
         while let Some((at, key)) = self.dates.first().cloned().filter(|(at, _)| *at <= now.wall) {
             self.dates.remove(&(at, key.clone()));
+            if self.engine.placement(&key).is_some() && !self.engine.due().contains(&key) {
+                self.refreshing.insert(key.clone());
+            }
             self.engine.reconsider(&key);
         }
         self.next_teardown(now.instant)
