@@ -28,6 +28,7 @@ use super::unreadable::UnreadableInputs;
 use crate::fields::{Field, Lacks};
 use crate::health::Missing;
 use crate::moment::Moment;
+use crate::registration;
 use crate::sabotage::{Rule, broken};
 use crate::settings::{Output, Settings};
 use crate::watch::{Delta, Key};
@@ -244,7 +245,7 @@ impl Desk {
             Input::Placement(Delta::Deleted(key)) => self.placement_gone(&key),
             Input::Placement(Delta::Held(key)) => self.placement_held(&key),
             Input::Placement(Delta::Unreadable(object)) => self.placement_held(&Key::of(&object.metadata)),
-            Input::Cluster(Delta::Applied(cluster)) => self.engine.apply_cluster(&cluster),
+            Input::Cluster(Delta::Applied(cluster)) => self.cluster(&cluster),
             Input::Cluster(Delta::Deleted(key)) => self.engine.remove_cluster(&key.name),
             Input::Profile(Delta::Applied(profile)) => self.engine.apply_profile(&profile),
             Input::Profile(Delta::Deleted(key)) => self.engine.remove_profile(&key.namespace, &key.name),
@@ -273,6 +274,14 @@ impl Desk {
             }
             // The rest says something about the kind and was handled above.
             _ => {}
+        }
+    }
+
+    fn cluster(&mut self, cluster: &cluster::ManagedCluster) {
+        let is_tainted_here = self.settings.registration;
+        match is_tainted_here.then(|| registration::with_missing_taint(cluster)).flatten() {
+            Some(tainted) => self.engine.apply_cluster(&tainted),
+            None => self.engine.apply_cluster(cluster),
         }
     }
 
