@@ -36,7 +36,9 @@ impl Desk {
         let (key, outcome) = loop {
             let key = self.rotation.next(self.engine.due(), ready)?;
             let is_refresh = self.refreshing.remove(&key);
-            let outcome = self.engine.look_at(&key, now.wall, is_refresh || fresh.contains(&key));
+            let outcome = self
+                .engine
+                .look_at(&key, now.wall, is_refresh || fresh.contains(&key));
             self.rotation.took(&key, outcome.as_ref().map_or(1, cost));
             if let Some(outcome) = outcome {
                 break (key, outcome);
@@ -63,7 +65,10 @@ impl Desk {
         let mut decision = decide::dress(&self.engine, placement, outcome, &stored, publication, now.wall);
         if let Some(at) = decision.layout.scores_due {
             // The limit still holds at the very moment of its end: the same moment again would be for ever.
-            let after_now = now.wall.checked_add(SignedDuration::from_nanos(1)).unwrap_or(now.wall);
+            let after_now = now
+                .wall
+                .checked_add(SignedDuration::from_nanos(1))
+                .unwrap_or(now.wall);
             self.dates.insert((at.max(after_now), key.clone()));
         }
         let (writes_decisions, writes_slices) =

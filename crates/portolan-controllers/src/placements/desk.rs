@@ -279,7 +279,10 @@ impl Desk {
 
     fn cluster(&mut self, cluster: &cluster::ManagedCluster) {
         let is_tainted_here = self.settings.registration;
-        match is_tainted_here.then(|| registration::with_missing_taint(cluster)).flatten() {
+        match is_tainted_here
+            .then(|| registration::with_missing_taint(cluster))
+            .flatten()
+        {
             Some(tainted) => self.engine.apply_cluster(&tainted),
             None => self.engine.apply_cluster(cluster),
         }

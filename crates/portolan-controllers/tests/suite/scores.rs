@@ -164,7 +164,15 @@ async fn under_the_default_mode_the_score_is_the_total_with_balance_and_steady()
     let steady: &[&str] = &["cluster-2=280", "cluster-1=265", "cluster-5=210", "cluster-6=210"];
     until_scored(&world, "h100", &[steady]).await;
     world.until_idle().await;
-    let version = async || world.api::<Placement>().get("h100").await.unwrap().metadata.resource_version;
+    let version = async || {
+        world
+            .api::<Placement>()
+            .get("h100")
+            .await
+            .unwrap()
+            .metadata
+            .resource_version
+    };
     let before = version().await;
     hand.advance(&world, 61).await;
     world.until_idle().await;
