@@ -4,7 +4,7 @@ use portolan_api::FieldError;
 use portolan_api::cluster::{Placement, UpdateStrategyType};
 use portolan_api::count::{are, counted};
 use portolan_api::labels::ocm::{CLUSTER_SET, MAX_DECISIONS};
-use portolan_api::labels::{conditions, messages, reasons};
+use portolan_api::labels::{conditions, messages, multicluster, reasons};
 use serde::Serialize;
 
 use crate::engine::Engine;
@@ -214,8 +214,9 @@ fn satisfied(fleet: &Fleet, placement: &Placement, outcome: &Outcome) -> Conditi
             }
             Inventory::ClusterProfiles => {
                 format!(
-                    "No ClusterProfile in the namespace is in any of [{}]",
-                    names(&sets.eligible)
+                    "No ClusterProfile in the namespace is in any of [{}]{}",
+                    names(&sets.eligible),
+                    how_profiles_join(placement)
                 )
             }
         };
@@ -300,6 +301,16 @@ fn no_bindings(fleet: &Fleet, placement: &Placement) -> String {
 
 /// Bindings without a set that one message names.
 const DANGLING: usize = 5;
+
+/// How ClusterProfiles get into the sets that a placement asks for. One that asks for none takes every profile.
+fn how_profiles_join(placement: &Placement) -> String {
+    let sets = placement.spec.cluster_sets.iter().take(SETS);
+    sets.map(|set| {
+        let (key, set) = (multicluster::CLUSTER_SET, crate::selector::preview(set));
+        format!("; the label {key}={set} puts a ClusterProfile into the set {set}")
+    })
+    .collect()
+}
 
 /// How clusters get into sets that have none, where a label does it.
 fn how_to_join(fleet: &Fleet, sets: &[String]) -> String {

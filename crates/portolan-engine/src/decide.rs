@@ -153,7 +153,13 @@ fn lay_out(
         ordered: matches!(placement.spec.sort_by, Some(SortBy::Score)),
         profile_namespace: namespace,
     };
-    layout::layout(desired, &stored.decisions, &stored.slices, policy)
+    let mut layout = layout::layout(desired, &stored.decisions, &stored.slices, policy);
+    // The order by score changes again when Steady counts this decision. Storing the decision is no trigger, so the scores
+    // are due by the clock. Without the order nobody reads them that closely, and a write for every decision is too much.
+    if layout.ordered && policy.publish != PublishScores::Never && outcome.makes_steady() {
+        layout.scores_due = earliest(layout.scores_due, Some(policy.next_refresh(placement)));
+    }
+    layout
 }
 
 /// The objects as they are. A placement that was wrong from the start has none: it gets one empty OCM decision, as

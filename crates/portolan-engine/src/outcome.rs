@@ -82,6 +82,16 @@ impl Outcome {
         self.spending.share_of(whole)
     }
 
+    /// Whether Steady will score a selected cluster higher once this decision is stored.
+    pub(crate) fn makes_steady(&self) -> bool {
+        let mut scored = self.prioritizers.iter();
+        let steady = scored.find(|scored| scored.prioritizer == Prioritizer::Steady);
+        steady.is_some_and(|steady| {
+            let mut clusters = self.ranked.iter().zip(&steady.scores);
+            clusters.any(|(ranked, score)| *score == 0 && self.selected.contains(ranked.cluster))
+        })
+    }
+
     /// The scored clusters with their totals, in the order of `PrioritizerScores::scores`.
     pub fn scored(&self) -> impl Iterator<Item = (ClusterId, i64)> + '_ {
         self.ranked.iter().map(|ranked| (ranked.cluster, ranked.total()))

@@ -5,6 +5,7 @@
 
 mod objects;
 mod unsatisfied;
+mod works;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use portolan_api::cluster;
 use portolan_api::count::counted;
 use portolan_api::labels::conditions::PLACEMENT_WARNING;
 use portolan_engine::conditions::ANNOTATION_REFUSED;
+use portolan_engine::fleet;
 use portolan_engine::placement::PlacementKey;
 use portolan_engine::status::Code;
 use serde::Serialize;
@@ -89,7 +91,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Ok(Given { before, applied, hub }) => {
             let judge = |manifests: &Manifests| {
                 let reports = simulate::check(manifests, args.input.inventory, now);
-                let mut findings = evaluated(manifests, &reports);
+                let inventory = args.input.inventory.resolve(manifests);
+                let mut findings = evaluated(manifests, &reports, inventory);
                 findings.extend(objects::findings(&objects::Judge {
                     manifests,
                     reports: &reports,
@@ -125,6 +128,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             && notes.any(|note| (&note.object, &note.field) == (&found.object, &found.field))
     };
     findings.retain(|found| !is_noted(found));
+    findings.iter_mut().for_each(|found| add_spelling(found, &notes));
     let said: Vec<(String, String)> = findings
         .iter()
         .map(|found| (found.object.clone(), found.field.clone()))
@@ -153,8 +157,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
+/// An operator that cannot be evaluated is reported by the evaluation, and what it resembles by its spelling.
+fn add_spelling(found: &mut Finding, notes: &[Finding]) {
+    let mut notes = notes.iter().filter(|note| note.field.ends_with(".operator"));
+    let note = notes.find(|note| (&note.object, &note.field) == (&found.object, &found.field));
+    if let Some(meant) = note.and_then(|note| note.accepted.split(',').next()) {
+        found.accepted.push_str(&format!("; did you mean {meant}?"));
+    }
+}
+
 /// What an evaluation of every placement finds.
-fn evaluated(manifests: &Manifests, reports: &[PlacementReport]) -> Vec<Finding> {
+fn evaluated(
+    manifests: &Manifests,
+    reports: &[PlacementReport],
+    inventory: fleet::Inventory,
+) -> Vec<Finding> {
     let has_clusters = has_clusters(manifests);
     let placements: HashMap<PlacementKey, &cluster::Placement> = manifests
         .placements()
@@ -183,7 +200,7 @@ fn evaluated(manifests: &Manifests, reports: &[PlacementReport]) -> Vec<Finding>
                 let unsatisfied = report.satisfied().filter(|condition| condition.status != "True");
                 let placement = placements.get(&PlacementKey::new(namespace, name));
                 if let Some((condition, placement)) = unsatisfied.filter(|_| has_clusters).zip(placement) {
-                    let error = unsatisfied::error(placement, report, condition);
+                    let error = unsatisfied::error(placement, report, condition, inventory);
                     findings.push(Finding::about(Severity::Warning, place, &object, &error));
                 }
             }

@@ -52,6 +52,25 @@ fn a_file_that_is_no_text_and_one_that_is_no_yaml_have_the_same_exit_code() {
 }
 
 #[test]
+fn the_manifests_to_try_have_no_mistakes_and_place_their_workload() {
+    let scratch = Scratch::new();
+    let manifests = portolan(scratch.path(), &["demo", "manifests"], "");
+    assert_eq!(manifests.code, 0, "{}", manifests.stderr);
+    let lint = portolan(
+        scratch.path(),
+        &["lint", "--strict", "-f", "-"],
+        &manifests.stdout,
+    );
+    assert_eq!(lint.code, 0, "{}", lint.stdout);
+    let check = portolan(
+        scratch.path(),
+        &["simulate", "--check", "-f", "-"],
+        &manifests.stdout,
+    );
+    assert_eq!(check.code, 0, "{}", check.stdout);
+}
+
+#[test]
 fn a_credential_plugin_that_fails_is_named_with_what_it_said_and_without_its_secrets() {
     let scratch = Scratch::new();
     let kubeconfig = |command: &str| {

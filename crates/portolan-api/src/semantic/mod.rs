@@ -72,6 +72,8 @@ pub enum Rule {
     ManifestOption,
     /// A workload that is rolled out in steps has a rule for its success.
     SuccessRule,
+    /// The executor of a work names a service account.
+    Executor,
     /// An address of a cluster or proxy can be used.
     AccessUrl,
 }

@@ -87,6 +87,7 @@ pub fn errors_in_work(object: &Value) -> Vec<FieldError> {
 /// Whether its options can be compared with its manifests.
 fn workload(object: &Value, spec: &str, findings: &mut Findings) -> bool {
     condition_rules(object, spec, findings);
+    executor(object, spec, findings);
     manifests(object, spec, findings);
     let Some(content) = object.pointer(&format!("/{}", spec.replace('.', "/"))) else {
         return true;
@@ -98,6 +99,26 @@ fn workload(object: &Value, spec: &str, findings: &mut Findings) -> bool {
         .into_iter()
         .for_each(|error| findings.error(Rule::ManifestOption, error));
     comparable
+}
+
+/// An agent applies nothing in the name of an executor that is not whole. The definition accepts one.
+fn executor(object: &Value, spec: &str, findings: &mut Findings) {
+    let pointer = format!("/{}/executor", spec.replace('.', "/"));
+    let Some(executor) = object.pointer(&pointer).filter(|executor| !executor.is_null()) else {
+        return;
+    };
+    let is_there = |pointer: &str| executor.pointer(pointer).is_some_and(|value| !value.is_null());
+    let missing = match (is_there("/subject"), is_there("/subject/serviceAccount")) {
+        (false, _) => "subject",
+        (true, false) => "subject.serviceAccount",
+        (true, true) => return,
+    };
+    let error = FieldError::missing(
+        format!("{spec}.executor.{missing}"),
+        "namespace and name of a service account of the member cluster under subject.serviceAccount; without it no agent \
+         applies the work",
+    );
+    findings.warning(Rule::Executor, error);
 }
 
 /// All that a spec has beside its manifests fits into one request as well.
@@ -229,6 +250,22 @@ fn rollout(strategy: &Value, path: &str, findings: &mut Findings) {
             let error = FieldError::new(&path, settings, problem, format!("settings under {wanted}"));
             findings.warning(Rule::RolloutSettings, error);
         }
+        if name == "all" && wanted == "all" {
+            without_effect(settings, &path, findings);
+        }
+        for (position, group) in list(settings, "/mandatoryDecisionGroups") {
+            let is_set = |field: &str| {
+                group
+                    .get(field)
+                    .is_some_and(|value| !value.is_null() && *value != "")
+            };
+            if group.is_object() && !is_set("groupName") && !is_set("groupIndex") {
+                let path = format!("{path}.mandatoryDecisionGroups[{position}]");
+                let problem = "it names no group, and stands for the group at position 0";
+                let error = FieldError::new(path, group, problem, "groupName or groupIndex");
+                findings.warning(Rule::RolloutSettings, error);
+            }
+        }
         for field in ["progressDeadline", "timeout"] {
             let parse = |text: &str| duration::parse_deadline(text).map(|_| ());
             let accepted = format!("{}, or None for no limit", duration::DURATION);
@@ -243,6 +280,25 @@ fn rollout(strategy: &Value, path: &str, findings: &mut Findings) {
             duration::DURATION,
             findings,
         );
+    }
+}
+
+/// All starts every cluster at once: no failure and no wait comes before another cluster.
+fn without_effect(settings: &Value, path: &str, findings: &mut Findings) {
+    for field in ["maxFailures", "minSuccessTime"] {
+        let Some(value) = settings.get(field) else {
+            continue;
+        };
+        let digits = value
+            .as_str()
+            .map(|text| text.trim_end_matches(|c: char| !c.is_ascii_digit()));
+        if value.is_null() || *value == 0 || digits.is_some_and(|digits| digits.chars().all(|c| c == '0')) {
+            continue;
+        }
+        let problem = "it has no effect in a rollout of type All";
+        let accepted = "type Progressive or ProgressivePerGroup, or leave it out";
+        let error = FieldError::new(format!("{path}.{field}"), value, problem, accepted);
+        findings.warning(Rule::RolloutSettings, error);
     }
 }
 

@@ -1,6 +1,6 @@
 //! From a placement that is due to the step that publishes its decision.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{Placement, PlacementDecisionStatus, UpdateStrategyType};
 use portolan_api::labels::multicluster as multicluster_labels;
@@ -35,7 +35,10 @@ impl Desk {
         let ready = |key: &PlacementKey| !in_flight.contains_key(key) && !backoff.rests(key, now.instant);
         let (key, outcome) = loop {
             let key = self.rotation.next(self.engine.due(), ready)?;
-            let outcome = self.engine.look_at(&key, now.wall, fresh.contains(&key));
+            let is_refresh = self.refreshing.remove(&key);
+            let outcome = self
+                .engine
+                .look_at(&key, now.wall, is_refresh || fresh.contains(&key));
             self.rotation.took(&key, outcome.as_ref().map_or(1, cost));
             if let Some(outcome) = outcome {
                 break (key, outcome);
@@ -61,7 +64,12 @@ impl Desk {
         };
         let mut decision = decide::dress(&self.engine, placement, outcome, &stored, publication, now.wall);
         if let Some(at) = decision.layout.scores_due {
-            self.dates.insert((at, key.clone()));
+            // The limit still holds at the very moment of its end: the same moment again would be for ever.
+            let after_now = now
+                .wall
+                .checked_add(SignedDuration::from_nanos(1))
+                .unwrap_or(now.wall);
+            self.dates.insert((at.max(after_now), key.clone()));
         }
         let (writes_decisions, writes_slices) =
             (self.writes(Watched::Decisions), self.writes(Watched::Slices));

@@ -28,6 +28,7 @@ use super::unreadable::UnreadableInputs;
 use crate::fields::{Field, Lacks};
 use crate::health::Missing;
 use crate::moment::Moment;
+use crate::registration;
 use crate::sabotage::{Rule, broken};
 use crate::settings::{Output, Settings};
 use crate::watch::{Delta, Key};
@@ -66,8 +67,11 @@ pub(crate) struct Desk {
     pub(super) budget: Budget,
     /// When to look at placements again though nothing changed.
     pub(super) timers: BTreeSet<(Instant, PlacementKey)>,
-    /// The same for times on the wall clock that follow from what objects say.
+    /// When to refresh scores, on the wall clock.
     pub(super) dates: BTreeSet<(Timestamp, PlacementKey)>,
+    /// Placements that are due for nothing but their scores. Balance alone does not move their decisions: a refresh that moves
+    /// a decision changes the scores of others, and the fleet would never go quiet.
+    pub(super) refreshing: BTreeSet<PlacementKey>,
     pub(super) doubt: Doubt,
     pub(super) restoring: Restoring,
     pub(super) unreadable: UnreadableInputs,
@@ -137,6 +141,7 @@ impl Desk {
             budget: Budget::new(settings.score_writes_per_second, now),
             timers: BTreeSet::new(),
             dates: BTreeSet::new(),
+            refreshing: BTreeSet::new(),
             doubt: Doubt::default(),
             restoring: Restoring::default(),
             unreadable: UnreadableInputs::default(),
@@ -240,7 +245,7 @@ impl Desk {
             Input::Placement(Delta::Deleted(key)) => self.placement_gone(&key),
             Input::Placement(Delta::Held(key)) => self.placement_held(&key),
             Input::Placement(Delta::Unreadable(object)) => self.placement_held(&Key::of(&object.metadata)),
-            Input::Cluster(Delta::Applied(cluster)) => self.engine.apply_cluster(&cluster),
+            Input::Cluster(Delta::Applied(cluster)) => self.cluster(&cluster),
             Input::Cluster(Delta::Deleted(key)) => self.engine.remove_cluster(&key.name),
             Input::Profile(Delta::Applied(profile)) => self.engine.apply_profile(&profile),
             Input::Profile(Delta::Deleted(key)) => self.engine.remove_profile(&key.namespace, &key.name),
@@ -269,6 +274,17 @@ impl Desk {
             }
             // The rest says something about the kind and was handled above.
             _ => {}
+        }
+    }
+
+    fn cluster(&mut self, cluster: &cluster::ManagedCluster) {
+        let is_tainted_here = self.settings.registration;
+        match is_tainted_here
+            .then(|| registration::with_missing_taint(cluster))
+            .flatten()
+        {
+            Some(tainted) => self.engine.apply_cluster(&tainted),
+            None => self.engine.apply_cluster(cluster),
         }
     }
 
@@ -497,6 +513,9 @@ impl Desk {
         }
         while let Some((at, key)) = self.dates.first().cloned().filter(|(at, _)| *at <= now.wall) {
             self.dates.remove(&(at, key.clone()));
+            if self.engine.placement(&key).is_some() && !self.engine.due().contains(&key) {
+                self.refreshing.insert(key.clone());
+            }
             self.engine.reconsider(&key);
         }
         self.next_teardown(now.instant)

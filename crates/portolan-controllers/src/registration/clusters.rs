@@ -80,15 +80,24 @@ impl Cluster {
         (change.join_default_set || change.taints.is_some()).then_some(change)
     }
 
-    fn wanted_taints(&self, now: Timestamp) -> Option<Vec<Taint>> {
-        let (wanted, unwanted): (Option<&str>, &[&str]) = match self.availability {
-            Availability::Available => (None, &[ocm::TAINT_UNAVAILABLE, ocm::TAINT_UNREACHABLE]),
-            Availability::Unavailable => (Some(ocm::TAINT_UNAVAILABLE), &[ocm::TAINT_UNREACHABLE]),
-            Availability::Unreachable | Availability::Unheard => {
-                (Some(ocm::TAINT_UNREACHABLE), &[ocm::TAINT_UNAVAILABLE])
-            }
+    /// The key of the availability taint that this controller is going to add.
+    fn missing_taint(&self) -> Option<&'static str> {
+        let wanted = match self.availability {
+            Availability::Available => return None,
+            Availability::Unavailable => ocm::TAINT_UNAVAILABLE,
+            Availability::Unreachable | Availability::Unheard => ocm::TAINT_UNREACHABLE,
         };
-        let missing = wanted.filter(|key| !self.taints.iter().any(|taint| is_ours(taint, key)));
+        let is_there = self.taints.iter().any(|taint| is_ours(taint, wanted));
+        (!is_there && !self.deleting).then_some(wanted)
+    }
+
+    fn wanted_taints(&self, now: Timestamp) -> Option<Vec<Taint>> {
+        let unwanted: &[&str] = match self.availability {
+            Availability::Available => &[ocm::TAINT_UNAVAILABLE, ocm::TAINT_UNREACHABLE],
+            Availability::Unavailable => &[ocm::TAINT_UNREACHABLE],
+            Availability::Unreachable | Availability::Unheard => &[ocm::TAINT_UNAVAILABLE],
+        };
+        let missing = self.missing_taint();
         let in_place = |taint: &&Taint| !unwanted.iter().any(|key| is_ours(taint, key));
         if missing.is_none() && self.taints.iter().all(|taint| in_place(&taint)) {
             return None;
@@ -102,6 +111,22 @@ impl Cluster {
         });
         Some(kept.chain(added).collect())
     }
+}
+
+/// `object` with the availability taint that this controller is going to add, or None when none is missing. Scheduling reads
+/// this instead of the object: a cluster that just came, accepted or not, would be selected until its taint is written. The
+/// effect is NoSelectIfNew, so that a cluster leaves a decision only on a taint that is stored.
+pub(crate) fn with_missing_taint(object: &ManagedCluster) -> Option<ManagedCluster> {
+    let key = Cluster::of(object).missing_taint()?;
+    let mut object = object.clone();
+    object.spec.taints.push(Taint {
+        key: key.to_owned(),
+        value: None,
+        effect: TaintEffect::NoSelectIfNew,
+        // None would be a taint whose tolerations have all expired.
+        time_added: object.metadata.creation_timestamp.clone(),
+    });
+    Some(object)
 }
 
 fn availability(conditions: &[Condition]) -> Availability {

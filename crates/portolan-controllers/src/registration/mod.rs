@@ -8,7 +8,8 @@
 //!   written once a second at most, so that a fleet that registers does not cost a write per cluster.
 //! * ManagedClusterSetBindings carry `Bound`. Which set is bound goes by the binding's name, as scheduling does.
 //! * ManagedClusters carry the taint `unreachable` or `unavailable` after their Available condition. Other taints,
-//!   also such with the same key and another value or effect, stay what and where they are.
+//!   also such with the same key and another value or effect, stay what and where they are. Until the taint is written,
+//!   scheduling selects the cluster only where the taint is tolerated.
 //! * A ManagedCluster whose Lease `managed-cluster-lease` was not renewed for five lease durations has Available
 //!   Unknown. That it is available again is its agent's to say. A cluster without a Lease keeps what it has.
 //!
@@ -33,6 +34,7 @@ use crate::settings::Settings;
 use crate::upkeep::{self, Pace};
 use crate::watch::{Feed, Source};
 
+pub(crate) use clusters::with_missing_taint;
 use state::{Input, State};
 
 /// Messages between the watches and the state. Small, because a message may hold a whole object.

@@ -159,13 +159,24 @@ async fn under_the_default_mode_the_score_is_the_total_with_balance_and_steady()
     // Now all of them are steady. That alone is no reason to evaluate: own writes would follow own writes.
     world.until_idle().await;
     assert_eq!(scored(&world, "h100").await, [first]);
+    // The end of the limit is.
     hand.advance(&world, 61).await;
-    // The next evaluation, whatever it is for, tells them.
-    world
-        .score("cluster-6", "hardware-availability", &[("h100", 12)])
-        .await;
-    let steady: &[&str] = &["cluster-2=280", "cluster-1=265", "cluster-6=212", "cluster-5=210"];
+    let steady: &[&str] = &["cluster-2=280", "cluster-1=265", "cluster-5=210", "cluster-6=210"];
     until_scored(&world, "h100", &[steady]).await;
+    world.until_idle().await;
+    let version = async || {
+        world
+            .api::<Placement>()
+            .get("h100")
+            .await
+            .unwrap()
+            .metadata
+            .resource_version
+    };
+    let before = version().await;
+    hand.advance(&world, 61).await;
+    world.until_idle().await;
+    assert_eq!(version().await, before, "one refresh, not one a minute");
     world.stop().await;
 }
 

@@ -218,23 +218,35 @@ pub(crate) fn not_tolerated(
         };
         let (field, expression) = ("spec.tolerations", "tolerated");
         let observed = format!("taint {}", describe(taint));
-        checks.push(Check {
-            sentence: match expired {
-                Some(at) if at == Timestamp::MIN => format!(
-                    "{observed} is no longer {expression}: the toleration has expired, because the taint has no timeAdded \
+        let why = match &*taint.key == labels::ocm::TAINT_UNREACHABLE && !is_accepted(fleet, cluster) {
+            true => ". The hub has not accepted the cluster: its spec.hubAcceptsClient is not true",
+            false => "",
+        };
+        let sentence = match expired {
+            Some(at) if at == Timestamp::MIN => format!(
+                "{observed} is no longer {expression}: the toleration has expired, because the taint has no timeAdded \
                      ({field})"
-                ),
-                Some(at) => {
-                    format!("{observed} is no longer {expression}: the toleration expired at {at} ({field})")
-                }
-                None => format!("{observed} is not {expression} ({field})"),
-            },
+            ),
+            Some(at) => {
+                format!("{observed} is no longer {expression}: the toleration expired at {at} ({field})")
+            }
+            None => format!("{observed} is not {expression} ({field})"),
+        };
+        checks.push(Check {
+            sentence: format!("{sentence}{why}"),
             field: field.into(),
             expression: expression.into(),
             observed,
         });
     }
     checks
+}
+
+/// Whether an administrator let the cluster in; without that no agent can report, and the taint stays.
+fn is_accepted(fleet: &Fleet, cluster: &Cluster) -> bool {
+    let document = serde_json::from_slice::<serde_json::Value>(&cluster.document.json());
+    let accepts = document.map(|document| document["spec"]["hubAcceptsClient"] == true);
+    fleet.inventory() == Inventory::ClusterProfiles || accepts.unwrap_or(true)
 }
 
 /// `is_nowhere` says of each constraint whether no cluster of the fleet has its key.

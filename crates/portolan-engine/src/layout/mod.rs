@@ -61,7 +61,7 @@ pub struct Layout {
     pub slices: Result<Vec<multicluster::PlacementDecision>, SlicesRefused>,
     /// For `status.decisionGroups` of the placement.
     pub decision_groups: Vec<DecisionGroupStatus>,
-    /// When the rate limit ends that holds back a refresh of scores, if one is held back.
+    /// When scores are due that are held back by the rate limit, or that change by this decision.
     pub scores_due: Option<Timestamp>,
     /// Whether the status of some OCM decision is to be written: `lastScoreUpdateTime` is then the time of the
     /// evaluation.

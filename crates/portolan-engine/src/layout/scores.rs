@@ -54,16 +54,16 @@ impl ScorePolicy {
         }
     }
 
+    /// When scores that are written now may be written again. A limit beyond the calendar never ends.
+    pub(crate) fn next_refresh(&self, placement: &Placement) -> Timestamp {
+        let limit = limit_of(placement).unwrap_or_default();
+        self.now.checked_add(limit).unwrap_or(Timestamp::MAX)
+    }
+
     /// When the rate limit of `placement` ends, if it holds now.
     pub(super) fn limited_until(&self, placement: &Placement) -> Option<Timestamp> {
         let last = placement.status.as_ref()?.last_score_update_time.as_ref()?.0;
-        let limit = match placement.spec.score_rate_limit.as_deref() {
-            None => DEFAULT_LIMIT,
-            // Explicitly empty is how OCM spells "no limit".
-            Some("") => return None,
-            // Validation reports a value of another form; until it is mended the default holds.
-            Some(text) => parse_limit(text).unwrap_or(DEFAULT_LIMIT),
-        };
+        let limit = limit_of(placement)?;
         // The clock was set back since. A limit that counted from a time to come would hold for longer than it says.
         if last > self.now {
             return None;
@@ -71,6 +71,16 @@ impl ScorePolicy {
         // A limit beyond the calendar holds for good.
         let end = last.checked_add(limit).unwrap_or(Timestamp::MAX);
         (self.now <= end).then_some(end)
+    }
+}
+
+fn limit_of(placement: &Placement) -> Option<SignedDuration> {
+    match placement.spec.score_rate_limit.as_deref() {
+        None => Some(DEFAULT_LIMIT),
+        // Explicitly empty is how OCM spells "no limit".
+        Some("") => None,
+        // Validation reports a value of another form; until it is mended the default holds.
+        Some(text) => Some(parse_limit(text).unwrap_or(DEFAULT_LIMIT)),
     }
 }
 

@@ -62,6 +62,19 @@ fn a_rejected_cluster_names_the_expression_and_the_observed_value() {
 }
 
 #[test]
+fn a_cluster_that_the_hub_has_not_accepted_is_said_to_be_so() {
+    let taints = || json!([{"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect"}]);
+    let mut waiting = with_taints(cluster("a", &[]), taints());
+    waiting.spec.hub_accepts_client = false;
+    let mut world = World::new(&[waiting, with_taints(cluster("b", &[]), taints())], json!({}));
+    let accepted =
+        "taint cluster.open-cluster-management.io/unreachable:NoSelect is not tolerated (spec.tolerations)";
+    let words = "The hub has not accepted the cluster: its spec.hubAcceptsClient is not true";
+    assert_eq!(verdict(&mut world, "a").reason, format!("{accepted}. {words}"));
+    assert_eq!(verdict(&mut world, "b").reason, accepted);
+}
+
+#[test]
 fn a_ranked_cluster_shows_what_each_prioritizer_gave_and_how_far_it_is_from_the_cut_off() {
     let cpu = |name: &str, cpu: &str| {
         with_status(

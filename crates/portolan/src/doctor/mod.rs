@@ -6,6 +6,7 @@
 mod fleet;
 mod judge;
 mod leaving;
+mod plain_works;
 mod read;
 mod stale;
 mod subject;
@@ -34,7 +35,7 @@ Examples:
   # Is the hub reachable, does a controller run, are there clusters?
   portolan doctor --kubeconfig hub.kubeconfig
 
-  # Why does this Placement, or this ManifestWorkReplicaSet, stand still?
+  # Why does this Placement, ManifestWorkReplicaSet or Work stand still?
   portolan doctor shop/web
 
   # For programs
@@ -55,8 +56,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Only this Placement and the ManifestWorkReplicaSet of the same name, with the Placements that it refers to:
-    /// NAMESPACE/NAME, or NAME [default: all]
+    /// Only this Placement, and the ManifestWorkReplicaSet, ManifestWork and Work of the same name, with the Placements that
+    /// they refer to: NAMESPACE/NAME, or NAME [default: all]
     #[arg(value_name = "NAME", value_parser = object_name::parse, add = names_of::subjects())]
     subject: Option<ObjectName>,
 
@@ -82,7 +83,7 @@ pub(crate) struct Args {
 struct Report {
     /// URL of the hub.
     hub: String,
-    /// The placement or replica set that was asked about.
+    /// What was asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<String>,
     problems: usize,

@@ -14,6 +14,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::Api;
 use kube::api::{ListParams, PostParams};
 use portolan_api::labels::ocm;
+use portolan_api::multicluster::Work;
 use portolan_api::reading::Received;
 use portolan_api::structural;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
@@ -49,6 +50,7 @@ pub(super) struct Observed {
     pub(super) namespaces: Option<BTreeSet<String>>,
     pub(super) replica_sets: Option<Vec<ManifestWorkReplicaSet>>,
     pub(super) works: Option<Vec<ManifestWork>>,
+    pub(super) plain_works: Option<Vec<Work>>,
     /// Placements whose decisions did not fit the objects in any of the reads, and why.
     pub(super) stale: BTreeMap<PlacementKey, String>,
 }
@@ -84,7 +86,7 @@ pub(super) enum NoAnswer {
 }
 
 /// What the commands that look at a hub list.
-const LISTED: [(&str, &str); 12] = [
+const LISTED: [(&str, &str); 13] = [
     (cluster::GROUP, "placements"),
     (cluster::GROUP, "placementdecisions"),
     (cluster::GROUP, "managedclusters"),
@@ -94,6 +96,7 @@ const LISTED: [(&str, &str); 12] = [
     (multicluster::GROUP, "placementdecisions"),
     (work::GROUP, "manifestworkreplicasets"),
     (work::GROUP, "manifestworks"),
+    (multicluster::GROUP, "works"),
     ("coordination.k8s.io", "leases"),
     ("apiextensions.k8s.io", "customresourcedefinitions"),
     ("", "namespaces"),
@@ -137,6 +140,7 @@ pub(super) async fn read(server: &Server, inventory: Inventory) -> Observed {
         namespaces: None,
         replica_sets: None,
         works: None,
+        plain_works: None,
         stale: BTreeMap::new(),
     };
     if observed.version.is_err() {
@@ -169,6 +173,7 @@ pub(super) async fn read(server: &Server, inventory: Inventory) -> Observed {
     });
     observed.replica_sets = list(server, "", &mut unread).await;
     observed.works = list(server, "", &mut unread).await;
+    observed.plain_works = list(server, "", &mut unread).await;
     // Rights that are missing have a check of their own.
     let missing = observed.missing_rights.as_deref().unwrap_or_default();
     unread.retain(|unread| !missing.contains(&unread.what));

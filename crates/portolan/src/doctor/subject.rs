@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use portolan_api::cluster::Placement;
 use portolan_api::count::{all_are, counted};
 use portolan_api::labels::{conditions, ocm, reasons};
+use portolan_api::multicluster::Work;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_controllers::overview::{Objects, Overview, OverviewState, overview};
 use portolan_engine::conditions::ROLLING_UPDATE_RECOMMENDED;
 use portolan_engine::placement::{PlacementKey, why_not_ours};
 
 use super::read::Observed;
-use super::{Check, names, works};
+use super::{Check, names, plain_works, works};
 use crate::decided::Said;
 use crate::input::Manifests;
 use crate::object_name;
@@ -37,8 +38,28 @@ pub(super) fn judge(
         .flatten()
         .filter(|set| is_wanted(&key_of(set)))
         .collect();
-    // A replica set stands still when a Placement that it refers to does.
-    let referenced: BTreeSet<PlacementKey> = replica_sets.iter().flat_map(|set| references(set)).collect();
+    let plain_works: Vec<&Work> = observed
+        .plain_works
+        .iter()
+        .flatten()
+        .filter(|work| is_wanted(&key_in(&work.metadata)))
+        .collect();
+    let own_works: Vec<&ManifestWork> = match wanted {
+        None => Vec::new(),
+        Some(wanted) => observed
+            .works
+            .iter()
+            .flatten()
+            .filter(|work| key_in(&work.metadata) == *wanted)
+            .collect(),
+    };
+    // A replica set, or a template, stands still when a Placement that it refers to does.
+    let mut referenced: BTreeSet<PlacementKey> =
+        replica_sets.iter().flat_map(|set| references(set)).collect();
+    if wanted.is_some() {
+        let templates = plain_works.iter();
+        referenced.extend(templates.flat_map(|work| plain_works::references(manifests, work)));
+    }
     let is_concerned = |key: &PlacementKey| is_wanted(key) || referenced.contains(key);
     let placements: Vec<&Placement> = manifests
         .placements()
@@ -55,17 +76,18 @@ pub(super) fn judge(
             ));
         }
     }
-    if wanted.is_some() && placements.is_empty() && replica_sets.is_empty() && !broken.is_empty() {
+    let is_nothing =
+        placements.is_empty() && replica_sets.is_empty() && plain_works.is_empty() && own_works.is_empty();
+    if wanted.is_some() && is_nothing && !broken.is_empty() {
         return broken;
     }
     if let Some(wanted) = wanted
-        && placements.is_empty()
-        && replica_sets.is_empty()
+        && is_nothing
     {
         return vec![Check::problem(
             MISSING,
-            format!("there is no Placement and no ManifestWorkReplicaSet {wanted}"),
-            "`portolan get placements` and `portolan rollout list` list all",
+            format!("there is no Placement, ManifestWorkReplicaSet, ManifestWork or Work {wanted}"),
+            "`portolan get placements`, `portolan rollout list` and `kubectl get manifestworks,works -A` list all",
         )];
     }
     let mut checks = broken;
@@ -95,6 +117,7 @@ pub(super) fn judge(
         Some(_) => replica_sets
             .iter()
             .flat_map(|set| works_of(observed, set))
+            .chain(own_works)
             .collect(),
     };
     let chosen: BTreeSet<String> = replica_sets
@@ -104,11 +127,17 @@ pub(super) fn judge(
     if !replica_sets.is_empty() || !works.is_empty() {
         checks.extend(works::judge(observed, manifests, &works, &chosen));
     }
+    if !plain_works.is_empty() {
+        checks.push(plain_works::judge(manifests, &plain_works));
+    }
     checks
 }
 
 fn key_of(set: &ManifestWorkReplicaSet) -> PlacementKey {
-    let metadata = &set.metadata;
+    key_in(&set.metadata)
+}
+
+pub(super) fn key_in(metadata: &ObjectMeta) -> PlacementKey {
     PlacementKey::new(
         metadata.namespace.as_deref().unwrap_or_default(),
         metadata.name.as_deref().unwrap_or_default(),
@@ -183,8 +212,9 @@ fn conditions_of(placements: &[&Placement]) -> Check {
         let others = names(others.iter().map(String::as_str));
         return Check::note("placements", format!("{fine}; nothing is decided for {others}"));
     }
-    let advice = "`portolan explain NS/NAME` says why each cluster is selected or not";
-    concluded("placements", fine, &complaints, advice)
+    let first = complaints.first().map_or("", |(object, _)| object);
+    let advice = format!("`portolan explain {first}` says why each cluster is selected or not");
+    concluded("placements", fine, &complaints, &advice)
 }
 
 /// The clusters that the PlacementDecisions of each Placement list.
@@ -241,8 +271,9 @@ fn rollouts(
         "{} complete or going on",
         all_are(sets.len(), "ManifestWorkReplicaSet")
     );
-    let advice = "`portolan rollout status NS/NAME` shows the groups and the clusters that failed";
-    concluded("rollouts", fine, &complaints, advice)
+    let first = complaints.first().map_or("", |(object, _)| object);
+    let advice = format!("`portolan rollout status {first}` shows the groups and the clusters that failed");
+    concluded("rollouts", fine, &complaints, &advice)
 }
 
 /// What the conditions of a replica set say beside how far its rollout is, which [`complaint`] knows better.

@@ -65,6 +65,7 @@ fn observed(objects: &[Value]) -> Observed {
         namespaces: Some(BTreeSet::from(["east".to_owned(), "shop".to_owned()])),
         replica_sets: Some(Vec::new()),
         works: Some(Vec::new()),
+        plain_works: Some(Vec::new()),
     }
 }
 

@@ -6,7 +6,7 @@ use portolan_api::labels::{conditions, ocm};
 use portolan_api::work::ManifestWork;
 
 use super::read::Observed;
-use super::subject::{Complaint, concluded};
+use super::subject::{Complaint, concluded, key_in};
 use super::{Check, names};
 use crate::input::Manifests;
 
@@ -34,10 +34,22 @@ pub(super) fn judge(
         })
         .copied()
         .collect();
+    let clusters = manifests.clusters().map(|cluster| &cluster.metadata);
+    let profiles = manifests.profiles().map(|profile| &profile.metadata);
+    let clusters: BTreeSet<&str> = clusters
+        .chain(profiles)
+        .filter_map(|metadata| metadata.name.as_deref())
+        .collect();
+    let (of_clusters, astray): (Vec<&ManifestWork>, Vec<&ManifestWork>) =
+        staying.into_iter().partition(|work| {
+            let namespace = work.metadata.namespace.as_deref().unwrap_or_default();
+            clusters.contains(namespace)
+        });
     let found = [
         without_namespace(observed, chosen),
-        failed(&staying),
-        silent(&staying),
+        astray_of(&astray),
+        failed(&of_clusters),
+        silent(&of_clusters),
     ];
     let problems: Vec<Check> = found.into_iter().flatten().collect();
     match problems.is_empty() {
@@ -61,6 +73,26 @@ fn without_namespace(observed: &Observed, chosen: &BTreeSet<String>) -> Option<C
             names(missing.iter().copied())
         ),
         format!("`portolan join {first}` makes it, or `kubectl create namespace {first}`"),
+    ))
+}
+
+/// Works in a namespace that no agent reads.
+fn astray_of(works: &[&ManifestWork]) -> Option<Check> {
+    let namespace = works.first()?.metadata.namespace.as_deref().unwrap_or_default();
+    let keys: Vec<String> = works
+        .iter()
+        .map(|work| key_in(&work.metadata).to_string())
+        .collect();
+    Some(Check::problem(
+        "works",
+        format!(
+            "no agent applies a ManifestWork in a namespace that is the name of no cluster: {}",
+            names(keys.iter().map(String::as_str))
+        ),
+        format!(
+            "make the work in the namespace of a cluster (`portolan get clusters` lists them), or `portolan join {namespace}` if \
+             {namespace} is to be one"
+        ),
     ))
 }
 

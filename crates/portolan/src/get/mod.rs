@@ -124,11 +124,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     args.check_name(&manifests, &filter, &place)
         .map_err(Problems::from)?;
+    if let Some(namespace) = filter.namespace.filter(|_| args.is_of_no_namespace(&manifests)) {
+        notes.remark(format!(
+            "clusters live outside of namespaces, and all are listed; DECISIONS counts only placements of the namespace {namespace}"
+        ));
+    }
     output::remark(&notes.to_string());
     let text = args.render(&manifests, &filter)?;
     match text {
         Some(text) => output::print(&text)?,
-        None => output::remark(&format!("nothing found{}\n", args.hint())),
+        None => output::remark(&format!("nothing found{}\n", args.hint(&filter))),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -260,14 +265,24 @@ impl Args {
         })
     }
 
-    fn hint(&self) -> &'static str {
-        match (self.namespace.is_some(), self.what) {
-            (true, _) if self.name.is_none() => "; without --namespace all namespaces are listed",
-            (_, What::Decisions) if self.name.is_some() => {
-                "; the placement selects no cluster, or is not decided yet: `portolan explain NS/NAME` says why"
+    fn hint(&self, filter: &Filter<'_>) -> String {
+        match (self.what, filter.name) {
+            (_, None) if self.namespace.is_some() => {
+                "; without --namespace all namespaces are listed".to_owned()
             }
-            (_, What::Decisions) => "; decisions are written by `portolan controller` and `portolan up`",
-            _ => "",
+            (What::Decisions, Some(name)) => {
+                let namespace = filter
+                    .namespace
+                    .map(|namespace| format!("{namespace}/"))
+                    .unwrap_or_default();
+                format!(
+                    "; the placement selects no cluster, or is not decided yet: `portolan explain {namespace}{name}` says why"
+                )
+            }
+            (What::Decisions, None) => {
+                "; decisions are written by `portolan controller` and `portolan up`".to_owned()
+            }
+            _ => String::new(),
         }
     }
 }

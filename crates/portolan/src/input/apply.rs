@@ -1,34 +1,68 @@
-//! A manifest applied over what is there, as `kubectl apply` does for an object that it has not seen before: fields that
-//! the manifest has win, all others stay. Fields that an earlier manifest had and this one lacks stay too; what would
-//! tell is not in the input.
+//! What `kubectl apply` leaves on a server: the object that is there, with what the manifest says, and without what the last
+//! manifest said and this one does not. kubectl keeps the last manifest in an annotation; without the annotation, fields
+//! that the manifest lacks stay.
 
 use serde_json::Value;
 
 use super::manifests::{Key, Manifests};
 use super::{kind, normal};
 
+/// Where kubectl keeps the manifest that was applied last.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
 /// The object as it would be after the manifest was applied.
-pub(super) fn over(there: &Manifests, mut manifest: Value) -> Value {
+pub(super) fn over(there: &Manifests, manifest: Value) -> Value {
     // A kind that is not known is reported where every object is checked.
     let Ok(kind) = kind::known(&manifest) else {
         return manifest;
     };
-    normal::normalise(kind, &mut manifest);
-    match there.value(&Key::of(kind, &manifest)) {
+    let mut normal = manifest.clone();
+    normal::normalise(kind, &mut normal);
+    match there.value(&Key::of(kind, &normal)) {
         Some(mut object) => {
+            if let Some(mut last) = last_applied(&object) {
+                // A server takes the status from those who report it.
+                if let Some(last) = last.as_object_mut() {
+                    last.remove("status");
+                }
+                remove(&mut object, &last, &manifest);
+            }
             merge(&mut object, manifest);
             object
         }
-        None => manifest,
+        None => normal,
     }
 }
 
-/// Objects are merged; lists and plain values are replaced.
+fn last_applied(object: &Value) -> Option<Value> {
+    let annotations = object.get("metadata")?.get("annotations")?;
+    serde_json::from_str(annotations.get(LAST_APPLIED)?.as_str()?).ok()
+}
+
+/// Takes from `object` the fields that `last` has and `manifest` lacks. Lists and plain values are replaced as a whole, so that
+/// nothing is taken from inside of them.
+fn remove(object: &mut Value, last: &Value, manifest: &Value) {
+    let (Some(object), Some(last), Some(manifest)) =
+        (object.as_object_mut(), last.as_object(), manifest.as_object())
+    else {
+        return;
+    };
+    for (name, last) in last {
+        match (object.get_mut(name), manifest.get(name)) {
+            (Some(object), Some(manifest)) => remove(object, last, manifest),
+            (Some(_), None) => drop(object.remove(name)),
+            (None, _) => {}
+        }
+    }
+}
+
+/// Objects are merged; lists and plain values are replaced; null removes.
 fn merge(into: &mut Value, from: Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
             for (name, value) in from {
                 match into.get_mut(&name) {
+                    _ if value.is_null() => drop(into.remove(&name)),
                     Some(there) => merge(there, value),
                     None => drop(into.insert(name, value)),
                 }
@@ -60,6 +94,40 @@ mod tests {
             json!({ "team": "a", "tier": "silver" })
         );
         assert_eq!(after["status"]["allocatable"]["cpu"], "8");
+    }
+
+    #[test]
+    fn what_the_last_manifest_said_and_this_one_does_not_goes() {
+        let placement = |spec: Value| {
+            json!({ "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+                    "metadata": { "name": "p", "namespace": "ns" }, "spec": spec })
+        };
+        let last = placement(
+            json!({ "numberOfClusters": 2, "clusterSets": ["a"], "tolerations": [{ "key": "k" }] }),
+        );
+        let mut live = placement(
+            json!({ "numberOfClusters": 2, "clusterSets": ["a"], "tolerations": [{ "key": "k" }],
+            "sortBy": "Score" }),
+        );
+        live["metadata"]["annotations"] = json!({ LAST_APPLIED: last.to_string() });
+        let there = read_bytes("live", live.to_string().into_bytes()).unwrap();
+        let after = over(
+            &there,
+            placement(json!({ "clusterSets": ["b"], "tolerations": null })),
+        );
+        // Somebody else asked for the order, and it stays.
+        assert_eq!(after["spec"]["sortBy"], "Score");
+        assert_eq!(after["spec"]["clusterSets"], json!(["b"]));
+        let gone = ["numberOfClusters", "tolerations"];
+        assert!(
+            gone.iter().all(|name| after["spec"].get(name).is_none()),
+            "{after}"
+        );
+        // Without the annotation nothing tells that a field was applied.
+        live["metadata"]["annotations"] = json!({});
+        let there = read_bytes("live", live.to_string().into_bytes()).unwrap();
+        let after = over(&there, placement(json!({})));
+        assert_eq!(after["spec"]["numberOfClusters"], 2);
     }
 
     #[test]

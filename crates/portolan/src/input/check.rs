@@ -29,8 +29,12 @@ pub(super) fn object(
         }
     };
     normal::normalise(kind, &mut value);
+    let stray = stray_namespace(kind, &mut value);
     let key = Key::of(kind, &value);
     let subject = key.to_string();
+    if let Some(error) = stray {
+        note(place, &subject, finding::Severity::Warning, &error, notes);
+    }
     let mut errors = errors(kind, &value, place, &subject, notes);
     if errors.is_empty() {
         // Before defaults are filled in: people know what they wrote.
@@ -50,6 +54,17 @@ pub(super) fn object(
             None
         }
     }
+}
+
+/// Takes away a namespace that objects of the kind cannot have. A server does the same, and kubectl says nothing.
+fn stray_namespace(kind: &Kind, value: &mut Value) -> Option<FieldError> {
+    let metadata = value.get_mut("metadata")?.as_object_mut()?;
+    if kind.namespaced || !metadata.get("namespace")?.is_string() {
+        return None;
+    }
+    let namespace = metadata.remove("namespace")?;
+    let problem = "objects of this kind live outside of namespaces, so that this has no effect";
+    (namespace != "").then(|| FieldError::new("metadata.namespace", &namespace, problem, "no namespace"))
 }
 
 /// What spelling and definition find wrong. Fields that nobody knows are noted: an API server drops them.
@@ -161,8 +176,8 @@ fn findings(value: &Value, place: &Place, subject: &str, notes: &mut Notes) -> V
     errors
 }
 
-/// Works that cannot do what they say are refused by the hub, and replica sets by their controller.
-fn severity(finding: &semantic::Finding) -> finding::Severity {
+/// Works that cannot do what they say are refused by the hub or the agent, and replica sets by their controller.
+pub(crate) fn severity(finding: &semantic::Finding) -> finding::Severity {
     let is_refused = [
         Rule::Workload,
         Rule::ManifestName,
@@ -170,6 +185,7 @@ fn severity(finding: &semantic::Finding) -> finding::Severity {
         Rule::ConditionRule,
     ];
     match finding.severity {
+        _ if finding.rule == Rule::Executor => finding::Severity::Error,
         Severity::Error if is_refused.contains(&finding.rule) => finding::Severity::Error,
         _ => finding::Severity::Warning,
     }
@@ -198,6 +214,8 @@ fn typed(key: &Key, value: Value) -> Result<Object, FieldError> {
         (multicluster::GROUP, "PlacementDecision") => Object::Slice(read(value)?),
         (multicluster::GROUP, "ClusterProfile") => Object::Profile(read(value)?),
         (work::GROUP, "ManifestWorkReplicaSet") => Object::ReplicaSet(read(value)?),
+        (work::GROUP, "ManifestWork") => Object::ManifestWork(read(value)?),
+        (multicluster::GROUP, "Work") => Object::Work(read(value)?),
         _ => Object::Other,
     })
 }

@@ -71,7 +71,13 @@ fn ignore(place: &Place, api_version: &str, kind: &str, value: &Value, notes: &m
     );
     let subject = subject.trim_end();
     let message = format!("{subject}: {ignored}; did you mean {meant}?");
-    notes.add_field(place, subject, Severity::Warning, &error, message);
+    // Groups of others may be spelled like ours, but hardly with a kind of ours in them.
+    let is_our_kind = structural::kinds().iter().any(|ours| ours.kind == kind);
+    let severity = match is_group && is_our_kind {
+        true => Severity::Error,
+        false => Severity::Warning,
+    };
+    notes.add_field(place, subject, severity, &error, message);
 }
 
 /// The group and version of ours that has a kind of this name, or of one that is spelled like it.

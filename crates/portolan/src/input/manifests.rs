@@ -8,9 +8,9 @@ use portolan_api::cluster::{
     AddOnPlacementScore, ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement,
     PlacementDecision,
 };
-use portolan_api::multicluster::{self, ClusterProfile};
+use portolan_api::multicluster::{self, ClusterProfile, Work};
 use portolan_api::structural::Kind;
-use portolan_api::work::ManifestWorkReplicaSet;
+use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use serde_json::Value;
 
 use super::problem::{Place, Problem};
@@ -66,7 +66,9 @@ pub(crate) enum Object {
     Slice(Box<multicluster::PlacementDecision>),
     Profile(Box<ClusterProfile>),
     ReplicaSet(Box<ManifestWorkReplicaSet>),
-    /// A kind that plays no part here, such as a `ManifestWork`.
+    ManifestWork(Box<ManifestWork>),
+    Work(Box<Work>),
+    /// A kind that plays no part here, such as an `AppliedWork`.
     Other,
 }
 
@@ -106,6 +108,8 @@ impl Manifests {
         slices: Slice(multicluster::PlacementDecision),
         profiles: Profile(ClusterProfile),
         replica_sets: ReplicaSet(ManifestWorkReplicaSet),
+        manifest_works: ManifestWork(ManifestWork),
+        works: Work(Work),
     }
 
     /// Objects of a kind on the hub that cannot be read: namespace and name, or the name, and why.
@@ -152,6 +156,8 @@ impl Manifests {
             Object::Slice(object) => serde_json::to_value(object),
             Object::Profile(object) => serde_json::to_value(object),
             Object::ReplicaSet(object) => serde_json::to_value(object),
+            Object::ManifestWork(object) => serde_json::to_value(object),
+            Object::Work(object) => serde_json::to_value(object),
             Object::Other => return None,
         };
         value.ok()

@@ -29,6 +29,7 @@ use portolan_api::count::counted;
 
 use crate::progress::Progress;
 
+pub(crate) use check::severity;
 pub(crate) use finding::{Finding, Severity};
 pub(crate) use kind::{Reference, parse_reference};
 pub(crate) use manifests::Key;

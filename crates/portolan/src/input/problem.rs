@@ -318,6 +318,20 @@ impl Notes {
         note.count += 1;
     }
 
+    /// Whether something that selects is left out, so that more is selected than is meant, or an object of ours as a whole.
+    /// kubectl refuses both.
+    pub(crate) fn loses_a_selection(&self) -> bool {
+        let mut errors = self
+            .notes
+            .values()
+            .map(|note| &note.finding)
+            .filter(|finding| finding.severity == Severity::Error);
+        errors.any(|error| {
+            let field = error.field.as_str();
+            field == "apiVersion" || field.starts_with("spec.predicates") || field.contains("Selector")
+        })
+    }
+
     /// The remarks for programs.
     pub(crate) fn findings(&self) -> impl Iterator<Item = Finding> {
         self.notes.values().map(|note| note.finding.clone())

@@ -1,4 +1,5 @@
-//! Brings a cluster's objects onto a hub, and asks for its agent's token. Doing it again changes nothing.
+//! Brings a cluster's objects onto a hub, and asks for its agent's token. Doing it again changes the labels that are named, and
+//! nothing else.
 
 use jiff::Timestamp;
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};

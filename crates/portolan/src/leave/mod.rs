@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::bail;
 use kube::Client;
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::count::counted;
@@ -107,7 +106,15 @@ async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
         ))?;
         return Ok(ExitCode::SUCCESS);
     }
-    refuse_others(&found, name, &server.url)?;
+    // A namespace that has nothing to do with a cluster must not be deleted because of a slip of the pen.
+    if !found.is_cluster(name) {
+        let stays = stays(name);
+        output::say(&format!(
+            "there is nothing of a cluster {name} on {}\n{stays}",
+            server.url
+        ))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     // With --force nobody waits for its agent.
     if let Some(number) = found.stopped().filter(|_| !args.force) {
         output::remark(&stopped(name, number));
@@ -177,18 +184,6 @@ fn said<T>(done: Doing<T>, server: &Server) -> anyhow::Result<T> {
     done.map_err(|(doing, error)| live::explain(&error, &doing, &server.url))
 }
 
-/// A namespace that has nothing to do with a cluster must not be deleted because of a slip of the pen.
-fn refuse_others(found: &Found, name: &str, url: &str) -> anyhow::Result<()> {
-    if !found.is_cluster(name) {
-        bail!(
-            "{url} has no ManagedCluster {name}, and its namespace {name} is not that of a cluster: it has no label {}={name}; \
-             nothing is changed; accepted: a name that `portolan get clusters` shows",
-            ocm::CLUSTER_NAME
-        );
-    }
-    Ok(())
-}
-
 /// What to say about an embedded member that no process runs: the removal would wait for its agent without any prospect.
 fn stopped(name: &str, number: usize) -> String {
     format!(
@@ -226,13 +221,17 @@ fn finished(found: &Found, name: &str, url: &str) -> String {
     };
     let mut text = format!("{name} is removed from the fleet of {url}; {next}\n");
     if found.namespace.is_some() && !found.owns_namespace(name) {
-        text.push_str(&format!(
-            "the namespace {name} stays: it has no label {}={name}, so it was not made for the cluster; \
-             `kubectl delete namespace {name}` deletes it\n",
-            ocm::CLUSTER_NAME
-        ));
+        text.push_str(&stays(name));
     }
     text
+}
+
+fn stays(name: &str) -> String {
+    format!(
+        "the namespace {name} stays: it has no label {}={name}, so it was not made for the cluster; \
+         `kubectl delete namespace {name}` deletes it\n",
+        ocm::CLUSTER_NAME
+    )
 }
 
 fn unfinished(why: &str) -> ExitCode {

@@ -1,7 +1,7 @@
 //! Mistakes that no definition can refuse and no evaluation of a placement shows: what the controllers complain about when
 //! they come to such an object.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use portolan_agent::option_mistakes;
 use portolan_api::cluster::{ManagedCluster, Placement};
@@ -14,7 +14,8 @@ use portolan_engine::status::Code;
 use portolan_rollout::{GroupKey, Groups, Strategy};
 use serde_json::json;
 
-use crate::input::{Finding, Manifests, Severity};
+use super::works;
+use crate::input::{Finding, Manifests, Severity, severity};
 use crate::simulate::report::PlacementReport;
 
 /// What the objects are judged by besides themselves.
@@ -55,7 +56,7 @@ pub(super) fn findings(judge: &Judge<'_>) -> Vec<Finding> {
             findings.push(Finding::about(Severity::Error, place, &object, &error));
         }
     }
-    findings.extend(works_without_cluster(judge));
+    findings.extend(works::findings(judge));
     let placements = Placements::of(judge);
     for set in manifests.replica_sets() {
         let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
@@ -99,37 +100,6 @@ fn missing_set(cluster: &ManagedCluster, sets: &[&str]) -> Option<FieldError> {
         "there is no ManagedClusterSet of this name, so that the cluster is in no set",
         accepted,
     ))
-}
-
-/// Works that no agent looks for: an agent has the works in the namespace of its cluster. Files alone need not have every
-/// cluster that is on the hub, but may have none at all.
-fn works_without_cluster(judge: &Judge<'_>) -> Vec<Finding> {
-    let manifests = judge.manifests;
-    let clusters: BTreeSet<&str> = manifests
-        .clusters()
-        .filter_map(|cluster| cluster.metadata.name.as_deref())
-        .collect();
-    if clusters.is_empty() && !judge.knows_hub {
-        return Vec::new();
-    }
-    manifests
-        .keys_of(work::GROUP, "ManifestWork")
-        .filter(|key| !clusters.contains(key.namespace.as_str()))
-        .map(|key| {
-            let accepted = match spelling::did_you_mean(&key.namespace, clusters.iter().copied()) {
-                Some(meant) => format!("the name of a ManagedCluster; did you mean {meant}?"),
-                None => "the name of a ManagedCluster".to_owned(),
-            };
-            let error = FieldError::of_text(
-                "metadata.namespace",
-                &key.namespace,
-                "there is no ManagedCluster of this name, so that no agent applies the work",
-                accepted,
-            );
-            let place = manifests.place_of(work::GROUP, "ManifestWork", &key.namespace, &key.name);
-            Finding::about(Severity::Warning, place, &key.to_string(), &error)
-        })
-        .collect()
 }
 
 /// The placements that replica sets can refer to.
@@ -195,18 +165,17 @@ impl<'a> Placements<'a> {
     }
 }
 
-/// What the template does not do, and what no agent can evaluate in it. Files were told so when they were read; objects of a hub
-/// were not.
+/// What the set does not do, and what no agent can evaluate in its template. Files were told so when they were read; objects
+/// of a hub were not.
 fn template(set: &ManifestWorkReplicaSet) -> Vec<(Severity, FieldError)> {
-    let path = "spec.manifestWorkTemplate";
     let whole = serde_json::to_value(set).unwrap_or_default();
-    let warnings = semantic::findings(&whole).into_iter().filter(|finding| {
-        finding.severity == semantic::Severity::Warning && finding.error.path.starts_with(path)
-    });
+    let found = semantic::findings(&whole).into_iter();
+    // Errors are the controller's to say, and it does.
+    let warnings = found.filter(|finding| finding.severity == semantic::Severity::Warning);
     let options = &set.spec.manifest_work_template.manifest_configs;
-    let mistakes = option_mistakes(options, &format!("{path}.manifestConfigs"));
+    let mistakes = option_mistakes(options, "spec.manifestWorkTemplate.manifestConfigs");
     warnings
-        .map(|finding| (Severity::Warning, finding.error))
+        .map(|finding| (severity(&finding), finding.error))
         .chain(mistakes.into_iter().map(|error| (Severity::Error, error)))
         .collect()
 }

@@ -2,15 +2,21 @@
 
 use portolan_api::FieldError;
 use portolan_api::cluster::Placement;
-use portolan_api::labels::reasons;
+use portolan_api::labels::{multicluster, reasons};
 use portolan_engine::conditions::Condition;
+use portolan_engine::fleet::Inventory;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::simulate::report::PlacementReport;
 
 /// What the condition `PlacementSatisfied` says, with the field that it is about.
-pub(super) fn error(placement: &Placement, report: &PlacementReport, condition: &Condition) -> FieldError {
+pub(super) fn error(
+    placement: &Placement,
+    report: &PlacementReport,
+    condition: &Condition,
+    inventory: Inventory,
+) -> FieldError {
     let spec = &placement.spec;
     let problem = condition.message.as_str();
     let matched = &report.filters[0].clusters;
@@ -57,13 +63,25 @@ pub(super) fn error(placement: &Placement, report: &PlacementReport, condition: 
             "metadata.namespace",
             &json!(report.namespace),
             problem,
-            "a namespace with a bound set that has clusters",
+            match inventory {
+                Inventory::ManagedClusters => "a namespace with a bound set that has clusters",
+                Inventory::ClusterProfiles => "a namespace with ClusterProfiles",
+            },
         ),
         _ => list(
             "spec.clusterSets",
             &spec.cluster_sets,
             problem,
-            "sets that are bound to the namespace and have clusters",
+            match inventory {
+                Inventory::ManagedClusters => {
+                    "sets that are bound to the namespace and have clusters".to_owned()
+                }
+                Inventory::ClusterProfiles => format!(
+                    "values that ClusterProfiles of the namespace have in the label {}",
+                    multicluster::CLUSTER_SET
+                ),
+            }
+            .as_str(),
         ),
     }
 }

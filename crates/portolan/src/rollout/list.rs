@@ -67,7 +67,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         false => table(&rows, now).render(width),
     })?;
     match text.is_empty() {
-        true => output::remark("there is no ManifestWorkReplicaSet\n"),
+        true => output::remark(&match &args.namespace {
+            Some(namespace) => format!(
+                "there is no ManifestWorkReplicaSet in the namespace {namespace}; without --namespace all namespaces are \
+                 listed\n"
+            ),
+            None => "there is no ManifestWorkReplicaSet\n".to_owned(),
+        }),
         false => output::print(&text)?,
     }
     Ok(ExitCode::SUCCESS)

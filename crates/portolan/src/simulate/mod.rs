@@ -51,7 +51,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KIND[/NS]/NAME", value_parser = input::parse_reference, add = names::removable())]
     remove: Vec<Reference>,
 
-    /// Exit with 1 when a placement is unsatisfied or misconfigured; a PlacementWarning alone does not fail it
+    /// Exit with 1 when a placement is unsatisfied or misconfigured, a selector has a field that does not exist, or there is
+    /// no Placement; a PlacementWarning alone does not fail it
     #[arg(long)]
     check: bool,
 }
@@ -74,8 +75,9 @@ Examples:
   # In a pipeline: fail when something cannot be placed
   portolan simulate -f manifests/ --check
 
-Exit codes: 0 fine, 1 a placement is unsatisfied or misconfigured (with
---check), 2 bad input, 3 the hub cannot be reached or refuses.";
+Exit codes: 0 fine, 1 a placement is unsatisfied or misconfigured, a selector
+has a field that does not exist, or there is no Placement (with --check),
+2 bad input, 3 the hub cannot be reached or refuses.";
 
 /// `--publish-scores`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -127,6 +129,11 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     let (manifests, changed) = (before, changed.or(applied));
     world::note_gaps(changed.as_ref().unwrap_or(&manifests), &mut notes);
     output::remark(&notes.to_string());
+    // A change that removes the last Placement is an answer, too.
+    let has_placements = [Some(&manifests), changed.as_ref()]
+        .into_iter()
+        .flatten()
+        .any(|manifests| manifests.placements().next().is_some());
     let now = clock::now_or(args.input.now);
     let (text, after) = match changed {
         None => {
@@ -140,7 +147,8 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
         }
     };
     output::print(&text)?;
-    Ok(if args.check && !after.is_satisfied() {
+    let is_fine = after.is_satisfied() && has_placements && !notes.loses_a_selection();
+    Ok(if args.check && !is_fine {
         ExitCode::from(1)
     } else {
         ExitCode::SUCCESS

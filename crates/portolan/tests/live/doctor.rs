@@ -51,7 +51,7 @@ fn a_hub_without_definitions_clusters_or_rights_is_told_what_to_do() {
     assert_eq!(run.code, 2);
     assert!(
         run.stderr
-            .contains("there is no Placement and no ManifestWorkReplicaSet shop/nosuch on https://"),
+            .contains("there is no Placement, ManifestWorkReplicaSet, ManifestWork or Work shop/nosuch on https://"),
         "{}",
         run.stderr
     );

@@ -45,3 +45,41 @@ fn mistakes_that_are_on_the_hub_without_the_files_are_not_those_of_the_files() {
     assert!(!bad.stdout.contains("shop/old"), "{}", bad.stdout);
     live.stop();
 }
+
+#[test]
+fn works_on_the_hub_are_judged_and_those_that_controllers_made_are_not() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    let cluster = json!({ "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+        "metadata": { "name": "east" } });
+    live.apply(cluster);
+    let manifests =
+        json!([{ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "n" } }]);
+    let executor = json!({ "subject": { "type": "ServiceAccount" } });
+    let work = |name: &str, labels: Value| {
+        json!({ "apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
+            "metadata": { "name": name, "namespace": "east", "labels": labels },
+            "spec": { "executor": executor, "workload": { "manifests": manifests } } })
+    };
+    live.apply(work("mine", json!({})));
+    live.apply(work(
+        "made",
+        json!({ "work.open-cluster-management.io/manifestworkreplicaset": "shop.made" }),
+    ));
+    live.apply(
+        json!({ "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "Work",
+        "metadata": { "name": "template", "namespace": "shop",
+            "labels": { "multicluster.x-k8s.io/placement-key": "nosuch" } },
+        "spec": { "workload": { "manifests": manifests } } }),
+    );
+    let lint = portolan(scratch.path(), &["lint", "--kubeconfig", live.argument()], "");
+    assert_eq!(lint.code, 1, "{}", lint.stdout);
+    for words in [
+        "ManifestWork east/mine: spec.executor.subject.serviceAccount = (missing)",
+        "Work shop/template: metadata.labels[multicluster.x-k8s.io/placement-key] = \"nosuch\"",
+    ] {
+        assert!(lint.stdout.contains(words), "{words}: {}", lint.stdout);
+    }
+    assert!(!lint.stdout.contains("east/made"), "{}", lint.stdout);
+    live.stop();
+}

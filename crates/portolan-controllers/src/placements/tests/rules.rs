@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use portolan_api::cluster::ManagedCluster;
 use portolan_check::{CheckId, Cluster, DecisionId, Report, stream};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::server::{NAMESPACE, Server, desk, object};
+use super::server::{NAMESPACE, Server, desk, now, object};
+use crate::moment::tests::instant;
 use crate::placements::desk::Desk;
 use crate::placements::input::Input;
 use crate::sabotage::{Rule, with_broken};
+use crate::settings::{Clock, Settings};
 use crate::upkeep::fake::cannot_be_read;
 use crate::watch::{Delta, Key};
 
@@ -38,6 +40,46 @@ pub(super) fn at_rest(clusters: usize) -> (Server, Desk) {
     desk.handle(Input::Cluster(Delta::Synced));
     server.run(&mut desk);
     (server, desk)
+}
+
+/// Where registration is on, and a toleration lets the taint pass, the cluster does not wait for it.
+#[test]
+fn a_cluster_without_its_availability_taint_yet_is_not_selected_and_never_removed() {
+    let raw = |spec: Value, status: Value| {
+        let meta = json!({"name": "c", "creationTimestamp": "1970-01-12T13:00:00Z"});
+        object::<ManagedCluster>(json!({"metadata": meta, "spec": spec, "status": status}))
+    };
+    let heard = json!({"conditions": [{
+        "type": "ManagedClusterConditionAvailable", "status": "True", "reason": "r", "message": "",
+        "lastTransitionTime": "1970-01-12T13:00:00Z",
+    }]});
+    let run = |registration: bool, placement: Value, clusters: &[ManagedCluster]| {
+        let mut server = Server::with(placement);
+        let mut settings = Settings::new(Clock::new(now));
+        settings.registration = registration;
+        let mut desk = Desk::new(settings, instant(now()));
+        server.introduce(&mut desk);
+        desk.handle(Input::Cluster(Delta::Synced));
+        let decided = clusters.iter().map(|cluster| {
+            desk.handle(Input::Cluster(Delta::Applied(Arc::new(cluster.clone()))));
+            server.run(&mut desk);
+            server.decided().len()
+        });
+        decided.collect::<Vec<_>>()
+    };
+    for accepted in [false, true] {
+        let unheard = || raw(json!({"hubAcceptsClient": accepted}), json!({}));
+        let heard = || raw(json!({"hubAcceptsClient": accepted}), heard.clone());
+        // Available again, then silent: the cluster stays until its taint is stored.
+        let clusters = [unheard(), heard(), unheard()];
+        assert_eq!(run(true, json!({}), &clusters), [0, 1, 1], "accepted: {accepted}");
+        // OCM's registration, or none: what taints say, and nothing else.
+        assert_eq!(run(false, json!({}), &clusters), [1, 1, 1]);
+        let tolerations = json!({"tolerations": [
+            {"key": "cluster.open-cluster-management.io/unreachable", "operator": "Exists"},
+        ]});
+        assert_eq!(run(true, tolerations, &[unheard()]), [1]);
+    }
 }
 
 /// The scores of the next process differ, since they count what was decided before. That alone is not written after a

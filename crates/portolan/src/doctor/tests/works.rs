@@ -53,7 +53,11 @@ fn a_work_that_is_made_by_hand_is_judged_as_those_of_replica_sets_are() {
 
 #[test]
 fn clusters_that_have_not_reported_do_not_hide_one_that_failed() {
-    let mut hub = with_rollout(observed(&healthy()), &not_applied());
+    let mut objects = healthy();
+    let mut west = objects[0].clone();
+    west["metadata"]["name"] = json!("west");
+    objects.push(west);
+    let mut hub = with_rollout(observed(&objects), &not_applied());
     let works = hub.works.as_mut().unwrap();
     let mut silent = works[0].clone();
     silent.metadata.namespace = Some("west".to_owned());
@@ -88,4 +92,56 @@ fn a_replica_set_whose_works_are_refused_is_named_with_the_message_of_the_condit
         found,
         "shop/web: WorksRefused True, Refused: west: the hub says no"
     );
+}
+
+fn plain_work(namespace: &str, labels: Value, status: Value) -> portolan_api::multicluster::Work {
+    let work = json!({ "metadata": { "name": "app", "namespace": namespace, "labels": labels },
+        "spec": { "workload": { "manifests": [] } }, "status": status });
+    serde_json::from_value(work).unwrap()
+}
+
+#[test]
+fn a_work_that_is_not_synced_or_nobody_reads_is_named_and_can_be_asked_about() {
+    let key = || json!({ "multicluster.x-k8s.io/placement-key": "web" });
+    let condition = |type_: &str, status: &str| {
+        json!({ "conditions": [{ "type": type_, "status": status, "reason": "NoDecision", "message": "no decision",
+            "lastTransitionTime": "2026-01-01T11:00:00Z" }] })
+    };
+    let judged = |work| {
+        let mut hub = observed(&healthy());
+        hub.plain_works = Some(vec![work]);
+        problems(&hub)
+            .into_iter()
+            .map(|check| check.found)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        judged(plain_work("shop", key(), condition("Synced", "False"))),
+        ["shop/app: Synced False, NoDecision: no decision"]
+    );
+    assert!(judged(plain_work("shop", key(), condition("Synced", "True"))).is_empty());
+    assert!(judged(plain_work("shop", key(), json!({})))[0].contains("no controller has synced"));
+    assert!(judged(plain_work("shop", json!({}), json!({})))[0].contains("is the name of no cluster"));
+    assert!(judged(plain_work("east", json!({}), json!({})))[0].contains("no agent has reported"));
+    assert!(judged(plain_work("east", json!({}), condition("Applied", "True"))).is_empty());
+    let mut hub = observed(&healthy());
+    hub.plain_works = Some(vec![plain_work("shop", key(), condition("Synced", "False"))]);
+    let checks = judge(&hub, Some(&PlacementKey::new("shop", "app")), now());
+    assert!(checks.iter().all(|check| check.name != "subject"), "{checks:#?}");
+    assert!(checks.iter().any(|check| check.name == "works"), "{checks:#?}");
+}
+
+#[test]
+fn a_work_in_a_namespace_that_is_no_cluster_is_not_blamed_on_an_agent() {
+    let mut hub = with_rollout(observed(&healthy()), &json!({}));
+    hub.replica_sets = Some(Vec::new());
+    hub.works.as_mut().unwrap()[0].metadata.namespace = Some("shop".to_owned());
+    let found = problems(&hub);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(
+        found[0].found.ends_with("of no cluster: shop/shop.web"),
+        "{found:#?}"
+    );
+    let advice = found[0].advice.as_deref().unwrap();
+    assert!(advice.contains("portolan get clusters"), "{advice}");
 }

@@ -1,0 +1,84 @@
+//! Works of the standard: whether templates reach their clusters, and agents apply what is in the namespaces of clusters.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
+use portolan_api::labels::{conditions, multicluster as labels};
+use portolan_api::multicluster::Work;
+use portolan_engine::placement::PlacementKey;
+
+use super::Check;
+use super::subject::{Complaint, concluded, key_in};
+use crate::input::Manifests;
+
+/// Works that nothing is done with, or not what they say.
+pub(super) fn judge(manifests: &Manifests, works: &[&Work]) -> Check {
+    let clusters = manifests.clusters().map(|cluster| &cluster.metadata);
+    let profiles = manifests.profiles().map(|profile| &profile.metadata);
+    let clusters: BTreeSet<&str> = clusters
+        .chain(profiles)
+        .filter_map(|metadata| metadata.name.as_deref())
+        .collect();
+    let complaints: Vec<Complaint> = works
+        .iter()
+        .filter_map(|work| Some((key_in(&work.metadata).to_string(), complaint(work, &clusters)?)))
+        .collect();
+    let first = complaints.first().and_then(|(key, _)| key.split_once('/'));
+    let (namespace, name) = first.unwrap_or_default();
+    let advice = format!(
+        "`kubectl get work.multicluster.x-k8s.io {name} --namespace {namespace} -o yaml` shows all conditions; `portolan lint` \
+         finds mistakes in the Work"
+    );
+    let fine = "every Work is synced, or applied by an agent".to_owned();
+    concluded("works", fine, &complaints, &advice)
+}
+
+/// The Placements with the placement-key of a template.
+pub(super) fn references(manifests: &Manifests, work: &Work) -> Vec<PlacementKey> {
+    let Some(key) = label(&work.metadata) else {
+        return Vec::new();
+    };
+    let namespace = work.metadata.namespace.as_deref();
+    manifests
+        .placements()
+        .filter(|placement| {
+            placement.metadata.namespace.as_deref() == namespace && label(&placement.metadata) == Some(key)
+        })
+        .map(PlacementKey::of)
+        .collect()
+}
+
+fn label(metadata: &ObjectMeta) -> Option<&str> {
+    let key = metadata.labels.as_ref()?.get(labels::PLACEMENT_KEY)?;
+    (!key.is_empty()).then_some(key)
+}
+
+/// What keeps a Work from having an effect.
+fn complaint(work: &Work, clusters: &BTreeSet<&str>) -> Option<String> {
+    let all = || work.status.iter().flat_map(|status| &status.conditions);
+    let is_wrong = |condition: &&Condition| {
+        let judged = [conditions::SYNCED, conditions::APPLIED];
+        judged.contains(&condition.type_.as_str()) && condition.status == "False"
+    };
+    if let Some(wrong) = all().find(is_wrong) {
+        return Some(format!(
+            "{} False, {}: {}",
+            wrong.type_, wrong.reason, wrong.message
+        ));
+    }
+    let is_judged = all().next().is_some();
+    let namespace = work.metadata.namespace.as_deref().unwrap_or_default();
+    match (label(&work.metadata), clusters.contains(namespace)) {
+        (_, true) if !is_judged => {
+            Some("no agent has reported about this Work; does `portolan agent` run?".to_owned())
+        }
+        (Some(_), false) if !is_judged => {
+            Some("no controller has synced this Work; does `portolan controller` run?".to_owned())
+        }
+        (None, false) => Some(format!(
+            "nothing is done with this Work: {namespace} is the name of no cluster, and the Work has no label {}",
+            labels::PLACEMENT_KEY
+        )),
+        _ => None,
+    }
+}
