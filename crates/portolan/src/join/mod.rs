@@ -1,5 +1,6 @@
 //! `portolan join`: a cluster becomes part of the fleet, and its agent gets credentials of its own.
 
+mod again;
 mod enroll;
 pub(crate) mod kubeconfig;
 pub(crate) mod objects;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use kube::Api;
 use kube::api::ListParams;
-use portolan_api::cluster::{ManagedCluster, ManagedClusterSet};
+use portolan_api::cluster::ManagedClusterSet;
 use portolan_api::labels::ocm;
 use portolan_api::structural;
 
@@ -112,12 +113,14 @@ async fn join(args: &Args) -> anyhow::Result<()> {
         set: set.clone(),
         ..Newcomer::default()
     };
-    let before = there(&server, &args.name).await?;
+    let before = again::there(&server, &args.name)
+        .await
+        .map_err(|(doing, error)| explain(&error, &doing, &server.url))?;
     enroll(&server.client, &newcomer, clock::now())
         .await
         .map_err(|(doing, error)| explain(&error, &doing, &server.url))?;
     if let Some(before) = &before {
-        output::remark(&again(before, &newcomer));
+        output::remark(&again::changes(before, &newcomer));
     }
     if let Some(set) = &set {
         output::remark(&warn_of_missing(&server, set).await?);
@@ -140,43 +143,6 @@ async fn join(args: &Args) -> anyhow::Result<()> {
         path = path.display(),
         expires = token.expires,
     ))
-}
-
-/// The cluster as it is before it joins. Where the kind is not served, that is said when the cluster is written.
-async fn there(server: &Server, name: &str) -> anyhow::Result<Option<ManagedCluster>> {
-    let api: Api<ManagedCluster> = Api::all(server.client.clone());
-    match api.get_opt(name).await {
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
-        answer => {
-            answer.map_err(|error| explain(&error, &format!("read the ManagedCluster {name}"), &server.url))
-        }
-    }
-}
-
-/// What joining again changed.
-fn again(before: &ManagedCluster, newcomer: &Newcomer) -> String {
-    let had = before.metadata.labels.as_ref();
-    let set = newcomer.set.iter().map(|set| (ocm::CLUSTER_SET, set));
-    let labels = newcomer.labels.iter().map(|(key, value)| (key.as_str(), value));
-    let changed = labels.chain(set).filter_map(|(key, value)| {
-        let had = had.and_then(|labels| labels.get(key));
-        match had {
-            Some(had) if had == value => None,
-            Some(had) => Some(format!("label {key}: {had} → {value}")),
-            None => Some(format!("label {key}={value}")),
-        }
-    });
-    let accepted =
-        (!before.spec.hub_accepts_client).then(|| "spec.hubAcceptsClient: false → true".to_owned());
-    let changes: Vec<String> = changed.chain(accepted).collect();
-    match changes.is_empty() {
-        true => String::new(),
-        false => format!(
-            "{} was part of the fleet before; changed: {}\n",
-            newcomer.name,
-            changes.join(", ")
-        ),
-    }
 }
 
 /// The labels without the one of the set, and the set that it or `--set` names. Two values for one label are refused: one of
@@ -307,36 +273,6 @@ fn parse_label(text: &str) -> Result<(String, String), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn joining_again_says_what_it_changes() {
-        let before = serde_json::json!({
-            "metadata": {"name": "west-1", "labels": {"region": "west", "tier": "gold", ocm::CLUSTER_SET: "test"}},
-            "spec": {"hubAcceptsClient": true},
-        });
-        let mut before: ManagedCluster = serde_json::from_value(before).unwrap();
-        let labels = [("region", "east"), ("tier", "gold"), ("new", "1")];
-        let newcomer = Newcomer {
-            name: "west-1".to_owned(),
-            labels: labels
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .into(),
-            set: Some("prod".to_owned()),
-            ..Newcomer::default()
-        };
-        assert_eq!(
-            again(&before, &newcomer),
-            "west-1 was part of the fleet before; changed: label new=1, label region: west → east, \
-             label cluster.open-cluster-management.io/clusterset: test → prod\n"
-        );
-        let same = Newcomer {
-            name: "west-1".to_owned(),
-            ..Newcomer::default()
-        };
-        assert_eq!(again(&before, &same), "");
-        before.spec.hub_accepts_client = false;
-        assert!(again(&before, &same).contains("hubAcceptsClient"));
-    }
 
     #[test]
     fn a_set_that_is_missing_is_named_with_those_that_there_are_and_how_to_make_it() {

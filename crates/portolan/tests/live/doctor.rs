@@ -50,8 +50,9 @@ fn a_hub_without_definitions_clusters_or_rights_is_told_what_to_do() {
     let run = doctor(&scratch, live.argument(), &["shop/nosuch"]);
     assert_eq!(run.code, 2);
     assert!(
-        run.stderr
-            .contains("there is no Placement, ManifestWorkReplicaSet, ManifestWork or Work shop/nosuch on https://"),
+        run.stderr.contains(
+            "there is no Placement, ManifestWorkReplicaSet, ManifestWork or Work shop/nosuch on https://"
+        ),
         "{}",
         run.stderr
     );
