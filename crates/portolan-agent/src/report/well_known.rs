@@ -91,6 +91,8 @@ fn replicas(
 ) -> Vec<Said> {
     let done =
         is_observed(object) && updated >= wanted && available >= wanted && total <= wanted.max(updated);
+    // A failure of what was wanted before says nothing about a rollback or a correction.
+    let failure = failure.filter(|_| is_observed(object));
     let counts = format!("{available} of {wanted} are available, {updated} up to date");
     let degraded = match &failure {
         Some(why) => Said::new(conditions::DEGRADED, Truth::True, REASON, why.clone()),
@@ -280,12 +282,19 @@ mod tests {
 
     #[test]
     fn a_deployment_past_its_deadline_is_degraded() {
-        let stuck = json!({ "status": { "conditions": [
-            { "type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "too slow" },
-        ] } });
+        let stuck = |observed: i64| {
+            let conditions = json!([
+                { "type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "too slow" },
+            ]);
+            let status = json!({ "observedGeneration": observed, "conditions": conditions });
+            json!({ "metadata": { "generation": 2 }, "status": status })
+        };
+        let degraded = |truth| expected(&[("Progressing", "True"), ("Degraded", truth)]);
+        assert_eq!(truths("Deployment", "apps", stuck(2)), degraded("True"));
         assert_eq!(
-            truths("Deployment", "apps", stuck),
-            expected(&[("Progressing", "True"), ("Degraded", "True")])
+            truths("Deployment", "apps", stuck(1)),
+            degraded("False"),
+            "the deadline of what was wanted before"
         );
     }
 

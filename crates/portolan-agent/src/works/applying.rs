@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::desk::Outcome;
 use super::items::{Item, Noted, Reader};
+use super::owning::ATTEMPTS;
 use super::pass::{Passes, lock, worse};
 use crate::cost::Cost;
 use crate::plan::{Action, RecordReference, Seen, There, act, apply_order, fold};
@@ -299,15 +300,22 @@ impl Passes {
         order: &Order<'_>,
     ) -> Result<(), Problem> {
         let api_version = place.api_version();
-        let there = there.filter(|_| manager == FIELD_MANAGER);
-        match there.and_then(|there| fold(there, &api_version)) {
-            Some(patch) => {
-                self.objects
-                    .patch_by_operations(place, &patch, order.user())
-                    .await
+        let mut there = there.filter(|_| manager == FIELD_MANAGER).cloned();
+        for _ in 0..ATTEMPTS {
+            let Some(patch) = there.as_ref().and_then(|there| fold(there, &api_version)) else {
+                return Ok(());
+            };
+            let folded = self.objects.patch_by_operations(place, &patch, order.user());
+            match folded.await {
+                // Another work that wants the object may have done the same. That is no failure of this one.
+                Err(Problem::Conflict(_)) => there = self.objects.get(place, order.user()).await?,
+                answer => return answer,
             }
-            None => Ok(()),
         }
+        Err(Problem::Conflict(format!(
+            "the managed fields of {} were changed by others {ATTEMPTS} times in a row",
+            place.id
+        )))
     }
 
     /// Makes an object that is as it should be name its record, or not, and says what came of it.

@@ -9,7 +9,7 @@ use crate::spoke::{Part, Place, Problem};
 use crate::work::reserved;
 
 /// How often a reference is tried again when somebody else has written the object meanwhile.
-const ATTEMPTS: usize = 5;
+pub(super) const ATTEMPTS: usize = 5;
 
 impl Passes {
     /// Makes the object name the record as its owner. Gives the object as it is then, read in the name of `user`; `None`
