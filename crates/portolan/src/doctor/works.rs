@@ -9,6 +9,7 @@ use super::read::Observed;
 use super::subject::{Complaint, concluded, key_in};
 use super::{Check, names};
 use crate::input::Manifests;
+use crate::join::objects::refuse_name;
 
 /// What keeps works from being applied. `chosen` are the clusters that replica sets write works for. Each kind of problem is a
 /// check of its own, so that none hides another.
@@ -89,10 +90,16 @@ fn astray_of(works: &[&ManifestWork]) -> Option<Check> {
             "no agent applies a ManifestWork in a namespace that is the name of no cluster: {}",
             names(keys.iter().map(String::as_str))
         ),
-        format!(
-            "make the work in the namespace of a cluster (`portolan get clusters` lists them), or `portolan join {namespace}` if \
-             {namespace} is to be one"
-        ),
+        match refuse_name(namespace) {
+            None => format!(
+                "make the work in the namespace of a cluster (`portolan get clusters` lists them), or `portolan join \
+                 {namespace}` if {namespace} is to be one"
+            ),
+            // Joining under this name would be refused.
+            Some(_) => {
+                "make the work in the namespace of a cluster (`portolan get clusters` lists them)".to_owned()
+            }
+        },
     ))
 }
 

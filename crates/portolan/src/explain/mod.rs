@@ -3,11 +3,12 @@
 mod summary;
 mod table;
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use jiff::Timestamp;
 use portolan_engine::explain::{self, Explanation, Flip};
-use portolan_engine::placement::PlacementKey;
+use portolan_engine::placement::{PlacementKey, owns_decision};
 use serde::Serialize;
 
 use crate::completions::names;
@@ -92,6 +93,7 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     let wanted = wanted.map(|named| args.placement.key(&named, &given)).transpose();
     let wanted = wanted.map_err(Problems::from)?;
     let Given { before, applied, hub } = given;
+    let is_applied = applied.is_some();
     let manifests = applied.unwrap_or(before);
     world::note_gaps(&manifests, &mut notes);
     let now = clock::now_or(args.input.now);
@@ -123,9 +125,50 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
             })?
         }
     };
+    if hub.is_some() && !is_applied {
+        note_stored(&mut world, &key, now, &mut notes)?;
+    }
     output::remark(&notes.to_string());
     output::print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says so when the decision of the hub has other clusters than this evaluation.
+fn note_stored(
+    world: &mut World,
+    key: &PlacementKey,
+    now: Timestamp,
+    notes: &mut Notes,
+) -> anyhow::Result<()> {
+    let mut stored = world.stored(key).decisions;
+    stored.retain(|decision| owns_decision(key, decision));
+    let entries = stored.iter().flat_map(|decision| &decision.status);
+    let entries = entries.flat_map(|status| &status.decisions);
+    let there: BTreeSet<String> = entries.map(|entry| entry.cluster_name.clone()).collect();
+    let verdicts = explain(world, key, now)?.clusters.into_iter();
+    let chosen: BTreeSet<String> = verdicts
+        .filter(|verdict| verdict.selected)
+        .map(|verdict| verdict.cluster)
+        .collect();
+    // Nothing is decided yet, or by a controller that writes slices alone.
+    if stored.is_empty() || there == chosen {
+        return Ok(());
+    }
+    let named = |clusters: &BTreeSet<String>, others: &BTreeSet<String>| {
+        let names: Vec<&str> = clusters.difference(others).map(String::as_str).collect();
+        match names.as_slice() {
+            [] => "no other".to_owned(),
+            [a, b, c, _, ..] => format!("{a}, {b}, {c} and {} more", names.len() - 3),
+            names => names.join(", "),
+        }
+    };
+    notes.remark(format!(
+        "this is an evaluation of now; the decision on the hub has {} instead of {}. A controller evaluates a placement again \
+         when the placement or one of its clusters changes, and not when other placements decide",
+        named(&there, &chosen),
+        named(&chosen, &there),
+    ));
+    Ok(())
 }
 
 /// Events are an extra: without them the explanation is as good as any.

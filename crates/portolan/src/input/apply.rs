@@ -11,17 +11,20 @@ use super::{kind, normal};
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The object as it would be after the manifest was applied.
-pub(super) fn over(there: &Manifests, manifest: Value) -> Value {
+pub(super) fn over(there: &Manifests, mut manifest: Value) -> Value {
     // A kind that is not known is reported where every object is checked.
     let Ok(kind) = kind::known(&manifest) else {
         return manifest;
     };
+    // Every kind here that has a status has it as a subresource, which a server takes from those who report it alone.
+    if let Some(fields) = manifest.as_object_mut() {
+        fields.remove("status");
+    }
     let mut normal = manifest.clone();
     normal::normalise(kind, &mut normal);
     match there.value(&Key::of(kind, &normal)) {
         Some(mut object) => {
             if let Some(mut last) = last_applied(&object) {
-                // A server takes the status from those who report it.
                 if let Some(last) = last.as_object_mut() {
                     last.remove("status");
                 }
@@ -94,6 +97,15 @@ mod tests {
             json!({ "team": "a", "tier": "silver" })
         );
         assert_eq!(after["status"]["allocatable"]["cpu"], "8");
+        let mut with_status = cluster(json!({}));
+        with_status["status"] = json!({ "allocatable": { "cpu": "64" } });
+        let after = over(&there, with_status.clone());
+        assert_eq!(
+            after["status"]["allocatable"]["cpu"], "8",
+            "kubectl apply writes no status"
+        );
+        let new = over(&Manifests::default(), with_status);
+        assert_eq!(new, cluster(json!({})));
     }
 
     #[test]

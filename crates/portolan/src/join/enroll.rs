@@ -7,14 +7,15 @@ use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind, Status};
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt};
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::labels::portolan::AGENT_NAMESPACE;
-use portolan_api::labels::{conditions, messages, reasons};
+use portolan_api::labels::{conditions, messages, ocm, reasons};
 use portolan_api::structural;
 use serde_json::{Value, json};
 
 use super::objects::{FORMER_ACCOUNT, Newcomer, is_embedded};
+use super::tenants::sign_of_tenants;
 
 /// Whose fields these are.
 const MANAGER: &str = "portolan-join";
@@ -55,7 +56,8 @@ pub(crate) async fn enroll(
 }
 
 /// Nothing can be made in a namespace that is being deleted, and a ManagedCluster that is being deleted goes in any case. An
-/// embedded member has an agent already, which two clusters of one name would contend with.
+/// embedded member has an agent already, which two clusters of one name would contend with. The namespace of a team is no
+/// place for an agent.
 async fn refuse_unfit(client: &Client, newcomer: &Newcomer) -> kube::Result<()> {
     let name = newcomer.name.as_str();
     let clusters: Api<ManagedCluster> = Api::all(client.clone());
@@ -72,6 +74,15 @@ async fn refuse_unfit(client: &Client, newcomer: &Newcomer) -> kube::Result<()> 
         return Err(conflict(&taken(name)));
     }
     let namespace = namespaces.get_metadata_opt(name).await?;
+    if let Some(found) = &namespace
+        && found
+            .labels()
+            .get(ocm::CLUSTER_NAME)
+            .is_none_or(|cluster| cluster != name)
+        && let Some(sign) = sign_of_tenants(client, name).await?
+    {
+        return Err(conflict(&belongs_to_tenants(name, &sign)));
+    }
     let leaving = [
         ("ManagedCluster", cluster.map(|object| object.metadata)),
         ("namespace", namespace.map(|object| object.metadata)),
@@ -100,6 +111,14 @@ fn taken(name: &str) -> String {
         "{name} is an embedded member that `portolan up --spokes` has made, with an agent inside that process; nothing is \
          changed; join your cluster under another name, or free this one: start `portolan up` on the same data with fewer \
          --spokes and with --forget-members, then join"
+    )
+}
+
+/// Why a cluster cannot have the name of a namespace that a team works in.
+fn belongs_to_tenants(name: &str, sign: &str) -> String {
+    format!(
+        "the namespace {name} has {sign}, so it is the namespace of a team; the agent of a cluster {name} could change the \
+         works there, and they would go when the cluster leaves; nothing is changed; join your cluster under another name"
     )
 }
 

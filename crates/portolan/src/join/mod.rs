@@ -4,6 +4,7 @@ mod again;
 mod enroll;
 pub(crate) mod kubeconfig;
 pub(crate) mod objects;
+pub(crate) mod tenants;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -8,6 +8,8 @@ use portolan_api::reading::Received;
 use portolan_api::work::ManifestWork;
 use serde_json::Value;
 
+use crate::join::tenants::is_template;
+
 use super::hub::{Doing, Hub, Kind, code, delete, release};
 
 /// A work that is still there.
@@ -36,7 +38,8 @@ impl std::fmt::Display for Left {
 }
 
 impl Hub {
-    /// The works in the namespace of the cluster.
+    /// The works of the cluster. Templates that somebody keeps in its namespace are not the cluster's: without them the
+    /// works of other clusters would go too.
     pub(super) async fn works(&self) -> Doing<Vec<Left>> {
         let mut all = Vec::new();
         for work in self.listed::<ManifestWork>().await? {
@@ -44,7 +47,8 @@ impl Hub {
             let objects = objects(&work, spec);
             all.push(left("ManifestWork", &work, ocm::MANIFEST_WORK_FINALIZER, objects));
         }
-        for work in self.listed::<Work>().await? {
+        let works = self.listed::<Work>().await?;
+        for work in works.into_iter().filter(|work| !is_template(work.labels())) {
             let objects = objects(&work, |work| serde_json::to_value(&work.spec).unwrap_or_default());
             all.push(left("Work", &work, kep::WORK_FINALIZER, objects));
         }

@@ -5,6 +5,7 @@ mod diff;
 mod diff_table;
 mod evaluate;
 pub(crate) mod report;
+mod stored;
 mod table;
 
 use std::path::PathBuf;
@@ -123,7 +124,7 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     let wanted = wanted.map(|named| args.placement.key(&named, &given)).transpose();
     let wanted = wanted.map_err(Problems::from)?;
     let wanted = wanted.as_ref().map(|key| Wanted { key, place: &place });
-    let Given { before, applied, .. } = given;
+    let Given { before, applied, hub } = given;
     let there = applied.as_ref().unwrap_or(&before);
     let changed = change::apply(there, &args.what_if, &args.remove, &place, &mut notes)?;
     let (manifests, changed) = (before, changed.or(applied));
@@ -141,7 +142,7 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
             (args.render(&report)?, report)
         }
         Some(changed) => {
-            let (before, after) = args.evaluate_both(&manifests, &changed, wanted, now)?;
+            let (before, after) = args.evaluate_both(&manifests, &changed, wanted, hub.is_some(), now)?;
             let difference = diff::difference(&before, &after);
             (args.render_difference(&difference)?, after)
         }
@@ -183,6 +184,7 @@ impl Args {
         before: &Manifests,
         after: &Manifests,
         wanted: Option<Wanted<'_>>,
+        on_hub: bool,
         now: Timestamp,
     ) -> Result<(Report, Report), Problems> {
         let mut sides = [before, after].map(|manifests| World::new(manifests, self.input.inventory));
@@ -197,7 +199,11 @@ impl Args {
             keys.retain(|key| wanted.is_none_or(|wanted| wanted.key == key));
             self.evaluate_keys(&mut sides[side], &keys, now)
         };
-        Ok((evaluate(0), evaluate(1)))
+        let (mut before, after) = (evaluate(0), evaluate(1));
+        if on_hub {
+            stored::start_from_stored(&mut before, &after, &sides);
+        }
+        Ok((before, after))
     }
 
     fn evaluate_keys(&self, world: &mut World, keys: &[PlacementKey], now: Timestamp) -> Report {

@@ -11,6 +11,7 @@ use kube::core::NamespaceResourceScope;
 use kube::{Api, Client, Resource, ResourceExt};
 use portolan_agent::Agent;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSetBinding, Placement};
+use portolan_api::multicluster::Work;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_controllers::{Clock, Controllers, Settings};
 use portolan_testserver::{Feature, TestServer};
@@ -325,5 +326,45 @@ async fn a_namespace_that_was_there_before_the_cluster_joined_stays_when_the_clu
     assert!(namespace.metadata.deletion_timestamp.is_none());
     assert!(is_there(&configs, "precious").await);
     namespaces.delete("was-there", &Default::default()).await.unwrap();
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_namespace_of_a_team_becomes_no_cluster_and_leaving_keeps_its_templates() {
+    let server = server().await;
+    let namespaces: Api<Namespace> = Api::all(server.client());
+    create(&namespaces, json!({"metadata": {"name": "team"}})).await;
+    let works: Api<Work> = own(&server, "team");
+    let work = |name: &str, labels: Value| {
+        let manifest =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "team"}});
+        json!({"metadata": {"name": name, "labels": labels}, "spec": {"workload": {"manifests": [manifest]}}})
+    };
+    create(
+        &works,
+        work("template", json!({"multicluster.x-k8s.io/placement-key": "web"})),
+    )
+    .await;
+    let refused = run(&server, "join", &["team"]).await;
+    assert_ne!(refused.code, 0, "{}", refused.stdout);
+    assert!(
+        refused
+            .stderr
+            .contains("the namespace team has the Work template"),
+        "{}",
+        refused.stderr
+    );
+    let clusters: Api<ManagedCluster> = Api::all(server.client());
+    assert!(!is_there(&clusters, "team").await);
+
+    // A cluster that somebody made by hand all the same.
+    let accepted = json!({"metadata": {"name": "team"}, "spec": {"hubAcceptsClient": true}});
+    create(&clusters, accepted).await;
+    create(&works, work("own", json!({}))).await;
+    let removed = run(&server, "leave", &["team", "--force"]).await;
+    assert_eq!(removed.code, 0, "{}", removed.stderr);
+    assert!(is_there(&works, "template").await);
+    assert!(!is_there(&works, "own").await);
+    namespaces.delete("team", &DeleteParams::default()).await.unwrap();
     server.stop().await;
 }

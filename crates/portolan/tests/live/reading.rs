@@ -94,6 +94,58 @@ fn a_hub_gives_the_answers_that_its_manifests_give() {
     }
 }
 
+/// Nobody looks at a placement again because others have decided, so that a decision may be another than a fresh evaluation
+/// would choose.
+#[test]
+fn a_change_on_a_hub_starts_from_the_decision_that_is_stored() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    live.apply_files(&example("gpu-training"));
+    scratch.write(
+        "unrelated.yaml",
+        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n\
+         metadata: {name: edge-1, labels: {team: a}}\nspec: {hubAcceptsClient: true}\n",
+    );
+    scratch.write(
+        "edited.yaml",
+        "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: training, namespace: ml}\n\
+         spec: {tolerations: [{key: example.com/any, operator: Exists}]}\n",
+    );
+    let ask = |file: &str| -> Value {
+        let args = [
+            "simulate",
+            "--kubeconfig",
+            live.argument(),
+            "-f",
+            file,
+            "-o",
+            "json",
+        ];
+        serde_json::from_str(&fine(&scratch, &[&args[..], &NOW].concat())).unwrap()
+    };
+    live.apply(decision(&[("edge-1", 0)]));
+    assert_eq!(
+        ask("unrelated.yaml")["placements"],
+        json!([]),
+        "no controller would look"
+    );
+    let edited = ask("edited.yaml");
+    let placement = &edited["placements"][0];
+    assert_eq!(placement["removed"], json!(["edge-1"]), "{edited:#}");
+    assert_eq!(placement["before"]["clusters"], 1, "{edited:#}");
+    let explained = run(
+        &scratch,
+        &[
+            &["explain", "ml/training", "--kubeconfig", live.argument()][..],
+            &NOW,
+        ]
+        .concat(),
+    );
+    let said = "the decision on the hub has edge-1 instead of gpu-cluster-";
+    assert!(explained.stderr.contains(said), "{}", explained.stderr);
+    live.stop();
+}
+
 #[test]
 fn files_over_a_hub_show_what_applying_them_would_change() {
     let scratch = Scratch::new();

@@ -133,15 +133,16 @@ fn a_work_that_is_not_synced_or_nobody_reads_is_named_and_can_be_asked_about() {
 
 #[test]
 fn a_work_in_a_namespace_that_is_no_cluster_is_not_blamed_on_an_agent() {
-    let mut hub = with_rollout(observed(&healthy()), &json!({}));
-    hub.replica_sets = Some(Vec::new());
-    hub.works.as_mut().unwrap()[0].metadata.namespace = Some("shop".to_owned());
-    let found = problems(&hub);
-    assert_eq!(found.len(), 1, "{found:#?}");
-    assert!(
-        found[0].found.ends_with("of no cluster: shop/shop.web"),
-        "{found:#?}"
-    );
-    let advice = found[0].advice.as_deref().unwrap();
-    assert!(advice.contains("portolan get clusters"), "{advice}");
+    for (namespace, may_join) in [("shop", true), ("default", false)] {
+        let mut hub = with_rollout(observed(&healthy()), &json!({}));
+        hub.replica_sets = Some(Vec::new());
+        hub.works.as_mut().unwrap()[0].metadata.namespace = Some(namespace.to_owned());
+        let found = problems(&hub);
+        assert_eq!(found.len(), 1, "{found:#?}");
+        let astray = format!("of no cluster: {namespace}/shop.web");
+        assert!(found[0].found.ends_with(&astray), "{found:#?}");
+        let advice = found[0].advice.as_deref().unwrap();
+        assert!(advice.contains("portolan get clusters"), "{advice}");
+        assert_eq!(advice.contains("portolan join"), may_join, "{advice}");
+    }
 }
