@@ -99,13 +99,21 @@ fn change(before: &Credentials, now: &Credentials) -> Option<Change> {
 
 /// What the kubeconfig says now, read apart from the threads that serve.
 async fn read(connect: &ConnectArgs) -> anyhow::Result<(Config, Credentials)> {
-    let (connect, runtime) = (connect.clone(), Handle::current());
+    let (of, runtime) = (connect.clone(), Handle::current());
     let read = move || {
-        let config = runtime.block_on(connect.config())?;
+        let config = runtime.block_on(of.config())?;
         let credentials = Credentials::of(&config);
         Ok((config, credentials))
     };
-    file::apart("the kubeconfig", read).await.flatten()
+    file::apart(&named(connect), read).await.flatten()
+}
+
+/// The kubeconfig as messages name it. Two that are followed in one process have different names.
+fn named(connect: &ConnectArgs) -> String {
+    match &connect.kubeconfig {
+        Some(path) => format!("the kubeconfig {}", path.display()),
+        None => "the kubeconfig".to_owned(),
+    }
 }
 
 /// Replaces the client whenever the kubeconfig has other credentials for its server. Runs until it is dropped.
@@ -124,8 +132,8 @@ pub(crate) async fn follow(connect: ConnectArgs, mut used: Credentials, client: 
         match change(&used, &now) {
             None => {}
             Some(Change::Renewed) => {
-                let what = "the files of the kubeconfig";
-                let made = file::apart(what, move || Server::with_unlimited(config)).await;
+                let what = format!("the files of {}", named(&connect));
+                let made = file::apart(&what, move || Server::with_unlimited(config)).await;
                 match made.flatten() {
                     Ok((_, renewed)) => {
                         client.replace(renewed);
@@ -247,6 +255,29 @@ mod tests {
         std::fs::remove_dir_all(folder).unwrap();
         let request = Request::get("/version").body(Vec::new()).unwrap();
         assert!(renewable.client().request_text(request).await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kubeconfig_is_followed_while_another_one_cannot_be_read() {
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let (begin, begun) = std::sync::mpsc::channel();
+        let other = ConnectArgs {
+            kubeconfig: Some("other.kubeconfig".into()),
+            context: None,
+        };
+        let read = move || (begin.send(()), ended.recv());
+        // On a runtime of its own: a paused clock stands still as long as its own runtime reads something.
+        let stuck = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_time()
+                .build()
+                .unwrap();
+            runtime.block_on(async { file::apart(&named(&other), read).await.is_ok() })
+        });
+        begun.recv().unwrap();
+        assert!(is_replaced("beside", "http://127.0.0.1:1", "second").await);
+        drop(end);
+        stuck.join().unwrap();
     }
 
     #[tokio::test(start_paused = true)]
