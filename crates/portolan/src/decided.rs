@@ -17,8 +17,16 @@ use serde::Serialize;
 pub(crate) struct Said {
     pub(crate) placement: PlacementKey,
     pub(crate) group: Option<Group>,
-    /// Clusters with their scores, where the object has them.
-    clusters: BTreeMap<String, Option<i64>>,
+    clusters: BTreeMap<String, Listed>,
+}
+
+/// A cluster in one object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Listed {
+    /// Where the object lists it.
+    position: usize,
+    /// Its score, where the object has it.
+    score: Option<i64>,
 }
 
 /// A decision group. They are ordered by index.
@@ -57,6 +65,12 @@ impl Said {
         self.clusters.keys().map(String::as_str)
     }
 
+    /// The same, each with its position in the object.
+    pub(crate) fn positions(&self) -> impl Iterator<Item = (&str, usize)> {
+        let clusters = self.clusters.iter();
+        clusters.map(|(name, listed)| (name.as_str(), listed.position))
+    }
+
     /// What an OCM decision object says. Nothing when it names no placement.
     pub(crate) fn by_decision(decision: &PlacementDecision) -> Option<Said> {
         let metadata = &decision.metadata;
@@ -65,9 +79,7 @@ impl Said {
         Some(Said {
             placement: key(metadata, name),
             group: group(metadata),
-            clusters: listed
-                .map(|entry| (entry.cluster_name.clone(), Some(entry.score)))
-                .collect(),
+            clusters: listed_in_order(listed.map(|entry| (entry.cluster_name.as_str(), Some(entry.score)))),
         })
     }
 
@@ -87,9 +99,7 @@ impl Said {
         Some(Said {
             placement: key(metadata, name),
             group: group(metadata),
-            clusters: listed
-                .map(|(_, name)| (name.to_owned(), scores.get(name).copied()))
-                .collect(),
+            clusters: listed_in_order(listed.map(|(_, name)| (name, scores.get(name).copied()))),
         })
     }
 }
@@ -98,14 +108,20 @@ impl Said {
 pub(crate) fn union<'a>(objects: impl IntoIterator<Item = (&'a str, &'a Said)>) -> Decided {
     let mut decided = Decided::new();
     for (object, said) in objects {
-        for (cluster, score) in &said.clusters {
+        for (cluster, listed) in &said.clusters {
             let standing = decided.entry(cluster.clone()).or_default();
             standing.groups.extend(said.group.clone());
-            standing.score = standing.score.or(*score);
+            standing.score = standing.score.or(listed.score);
             standing.objects.push(object.to_owned());
         }
     }
     decided
+}
+
+fn listed_in_order<'a>(clusters: impl Iterator<Item = (&'a str, Option<i64>)>) -> BTreeMap<String, Listed> {
+    let listed =
+        |(position, (name, score)): (usize, (&str, _))| (name.to_owned(), Listed { position, score });
+    clusters.enumerate().map(listed).collect()
 }
 
 fn key(metadata: &ObjectMeta, name: &str) -> PlacementKey {

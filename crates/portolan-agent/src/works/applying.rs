@@ -178,9 +178,17 @@ impl Passes {
         let findings: Vec<Finding> = findings.into_values().collect();
         lock(&self.seen).insert(order.key.clone(), seen);
         if written > 0 {
-            let all = portolan_api::count::counted(findings.len(), "object");
+            let done = findings
+                .iter()
+                .filter(|finding| finding.applied == Applied::Done)
+                .count();
+            let unchanged = match done.saturating_sub(written) {
+                0 => String::new(),
+                unchanged => format!(", {unchanged} unchanged"),
+            };
+            let written = portolan_api::count::counted(written, "object");
             self.monitor
-                .say(order.key, &format!("{written} of {all} applied"));
+                .say(order.key, &format!("{written} applied{unchanged}"));
         }
         CarriedOut {
             findings,

@@ -91,6 +91,20 @@ impl Overview {
         self.state == OverviewState::Complete
     }
 
+    /// Whether nothing is left to wait for: every cluster is done or has run out of time, and as many failures are tolerated.
+    pub fn is_left_to_failures(&self) -> bool {
+        let is_settled = |placement: &PlacementOverview| {
+            let mut groups = placement.groups.iter();
+            let mut failures = placement.failures.iter();
+            groups.all(|group| group.done + group.failed == group.clusters)
+                && failures.all(|cluster| cluster.status == Status::TimeOut)
+        };
+        let mut placements = self.placements.iter();
+        self.state == OverviewState::Progressing
+            && self.placements.iter().all(is_settled)
+            && placements.any(|placement| !placement.failures.is_empty())
+    }
+
     fn judge(&self) -> OverviewState {
         let any = |is: fn(&PlacementOverview) -> bool| self.placements.iter().any(is);
         if !self.mistakes.is_empty() {

@@ -90,7 +90,8 @@ impl std::fmt::Display for Edit {
             // The hub puts these taints back while their cause lasts.
             Edit::RemoveTaint { key, .. } if key == TAINT_UNREACHABLE => write!(
                 f,
-                "make the cluster available: its agent must renew its Lease; the hub then removes taint {key}"
+                "make the cluster available: its agent must renew its Lease, for which the hub must have accepted it; the hub \
+                 then removes taint {key}"
             ),
             Edit::RemoveTaint { key, .. } if key == TAINT_UNAVAILABLE => write!(
                 f,

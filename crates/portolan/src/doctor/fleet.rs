@@ -7,8 +7,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::count;
 use portolan_api::labels::conditions;
+use portolan_api::labels::portolan::AGENT_NAMESPACE;
 use portolan_engine::fleet::Inventory;
 
+use super::concern::Concern;
 use super::read::Observed;
 use super::{Check, leaving, names};
 use crate::input::Manifests;
@@ -19,7 +21,12 @@ const SILENT_AFTER: i64 = 5;
 /// Seconds of a lease where the cluster does not say.
 const LEASE_SECONDS: i32 = 60;
 
-pub(super) fn judge(observed: &Observed, manifests: &Manifests, now: Timestamp) -> Vec<Check> {
+pub(super) fn judge(
+    observed: &Observed,
+    manifests: &Manifests,
+    concern: &Concern<'_>,
+    now: Timestamp,
+) -> Vec<Check> {
     match observed.inventory.resolve(manifests) {
         Inventory::ManagedClusters => {
             let clusters: Vec<&ManagedCluster> = manifests.clusters().collect();
@@ -30,12 +37,25 @@ pub(super) fn judge(observed: &Observed, manifests: &Manifests, now: Timestamp) 
                     "`portolan join NAME --hub FILE` lets a cluster in; `portolan up --spokes 3` has members of its own",
                 )];
             }
-            let mut checks = vec![accepted(&clusters), available(&clusters)];
+            let all = clusters.len();
+            let clusters: Vec<&ManagedCluster> = clusters
+                .into_iter()
+                .filter(|cluster| concern.has_cluster(name(cluster)))
+                .collect();
+            let mut checks = Vec::new();
+            if let Some(wanted) = concern.wanted.filter(|_| clusters.len() < all) {
+                let found = match clusters.len() {
+                    1 => format!("1 of {all} has something of {wanted}; only this one is checked"),
+                    number => format!("{number} of {all} have something of {wanted}; only these are checked"),
+                };
+                checks.push(Check::ok("clusters", found));
+            }
+            checks.extend([accepted(&clusters), available(&clusters)]);
             checks.extend(leaving::judge(observed, &clusters, now));
             checks.extend([
                 heartbeats(observed, &clusters, now),
                 sets(manifests),
-                bindings(manifests),
+                bindings(manifests, concern),
             ]);
             checks
         }
@@ -44,17 +64,30 @@ pub(super) fn judge(observed: &Observed, manifests: &Manifests, now: Timestamp) 
 }
 
 fn accepted(clusters: &[&ManagedCluster]) -> Check {
-    let waiting: Vec<&str> = clusters
+    let is_denied = |cluster: &&&ManagedCluster| {
+        condition(cluster, conditions::HUB_ACCEPTED).is_some_and(|condition| condition.status == "False")
+    };
+    // One that was accepted and is not any more was denied on purpose; the others wait for somebody.
+    let (denied, waiting): (Vec<&ManagedCluster>, Vec<&ManagedCluster>) = clusters
         .iter()
         .filter(|cluster| !cluster.spec.hub_accepts_client)
-        .map(|cluster| name(cluster))
-        .collect();
-    match waiting.first() {
-        None => Check::ok(
+        .partition(is_denied);
+    let waiting: Vec<&str> = waiting.into_iter().map(name).collect();
+    match (waiting.first(), denied.first()) {
+        (None, None) => Check::ok(
             "accepted",
             format!("the hub accepts {}", count::all(clusters.len(), "cluster")),
         ),
-        Some(first) => Check::problem(
+        (None, Some(first)) => Check::note(
+            "accepted",
+            format!(
+                "somebody withdrew spec.hubAcceptsClient: {}; an agent keeps its account until `kubectl delete serviceaccount \
+                 {} --namespace {AGENT_NAMESPACE}`",
+                names(denied.iter().map(|cluster| name(cluster))),
+                name(first)
+            ),
+        ),
+        (Some(first), _) => Check::problem(
             "accepted",
             format!(
                 "spec.hubAcceptsClient is not true: {}",
@@ -172,7 +205,7 @@ fn sets(manifests: &Manifests) -> Check {
     }
 }
 
-fn bindings(manifests: &Manifests) -> Check {
+fn bindings(manifests: &Manifests, concern: &Concern<'_>) -> Check {
     let sets: BTreeSet<&str> = manifests
         .cluster_sets()
         .filter_map(|set| set.metadata.name.as_deref())
@@ -183,7 +216,9 @@ fn bindings(manifests: &Manifests) -> Check {
             let metadata = &binding.metadata;
             let name = metadata.name.as_deref()?;
             let namespace = metadata.namespace.as_deref().unwrap_or_default();
-            (!sets.contains(name) || binding.spec.cluster_set != name).then(|| format!("{namespace}/{name}"))
+            let is_checked = concern.has_namespace(namespace);
+            (is_checked && (!sets.contains(name) || binding.spec.cluster_set != name))
+                .then(|| format!("{namespace}/{name}"))
         })
         .collect();
     if !astray.is_empty() {
@@ -204,7 +239,7 @@ fn bindings(manifests: &Manifests) -> Check {
     let unbound: BTreeSet<&str> = manifests
         .placements()
         .filter_map(|placement| placement.metadata.namespace.as_deref())
-        .filter(|namespace| !bound.contains(namespace))
+        .filter(|namespace| !bound.contains(namespace) && concern.has_namespace(namespace))
         .collect();
     match unbound.len() {
         1.. => Check::problem(

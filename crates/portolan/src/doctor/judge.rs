@@ -6,6 +6,7 @@ use portolan_api::count::counted;
 use portolan_api::labels::conditions;
 use portolan_engine::placement::{PlacementKey, is_ours};
 
+use super::concern::Concern;
 use super::read::{NoAnswer, Observed};
 use super::{Check, fleet, names, subject};
 
@@ -36,17 +37,22 @@ pub(super) fn judge(observed: &Observed, wanted: Option<&PlacementKey>, now: Tim
     checks.push(rights(observed));
     checks.extend(unread(observed));
     checks.push(definitions(observed));
+    let manifests = observed.manifests.as_ref();
+    let concern = manifests.map(|manifests| Concern::of(observed, manifests, wanted));
+    let is_concerned = |key: &PlacementKey| concern.as_ref().is_none_or(|concern| concern.has_placement(key));
     let placements: Vec<&Placement> = match &observed.manifests {
         Some(manifests) => manifests
             .placements()
-            .filter(|placement| is_ours(placement))
+            .filter(|placement| is_ours(placement) && is_concerned(&PlacementKey::of(placement)))
             .collect(),
         None => Vec::new(),
     };
-    checks.push(controller(observed, &placements, now));
-    if let Some(manifests) = &observed.manifests {
-        checks.extend(fleet::judge(observed, manifests, now));
-        checks.extend(subject::judge(observed, manifests, wanted, now));
+    let stale = observed.stale.iter().filter(|(key, _)| is_concerned(key));
+    let stale: Vec<(&PlacementKey, &str)> = stale.map(|(key, why)| (key, why.as_str())).collect();
+    checks.push(controller(observed, &placements, &stale, now));
+    if let (Some(manifests), Some(concern)) = (manifests, &concern) {
+        checks.extend(fleet::judge(observed, manifests, concern, now));
+        checks.extend(subject::judge(observed, manifests, concern, now));
     }
     checks
 }
@@ -120,7 +126,12 @@ fn definitions(observed: &Observed) -> Check {
 }
 
 /// Judged by what a controller writes. It cannot be told whether one runs at this moment when there is nothing to do.
-fn controller(observed: &Observed, placements: &[&Placement], now: Timestamp) -> Check {
+fn controller(
+    observed: &Observed,
+    placements: &[&Placement],
+    stale: &[(&PlacementKey, &str)],
+    now: Timestamp,
+) -> Check {
     let name = "controller";
     if observed.manifests.is_none() {
         return Check::unknown(
@@ -144,9 +155,9 @@ fn controller(observed: &Observed, placements: &[&Placement], now: Timestamp) ->
             name,
             "there is no Placement older than ten seconds, and it is judged by the conditions of Placements",
         ),
-        (_, 0) if let Some((first, why)) = observed.stale.first_key_value() => Check::problem(
+        (_, 0) if let Some((first, why)) = stale.first() => Check::problem(
             name,
-            match observed.stale.len() - 1 {
+            match stale.len() - 1 {
                 0 => format!("no controller keeps the decision of {first} up to date: {why}"),
                 more => format!(
                     "no controller keeps decisions up to date: {first}: {why}; also those of {}",

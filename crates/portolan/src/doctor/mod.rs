@@ -3,6 +3,8 @@
 //!
 //! [`read`] asks the hub, [`judge`] is a function of what was read.
 
+mod complaint;
+mod concern;
 mod fleet;
 mod judge;
 mod leaving;

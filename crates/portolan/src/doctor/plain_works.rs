@@ -8,11 +8,12 @@ use portolan_api::multicluster::Work;
 use portolan_engine::placement::PlacementKey;
 
 use super::Check;
-use super::subject::{Complaint, concluded, key_in};
+use super::complaint::{Complaint, concluded};
+use super::concern::key_in;
 use crate::input::Manifests;
 
 /// Works that nothing is done with, or not what they say.
-pub(super) fn judge(manifests: &Manifests, works: &[&Work]) -> Check {
+pub(super) fn judge(manifests: &Manifests, works: &[&Work]) -> Vec<Check> {
     let clusters = manifests.clusters().map(|cluster| &cluster.metadata);
     let profiles = manifests.profiles().map(|profile| &profile.metadata);
     let clusters: BTreeSet<&str> = clusters
@@ -21,16 +22,21 @@ pub(super) fn judge(manifests: &Manifests, works: &[&Work]) -> Check {
         .collect();
     let complaints: Vec<Complaint> = works
         .iter()
-        .filter_map(|work| Some((key_in(&work.metadata).to_string(), complaint(work, &clusters)?)))
+        .filter_map(|work| {
+            let key = key_in(&work.metadata);
+            Some(Complaint {
+                object: key.to_string(),
+                words: complaint(work, &clusters)?,
+                advice: format!(
+                    "`kubectl get work.multicluster.x-k8s.io {} --namespace {} -o yaml` shows all conditions; `portolan \
+                     lint` finds mistakes in the Work",
+                    key.name, key.namespace
+                ),
+            })
+        })
         .collect();
-    let first = complaints.first().and_then(|(key, _)| key.split_once('/'));
-    let (namespace, name) = first.unwrap_or_default();
-    let advice = format!(
-        "`kubectl get work.multicluster.x-k8s.io {name} --namespace {namespace} -o yaml` shows all conditions; `portolan lint` \
-         finds mistakes in the Work"
-    );
     let fine = "every Work is synced, or applied by an agent".to_owned();
-    concluded("works", fine, &complaints, &advice)
+    concluded("works", fine, complaints)
 }
 
 /// The Placements with the placement-key of a template.

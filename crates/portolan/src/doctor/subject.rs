@@ -3,16 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::cluster::Placement;
 use portolan_api::count::{all_are, counted};
-use portolan_api::labels::{conditions, ocm, reasons};
+use portolan_api::labels::{conditions, reasons};
 use portolan_api::multicluster::Work;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_controllers::overview::{Objects, Overview, OverviewState, overview};
 use portolan_engine::conditions::ROLLING_UPDATE_RECOMMENDED;
 use portolan_engine::placement::{PlacementKey, why_not_ours};
 
+use super::complaint::{Complaint, concluded};
+use super::concern::{Concern, key_in, references, works_of};
 use super::read::Observed;
 use super::{Check, names, plain_works, works};
 use crate::decided::Said;
@@ -22,53 +24,29 @@ use crate::object_name;
 /// The check of what does not exist.
 pub(super) const MISSING: &str = "subject";
 
-/// What has a problem, and the words for it.
-pub(super) type Complaint = (String, String);
-
 pub(super) fn judge(
     observed: &Observed,
     manifests: &Manifests,
-    wanted: Option<&PlacementKey>,
+    concern: &Concern<'_>,
     now: Timestamp,
 ) -> Vec<Check> {
-    let is_wanted = |key: &PlacementKey| wanted.is_none_or(|wanted| wanted == key);
-    let replica_sets: Vec<&ManifestWorkReplicaSet> = observed
-        .replica_sets
-        .iter()
-        .flatten()
-        .filter(|set| is_wanted(&key_of(set)))
-        .collect();
+    let wanted = concern.wanted;
+    let replica_sets: Vec<&ManifestWorkReplicaSet> = concern.replica_sets(observed).collect();
     let plain_works: Vec<&Work> = observed
         .plain_works
         .iter()
         .flatten()
-        .filter(|work| is_wanted(&key_in(&work.metadata)))
+        .filter(|work| wanted.is_none_or(|wanted| key_in(&work.metadata) == *wanted))
         .collect();
-    let own_works: Vec<&ManifestWork> = match wanted {
-        None => Vec::new(),
-        Some(wanted) => observed
-            .works
-            .iter()
-            .flatten()
-            .filter(|work| key_in(&work.metadata) == *wanted)
-            .collect(),
-    };
-    // A replica set, or a template, stands still when a Placement that it refers to does.
-    let mut referenced: BTreeSet<PlacementKey> =
-        replica_sets.iter().flat_map(|set| references(set)).collect();
-    if wanted.is_some() {
-        let templates = plain_works.iter();
-        referenced.extend(templates.flat_map(|work| plain_works::references(manifests, work)));
-    }
-    let is_concerned = |key: &PlacementKey| is_wanted(key) || referenced.contains(key);
+    let own_works: Vec<&ManifestWork> = concern.works(observed).collect();
     let placements: Vec<&Placement> = manifests
         .placements()
-        .filter(|placement| is_concerned(&PlacementKey::of(placement)))
+        .filter(|placement| concern.has_placement(&PlacementKey::of(placement)))
         .collect();
     let mut broken: Vec<Check> = Vec::new();
     for (name, why) in manifests.unreadable("Placement") {
         let key = object_name::parse(name).map(|named| named.key(None, object_name::DEFAULT_NAMESPACE));
-        if matches!(&key, Ok(Ok(key)) if is_concerned(key)) {
+        if matches!(&key, Ok(Ok(key)) if concern.has_placement(key)) {
             broken.push(Check::problem(
                 "unreadable",
                 format!("the Placement {name} cannot be read, so that its decision stays as it is: {why}"),
@@ -105,11 +83,11 @@ pub(super) fn judge(
         }
     }
     if !placements.is_empty() {
-        checks.push(conditions_of(&placements));
-        checks.push(decisions_of(manifests, &placements));
+        checks.extend(conditions_of(&placements));
+        checks.extend(decisions_of(manifests, &placements));
     }
     if !replica_sets.is_empty() {
-        checks.push(rollouts(observed, manifests, &replica_sets, now));
+        checks.extend(rollouts(observed, manifests, &replica_sets, now));
     }
     // Works of nobody's replica set are made by hand, and stand still alike.
     let works: Vec<&ManifestWork> = match wanted {
@@ -128,45 +106,9 @@ pub(super) fn judge(
         checks.extend(works::judge(observed, manifests, &works, &chosen));
     }
     if !plain_works.is_empty() {
-        checks.push(plain_works::judge(manifests, &plain_works));
+        checks.extend(plain_works::judge(manifests, &plain_works));
     }
     checks
-}
-
-fn key_of(set: &ManifestWorkReplicaSet) -> PlacementKey {
-    key_in(&set.metadata)
-}
-
-pub(super) fn key_in(metadata: &ObjectMeta) -> PlacementKey {
-    PlacementKey::new(
-        metadata.namespace.as_deref().unwrap_or_default(),
-        metadata.name.as_deref().unwrap_or_default(),
-    )
-}
-
-/// The Placements that a replica set refers to, which are in its namespace.
-fn references(set: &ManifestWorkReplicaSet) -> Vec<PlacementKey> {
-    let namespace = key_of(set).namespace;
-    let references = set.spec.placement_refs.iter();
-    references
-        .map(|reference| PlacementKey::new(&namespace, &reference.name))
-        .collect()
-}
-
-/// One check about many objects: the first complaint in words, the others by name.
-pub(super) fn concluded(name: &'static str, fine: String, complaints: &[Complaint], advice: &str) -> Check {
-    match complaints {
-        [] => Check::ok(name, fine),
-        [(object, words)] => Check::problem(name, format!("{object}: {words}"), advice),
-        [(object, words), others @ ..] => Check::problem(
-            name,
-            format!(
-                "{object}: {words}; also: {}",
-                names(others.iter().map(|(object, _)| object.as_str()))
-            ),
-            advice,
-        ),
-    }
 }
 
 /// Whether a condition of a Placement says that something is wrong.
@@ -179,14 +121,18 @@ pub(super) fn is_wrong(condition: &Condition) -> bool {
     }
 }
 
-fn conditions_of(placements: &[&Placement]) -> Check {
+fn conditions_of(placements: &[&Placement]) -> Vec<Check> {
     let complaints: Vec<Complaint> = placements
         .iter()
         .filter_map(|placement| {
             let mut list = placement.status.iter().flat_map(|status| &status.conditions);
             let condition = list.find(|condition| is_wrong(condition))?;
-            let words = format!("{} {}: {}", condition.type_, condition.status, condition.message);
-            Some((PlacementKey::of(placement).to_string(), words))
+            let object = PlacementKey::of(placement).to_string();
+            Some(Complaint {
+                words: format!("{} {}: {}", condition.type_, condition.status, condition.message),
+                advice: format!("`portolan explain {object}` says why each cluster is selected or not"),
+                object,
+            })
         })
         .collect();
     let (evaluated, others): (Vec<&Placement>, Vec<&Placement>) = placements.iter().partition(|placement| {
@@ -194,10 +140,10 @@ fn conditions_of(placements: &[&Placement]) -> Check {
         list.any(|condition| condition.type_ == conditions::PLACEMENT_SATISFIED)
     });
     if evaluated.is_empty() {
-        return Check::unknown(
+        return vec![Check::unknown(
             "placements",
             "no Placement has conditions, so that nothing is decided",
-        );
+        )];
     }
     let fine = format!(
         "{} of {} satisfied",
@@ -210,11 +156,12 @@ fn conditions_of(placements: &[&Placement]) -> Check {
             .map(|placement| PlacementKey::of(placement).to_string())
             .collect();
         let others = names(others.iter().map(String::as_str));
-        return Check::note("placements", format!("{fine}; nothing is decided for {others}"));
+        return vec![Check::note(
+            "placements",
+            format!("{fine}; nothing is decided for {others}"),
+        )];
     }
-    let first = complaints.first().map_or("", |(object, _)| object);
-    let advice = format!("`portolan explain {first}` says why each cluster is selected or not");
-    concluded("placements", fine, &complaints, &advice)
+    concluded("placements", fine, complaints)
 }
 
 /// The clusters that the PlacementDecisions of each Placement list.
@@ -227,7 +174,7 @@ pub(super) fn decided(manifests: &Manifests) -> BTreeMap<PlacementKey, BTreeSet<
     clusters
 }
 
-fn decisions_of(manifests: &Manifests, placements: &[&Placement]) -> Check {
+fn decisions_of(manifests: &Manifests, placements: &[&Placement]) -> Vec<Check> {
     let clusters = decided(manifests);
     let complaints: Vec<Complaint> = placements
         .iter()
@@ -239,18 +186,19 @@ fn decisions_of(manifests: &Manifests, placements: &[&Placement]) -> Check {
             let key = PlacementKey::of(placement);
             let listed = clusters.get(&key).map_or(0, BTreeSet::len);
             let reported = usize::try_from(status.number_of_selected_clusters).unwrap_or_default();
-            (listed != reported).then(|| {
-                let words = format!(
+            (listed != reported).then(|| Complaint {
+                object: key.to_string(),
+                words: format!(
                     "its status reports {}, its PlacementDecisions list {listed}",
                     counted(reported, "cluster")
-                );
-                (key.to_string(), words)
+                ),
+                advice: "wait for the controller to finish; if it stays so, read the controller's log"
+                    .to_owned(),
             })
         })
         .collect();
     let fine = "the PlacementDecisions list as many clusters as the Placements report".to_owned();
-    let advice = "wait for the controller to finish; if it stays so, read the controller's log";
-    concluded("decisions", fine, &complaints, advice)
+    concluded("decisions", fine, complaints)
 }
 
 fn rollouts(
@@ -258,22 +206,45 @@ fn rollouts(
     manifests: &Manifests,
     sets: &[&ManifestWorkReplicaSet],
     now: Timestamp,
-) -> Check {
+) -> Vec<Check> {
     let complaints: Vec<Complaint> = sets
         .iter()
         .filter_map(|set| {
             let overview = overview(objects(observed, manifests, set), now);
-            let words = complaint(&overview).or_else(|| refused(set))?;
-            Some((key_of(set).to_string(), words))
+            let object = key_in(&set.metadata).to_string();
+            Some(Complaint {
+                words: complaint(&overview).or_else(|| refused(set))?,
+                advice: remedy(&object, overview.state),
+                object,
+            })
         })
         .collect();
     let fine = format!(
         "{} complete or going on",
         all_are(sets.len(), "ManifestWorkReplicaSet")
     );
-    let first = complaints.first().map_or("", |(object, _)| object);
-    let advice = format!("`portolan rollout status {first}` shows the groups and the clusters that failed");
-    concluded("rollouts", fine, &complaints, &advice)
+    concluded("rollouts", fine, complaints)
+}
+
+/// What lets a rollout go on.
+fn remedy(set: &str, state: OverviewState) -> String {
+    match state {
+        OverviewState::PlacementUnknown => format!(
+            "make the Placement, or name another one in spec.placementRefs; `portolan rollout status {set}` says which works \
+             stay until then"
+        ),
+        OverviewState::Invalid => {
+            format!(
+                "correct the field; `portolan lint` checks the ManifestWorkReplicaSet {set} before it is applied"
+            )
+        }
+        OverviewState::NoClusters => {
+            format!(
+                "`portolan rollout status {set}` names the Placements, `portolan explain` says why they select none"
+            )
+        }
+        _ => format!("`portolan rollout status {set}` shows the groups and the clusters that failed"),
+    }
 }
 
 /// What the conditions of a replica set say beside how far its rollout is, which [`complaint`] knows better.
@@ -332,18 +303,6 @@ fn objects(observed: &Observed, manifests: &Manifests, set: &ManifestWorkReplica
         clusters: manifests.clusters().cloned().collect(),
         set: set.clone(),
     }
-}
-
-fn works_of<'a>(
-    observed: &'a Observed,
-    set: &ManifestWorkReplicaSet,
-) -> impl Iterator<Item = &'a ManifestWork> {
-    let key = key_of(set);
-    let owner = format!("{}.{}", key.namespace, key.name);
-    observed.works.iter().flatten().filter(move |work| {
-        let labels = work.metadata.labels.as_ref();
-        labels.and_then(|labels| labels.get(ocm::REPLICA_SET)) == Some(&owner)
-    })
 }
 
 /// The clusters in the decisions of a replica set's placements.

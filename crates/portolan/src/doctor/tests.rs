@@ -378,6 +378,26 @@ fn clusters_that_are_missing_not_accepted_not_available_or_silent_are_named() {
 }
 
 #[test]
+fn a_cluster_that_was_denied_on_purpose_is_worth_a_note_and_no_problem() {
+    let mut objects = healthy();
+    objects[0]["spec"]["hubAcceptsClient"] = json!(false);
+    let denied = json!({ "type": "HubAcceptedManagedCluster", "status": "False", "reason": "HubClusterAdminDenied",
+        "message": "", "lastTransitionTime": "2026-01-01T11:00:00Z" });
+    let conditions = objects[0].pointer_mut("/status/conditions").unwrap();
+    conditions.as_array_mut().unwrap().push(denied);
+    let checks = judge(&observed(&objects), None, now());
+    let accepted = checks.iter().find(|check| check.name == "accepted").unwrap();
+    assert_eq!(accepted.result, Verdict::Note);
+    assert!(accepted.found.contains("hubAcceptsClient: east"), "{accepted:?}");
+    assert!(
+        accepted
+            .found
+            .contains("kubectl delete serviceaccount east --namespace portolan-agents"),
+        "{accepted:?}"
+    );
+}
+
+#[test]
 fn a_cluster_that_the_demo_lets_fail_is_worth_a_note_and_no_problem() {
     let mut objects = healthy();
     objects[0]["metadata"]["labels"] = json!({ "portolan.dev/demo": "true" });
@@ -484,4 +504,42 @@ fn a_subject_that_does_not_exist_is_a_problem_and_others_are_left_out() {
     );
     let last = checks.last().unwrap();
     assert_eq!((last.name, last.result), ("subject", Verdict::Problem));
+}
+
+#[test]
+fn problems_of_others_are_no_answer_to_a_question_about_one_placement() {
+    let mut objects = healthy();
+    let mut west = objects[0].clone();
+    west["metadata"]["name"] = json!("west");
+    west["spec"]["hubAcceptsClient"] = json!(false);
+    west["status"]["conditions"][0]["status"] = json!("Unknown");
+    let mut other = objects[3].clone();
+    other["metadata"]["namespace"] = json!("unbound");
+    other["status"]["conditions"] = json!([]);
+    objects.extend([west, other]);
+    let hub = observed(&objects);
+    let all: BTreeSet<&str> = problems(&hub).iter().map(|check| check.name).collect();
+    assert_eq!(
+        all,
+        BTreeSet::from(["accepted", "available", "bindings", "controller"])
+    );
+    let checks = judge(&hub, Some(&PlacementKey::new("shop", "web")), now());
+    assert!(
+        checks.iter().all(|check| check.result == Verdict::Ok),
+        "{checks:#?}"
+    );
+    let clusters = checks.iter().find(|check| check.name == "clusters").unwrap();
+    assert_eq!(
+        clusters.found,
+        "1 of 2 has something of shop/web; only this one is checked"
+    );
+    // The cluster that it has something on is part of the question.
+    objects[0]["status"]["conditions"][0]["status"] = json!("Unknown");
+    let checks = judge(
+        &observed(&objects),
+        Some(&PlacementKey::new("shop", "web")),
+        now(),
+    );
+    let found = checks.iter().find(|check| check.name == "available").unwrap();
+    assert_eq!(found.found, "1 of 1 cluster not available: east");
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use portolan_api::labels::{conditions, ocm};
 use portolan_api::work::ManifestWork;
 
+use super::complaint::{Complaint, concluded};
+use super::concern::key_in;
 use super::read::Observed;
-use super::subject::{Complaint, concluded, key_in};
 use super::{Check, names};
 use crate::input::Manifests;
 use crate::join::objects::refuse_name;
@@ -46,13 +47,11 @@ pub(super) fn judge(
             let namespace = work.metadata.namespace.as_deref().unwrap_or_default();
             clusters.contains(namespace)
         });
-    let found = [
-        without_namespace(observed, chosen),
-        astray_of(&astray),
-        failed(&of_clusters),
-        silent(&of_clusters),
-    ];
-    let problems: Vec<Check> = found.into_iter().flatten().collect();
+    let mut problems: Vec<Check> = Vec::new();
+    problems.extend(without_namespace(observed, chosen));
+    problems.extend(astray_of(&astray));
+    problems.extend(failed(&of_clusters));
+    problems.extend(silent(&of_clusters));
     match problems.is_empty() {
         true => vec![Check::ok(
             "works",
@@ -126,13 +125,20 @@ fn silent(works: &[&ManifestWork]) -> Option<Check> {
 }
 
 /// Works that an agent could not apply.
-fn failed(works: &[&ManifestWork]) -> Option<Check> {
-    let (complaints, failed): (Vec<Complaint>, Vec<&ManifestWork>) = works
-        .iter()
-        .filter_map(|work| Some((not_applied(work)?, *work)))
-        .unzip();
-    let first = failed.first()?;
-    let set = first.metadata.labels.as_ref();
+fn failed(works: &[&ManifestWork]) -> Vec<Check> {
+    let complaints: Vec<Complaint> = works.iter().filter_map(|work| not_applied(work)).collect();
+    match complaints.is_empty() {
+        true => Vec::new(),
+        false => concluded("works", String::new(), complaints),
+    }
+}
+
+/// A work that the agent could not apply, and why.
+fn not_applied(work: &ManifestWork) -> Option<Complaint> {
+    let mut all = work.status.iter().flat_map(|status| &status.conditions);
+    let applied = all.find(|condition| condition.type_ == conditions::APPLIED)?;
+    let key = key_in(&work.metadata);
+    let set = work.metadata.labels.as_ref();
     let set = set.and_then(|labels| labels.get(ocm::REPLICA_SET)?.split_once('.'));
     let look = match set {
         Some((namespace, name)) => {
@@ -140,21 +146,12 @@ fn failed(works: &[&ManifestWork]) -> Option<Check> {
         }
         None => format!(
             "`kubectl get manifestwork {} --namespace {} -o yaml` shows every object",
-            first.metadata.name.as_deref().unwrap_or_default(),
-            first.metadata.namespace.as_deref().unwrap_or_default()
+            key.name, key.namespace
         ),
     };
-    let advice = format!("correct the manifests, or what is missing on the member cluster; {look}");
-    Some(concluded("works", String::new(), &complaints, &advice))
-}
-
-/// A work that the agent could not apply, as namespace and name, and why.
-fn not_applied(work: &ManifestWork) -> Option<Complaint> {
-    let mut all = work.status.iter().flat_map(|status| &status.conditions);
-    let applied = all.find(|condition| condition.type_ == conditions::APPLIED)?;
-    let name = |text: &Option<String>| text.clone().unwrap_or_default();
-    (applied.status == "False").then(|| {
-        let (namespace, name) = (name(&work.metadata.namespace), name(&work.metadata.name));
-        (format!("{namespace}/{name}"), applied.message.clone())
+    (applied.status == "False").then(|| Complaint {
+        object: key.to_string(),
+        words: applied.message.clone(),
+        advice: format!("correct the manifests, or what is missing on the member cluster; {look}"),
     })
 }

@@ -125,8 +125,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     args.check_name(&manifests, &filter, &place)
         .map_err(Problems::from)?;
     if let Some(namespace) = filter.namespace.filter(|_| args.is_of_no_namespace(&manifests)) {
+        let listed = match filter.name {
+            Some(_) => "",
+            None => ", and all are listed",
+        };
         notes.remark(format!(
-            "clusters live outside of namespaces, and all are listed; DECISIONS counts only placements of the namespace {namespace}"
+            "clusters live outside of namespaces{listed}; DECISIONS counts only placements of the namespace {namespace}"
         ));
     }
     output::remark(&notes.to_string());

@@ -72,7 +72,7 @@ pub(crate) fn merged(configs: &[(String, Value)]) -> Value {
 }
 
 /// Says why a kubeconfig cannot be written there, as far as that can be told before.
-pub(crate) fn refuse(path: &Path) -> anyhow::Result<()> {
+pub(crate) fn refuse(path: &Path, cluster: &str) -> anyhow::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -90,31 +90,38 @@ pub(crate) fn refuse(path: &Path) -> anyhow::Result<()> {
             path.display()
         );
     }
-    if path.exists() && !is_of_agent(path) {
-        bail!(
+    if !path.exists() {
+        return Ok(());
+    }
+    match agent_of(path) {
+        Some(other) if other != cluster => bail!(
+            "cannot write the kubeconfig of the agent of {cluster} to {}: the file is the kubeconfig of the agent of {other}; \
+             accepted: another file (--write FILE)",
+            path.display()
+        ),
+        Some(_) => Ok(()),
+        None => bail!(
             "cannot write the kubeconfig of the agent to {}: the file is there and is not the kubeconfig of an agent; \
              accepted: another file (--write FILE)",
             path.display()
-        );
+        ),
     }
-    Ok(())
 }
 
-/// Whether a file is a kubeconfig that [`with_token`] has made: a new token may replace it. Any other file may hold
-/// credentials that are nowhere else.
-fn is_of_agent(path: &Path) -> bool {
-    let Ok(text) = std::fs::read_to_string(path) else {
-        return false;
-    };
-    let config: Value = serde_saphyr::from_str(&text).unwrap_or_default();
+/// The cluster whose agent a file is for, if it is a kubeconfig that [`with_token`] has made: a new token for the same cluster
+/// may replace it. Any other file may hold credentials that are nowhere else.
+fn agent_of(path: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let config: Value = serde_saphyr::from_str(&text).ok()?;
     let user = &config["users"][0];
     let context = &config["contexts"][0];
-    config["users"].as_array().is_some_and(|users| users.len() == 1)
+    let is_ours = config["users"].as_array().is_some_and(|users| users.len() == 1)
         && user["user"]["token"].is_string()
         && config["clusters"][0]["name"] == "hub"
         && context["context"]["cluster"] == "hub"
         && context["name"] == user["name"]
-        && context["context"]["namespace"] == user["name"]
+        && context["context"]["namespace"] == user["name"];
+    user["name"].as_str().filter(|_| is_ours).map(str::to_owned)
 }
 
 /// Replaces a file at once, readable by its owner alone.
@@ -131,13 +138,13 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_written_is_refused_before_anything_is_done() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        assert!(refuse(&here.join("a.kubeconfig")).is_ok());
-        assert!(refuse(Path::new("a.kubeconfig")).is_ok());
+        assert!(refuse(&here.join("a.kubeconfig"), "west").is_ok());
+        assert!(refuse(Path::new("a.kubeconfig"), "west").is_ok());
         for (path, why) in [
             (here.join("none/a"), "there is no folder"),
             (here.join("src"), "it is a folder"),
         ] {
-            let refused = refuse(&path).unwrap_err().to_string();
+            let refused = refuse(&path, "west").unwrap_err().to_string();
             assert!(refused.contains(why), "{refused}");
         }
     }
@@ -149,18 +156,20 @@ mod tests {
         let path = folder.join("hub.kubeconfig");
         let config = Config::new("https://hub.example.com".parse().unwrap());
         write(&path, &with_token(&config, "west", "secret")).unwrap();
-        let again = refuse(&path);
+        let again = refuse(&path, "west");
+        let of_another = refuse(&path, "east").unwrap_err().to_string();
         let admin = json!({
             "clusters": [{"name": "portolan", "cluster": {"server": "https://hub.example.com"}}],
             "users": [{"name": "portolan", "user": {"token": "secret"}}],
             "contexts": [{"name": "portolan", "context": {"cluster": "portolan", "user": "portolan"}}],
         });
         write(&path, &admin).unwrap();
-        let of_admin = refuse(&path);
+        let of_admin = refuse(&path, "west");
         std::fs::write(&path, "notes").unwrap();
-        let notes = refuse(&path);
+        let notes = refuse(&path, "west");
         std::fs::remove_dir_all(&folder).unwrap();
         assert!(again.is_ok(), "a new token replaces the old one");
+        assert!(of_another.contains("the agent of west"), "{of_another}");
         for refused in [of_admin, notes] {
             let refused = refused.unwrap_err().to_string();
             assert!(refused.contains("is not the kubeconfig of an agent"), "{refused}");

@@ -104,7 +104,7 @@ async fn join(args: &Args) -> anyhow::Result<()> {
     let (labels, set) = labels_and_set(&args.labels, args.set.as_deref())?;
     // Before the cluster is let in: whoever cannot be given credentials should not be.
     if args.output.is_none() {
-        kubeconfig::refuse(&path)?;
+        kubeconfig::refuse(&path, &args.name)?;
     }
     let config = connect.config().await?;
     let server = Server::new(config.clone())?;

@@ -97,7 +97,7 @@ fn missing_set(cluster: &ManagedCluster, sets: &[&str]) -> Option<FieldError> {
     Some(FieldError::of_text(
         format!("metadata.labels[{}]", ocm::CLUSTER_SET),
         set,
-        "there is no ManagedClusterSet of this name, so that the cluster is in no set",
+        "there is no ManagedClusterSet of this name, so that the label puts the cluster into no set",
         accepted,
     ))
 }

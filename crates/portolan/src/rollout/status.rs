@@ -159,6 +159,7 @@ async fn follow(server: &Server, key: &PlacementKey, args: &WatchArgs) -> anyhow
             match now.state {
                 OverviewState::Complete => return Ok(true),
                 OverviewState::MaxFailuresExceeded | OverviewState::Aborted => return Ok(false),
+                OverviewState::Progressing if now.is_left_to_failures() => return Ok(false),
                 _ => {}
             }
         } else if hub::serves_replica_sets(server).await {

@@ -90,6 +90,8 @@ fn gist(overview: &Overview) -> String {
         .any(|placement| placement.max_failure_breach)
     {
         text.push_str(", stopped: more failed than maxFailures allows");
+    } else if overview.is_left_to_failures() {
+        text.push_str(", the others failed, and maxFailures allows that");
     } else if let Some(left) = overview
         .placements
         .iter()
@@ -319,6 +321,38 @@ mod tests {
         let text = rendered(&overview);
         let expected = "  soaking: a, c until 1970-01-01T00:01:00Z; b until 1970-01-01T00:02:00Z\n";
         assert!(text.contains(expected), "{text}");
+    }
+
+    #[test]
+    fn a_rollout_that_only_tolerated_failures_keep_from_its_end_says_so() {
+        let failed = |status| ClusterOverview {
+            cluster: "a".to_owned(),
+            status,
+            since: None,
+            until: None,
+            reason: None,
+            message: None,
+        };
+        let mut overview = overview(OverviewState::Progressing);
+        (overview.clusters, overview.done) = (3, 2);
+        overview.placements[0].groups = vec![GroupOverview {
+            clusters: 3,
+            done: 2,
+            failed: 1,
+            ..GroupOverview::default()
+        }];
+        overview.placements[0].failures = vec![failed(Status::TimeOut)];
+        assert!(overview.is_left_to_failures());
+        let text = line(&overview);
+        assert!(
+            text.starts_with("2 of 3 clusters done, the others failed, and maxFailures allows that"),
+            "{text}"
+        );
+        overview.placements[0].failures = vec![failed(Status::Failed)];
+        assert!(!overview.is_left_to_failures(), "it may still recover in time");
+        overview.placements[0].failures = vec![failed(Status::TimeOut)];
+        overview.placements[0].groups[0].clusters = 4;
+        assert!(!overview.is_left_to_failures(), "a cluster waits");
     }
 
     #[test]

@@ -150,10 +150,39 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     output::print(&text)?;
     let is_fine = after.is_satisfied() && has_placements && !notes.loses_a_selection();
     Ok(if args.check && !is_fine {
+        output::remark(&failed(&after, has_placements));
         ExitCode::from(1)
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// Why `--check` fails, for a log that shows nothing else. What is wrong with a file has been said before.
+fn failed(report: &Report, has_placements: bool) -> String {
+    const NAMED: usize = 10;
+    let failed: Vec<String> = report
+        .placements
+        .iter()
+        .filter(|placement| !placement.is_satisfied())
+        .map(|placement| {
+            format!(
+                "{}/{} ({})",
+                placement.namespace,
+                placement.name,
+                placement.verdict()
+            )
+        })
+        .collect();
+    match failed.len() {
+        0 if !has_placements => "check failed: there is no Placement\n".to_owned(),
+        0 => "check failed: a part of the input is ignored, as said above\n".to_owned(),
+        number if number > NAMED => format!(
+            "check failed: {} and {} more\n",
+            failed[..NAMED].join(", "),
+            number - NAMED
+        ),
+        _ => format!("check failed: {}\n", failed.join(", ")),
+    }
 }
 
 /// The one placement that is asked for, and where it is to be found.

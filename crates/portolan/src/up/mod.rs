@@ -274,6 +274,8 @@ impl Args {
 
     async fn work(&self, hub: &Hub, data: Option<&Path>, files: Files) -> anyhow::Result<Up> {
         files.refuse_running(hub).await?;
+        // Before anything is written: a port that is taken ends the command.
+        let probes = self.bind_probes().await?;
         let Files { kubeconfig, members } = files;
         hub.write_kubeconfig(&kubeconfig)
             .with_context(|| format!("cannot write the kubeconfig {}", kubeconfig.display()))?;
@@ -285,7 +287,6 @@ impl Args {
         };
         progress("installing the CustomResourceDefinitions");
         install(&server, InstallCrds::Missing).await?;
-        let probes = self.bind_probes().await?;
         let metrics = probes.address;
         let fleet = match self.demo {
             true => Some(Fleet::load(&server, self.seed, self.clusters.map(|number| number as usize)).await?),
