@@ -1,15 +1,15 @@
 //! What a question is about: everything, or one subject and what it depends on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use portolan_api::labels::ocm;
+use portolan_api::labels::{multicluster as labels, ocm};
+use portolan_api::multicluster::Work;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_engine::placement::PlacementKey;
 
-use super::plain_works;
 use super::read::Observed;
-use super::subject::decided;
+use crate::decided::Said;
 use crate::input::Manifests;
 
 /// What is checked. A problem of anything else is no answer to the question.
@@ -42,9 +42,7 @@ impl<'a> Concern<'a> {
         }
         for work in observed.plain_works.iter().flatten() {
             if key_in(&work.metadata) == *wanted {
-                concern
-                    .placements
-                    .extend(plain_works::references(manifests, work));
+                concern.placements.extend(referenced_by_template(manifests, work));
             }
         }
         let placements = &concern.placements;
@@ -123,4 +121,36 @@ pub(super) fn key_in(metadata: &ObjectMeta) -> PlacementKey {
         metadata.namespace.as_deref().unwrap_or_default(),
         metadata.name.as_deref().unwrap_or_default(),
     )
+}
+
+/// The Placements with the placement-key of a template.
+fn referenced_by_template(manifests: &Manifests, work: &Work) -> Vec<PlacementKey> {
+    let Some(key) = placement_key(&work.metadata) else {
+        return Vec::new();
+    };
+    let namespace = work.metadata.namespace.as_deref();
+    manifests
+        .placements()
+        .filter(|placement| {
+            placement.metadata.namespace.as_deref() == namespace
+                && placement_key(&placement.metadata) == Some(key)
+        })
+        .map(PlacementKey::of)
+        .collect()
+}
+
+/// The placement-key of a template or a Placement.
+pub(super) fn placement_key(metadata: &ObjectMeta) -> Option<&str> {
+    let key = metadata.labels.as_ref()?.get(labels::PLACEMENT_KEY)?;
+    (!key.is_empty()).then_some(key)
+}
+
+/// The clusters that the PlacementDecisions of each Placement list.
+pub(super) fn decided(manifests: &Manifests) -> BTreeMap<PlacementKey, BTreeSet<String>> {
+    let mut clusters: BTreeMap<PlacementKey, BTreeSet<String>> = BTreeMap::new();
+    for said in manifests.decisions().filter_map(Said::by_decision) {
+        let all = clusters.entry(said.placement.clone()).or_default();
+        all.extend(said.clusters().map(str::to_owned));
+    }
+    clusters
 }

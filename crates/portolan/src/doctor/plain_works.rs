@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::labels::{conditions, multicluster as labels};
 use portolan_api::multicluster::Work;
-use portolan_engine::placement::PlacementKey;
 
 use super::Check;
 use super::complaint::{Complaint, concluded};
-use super::concern::key_in;
+use super::concern::{key_in, placement_key};
 use crate::input::Manifests;
 
 /// Works that nothing is done with, or not what they say.
@@ -39,26 +38,6 @@ pub(super) fn judge(manifests: &Manifests, works: &[&Work]) -> Vec<Check> {
     concluded("works", fine, complaints)
 }
 
-/// The Placements with the placement-key of a template.
-pub(super) fn references(manifests: &Manifests, work: &Work) -> Vec<PlacementKey> {
-    let Some(key) = label(&work.metadata) else {
-        return Vec::new();
-    };
-    let namespace = work.metadata.namespace.as_deref();
-    manifests
-        .placements()
-        .filter(|placement| {
-            placement.metadata.namespace.as_deref() == namespace && label(&placement.metadata) == Some(key)
-        })
-        .map(PlacementKey::of)
-        .collect()
-}
-
-fn label(metadata: &ObjectMeta) -> Option<&str> {
-    let key = metadata.labels.as_ref()?.get(labels::PLACEMENT_KEY)?;
-    (!key.is_empty()).then_some(key)
-}
-
 /// What keeps a Work from having an effect.
 fn complaint(work: &Work, clusters: &BTreeSet<&str>) -> Option<String> {
     let all = || work.status.iter().flat_map(|status| &status.conditions);
@@ -74,7 +53,7 @@ fn complaint(work: &Work, clusters: &BTreeSet<&str>) -> Option<String> {
     }
     let is_judged = all().next().is_some();
     let namespace = work.metadata.namespace.as_deref().unwrap_or_default();
-    match (label(&work.metadata), clusters.contains(namespace)) {
+    match (placement_key(&work.metadata), clusters.contains(namespace)) {
         (_, true) if !is_judged => {
             Some("no agent has reported about this Work; does `portolan agent` run?".to_owned())
         }

@@ -11,8 +11,9 @@ use portolan_api::cluster::Placement;
 use portolan_engine::placement::PlacementKey;
 use portolan_engine::status::Code;
 
+use super::concern::decided;
 use super::names;
-use super::subject::{decided, is_wrong};
+use super::subject::is_wrong;
 use crate::input::Manifests;
 use crate::simulate;
 use crate::simulate::report::PlacementReport;

@@ -1,6 +1,6 @@
 //! Placements and replica sets: all of them, or the one that was asked about.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -14,7 +14,7 @@ use portolan_engine::conditions::ROLLING_UPDATE_RECOMMENDED;
 use portolan_engine::placement::{PlacementKey, why_not_ours};
 
 use super::complaint::{Complaint, concluded};
-use super::concern::{Concern, key_in, references, works_of};
+use super::concern::{Concern, decided, key_in, references, works_of};
 use super::read::Observed;
 use super::{Check, names, plain_works, works};
 use crate::decided::Said;
@@ -43,17 +43,7 @@ pub(super) fn judge(
         .placements()
         .filter(|placement| concern.has_placement(&PlacementKey::of(placement)))
         .collect();
-    let mut broken: Vec<Check> = Vec::new();
-    for (name, why) in manifests.unreadable("Placement") {
-        let key = object_name::parse(name).map(|named| named.key(None, object_name::DEFAULT_NAMESPACE));
-        if matches!(&key, Ok(Ok(key)) if concern.has_placement(key)) {
-            broken.push(Check::problem(
-                "unreadable",
-                format!("the Placement {name} cannot be read, so that its decision stays as it is: {why}"),
-                "correct the field, or install the definitions with `portolan crds | kubectl apply -f -`",
-            ));
-        }
-    }
+    let broken = unreadable(manifests, concern);
     let is_nothing =
         placements.is_empty() && replica_sets.is_empty() && plain_works.is_empty() && own_works.is_empty();
     if wanted.is_some() && is_nothing && !broken.is_empty() {
@@ -70,17 +60,7 @@ pub(super) fn judge(
     }
     let mut checks = broken;
     if wanted.is_some() {
-        for placement in &placements {
-            let Some(why) = why_not_ours(placement) else {
-                continue;
-            };
-            let key = PlacementKey::of(placement);
-            checks.push(Check::problem(
-                "scheduler",
-                format!("Portolan decides nothing for {key}: {why}"),
-                "change or remove the annotation if Portolan is to decide",
-            ));
-        }
+        checks.extend(of_others(&placements));
     }
     if !placements.is_empty() {
         checks.extend(conditions_of(&placements));
@@ -109,6 +89,41 @@ pub(super) fn judge(
         checks.extend(plain_works::judge(manifests, &plain_works));
     }
     checks
+}
+
+/// Placements that cannot be read.
+fn unreadable(manifests: &Manifests, concern: &Concern<'_>) -> Vec<Check> {
+    let is_checked = |name: &str| {
+        let key = object_name::parse(name).map(|named| named.key(None, object_name::DEFAULT_NAMESPACE));
+        matches!(&key, Ok(Ok(key)) if concern.has_placement(key))
+    };
+    manifests
+        .unreadable("Placement")
+        .filter(|(name, _)| is_checked(name))
+        .map(|(name, why)| {
+            Check::problem(
+                "unreadable",
+                format!("the Placement {name} cannot be read, so that its decision stays as it is: {why}"),
+                "correct the field, or install the definitions with `portolan crds | kubectl apply -f -`",
+            )
+        })
+        .collect()
+}
+
+/// Placements that Portolan leaves to other schedulers.
+fn of_others(placements: &[&Placement]) -> Vec<Check> {
+    placements
+        .iter()
+        .filter_map(|placement| {
+            let why = why_not_ours(placement)?;
+            let key = PlacementKey::of(placement);
+            Some(Check::problem(
+                "scheduler",
+                format!("Portolan decides nothing for {key}: {why}"),
+                "change or remove the annotation if Portolan is to decide",
+            ))
+        })
+        .collect()
 }
 
 /// Whether a condition of a Placement says that something is wrong.
@@ -162,16 +177,6 @@ fn conditions_of(placements: &[&Placement]) -> Vec<Check> {
         )];
     }
     concluded("placements", fine, complaints)
-}
-
-/// The clusters that the PlacementDecisions of each Placement list.
-pub(super) fn decided(manifests: &Manifests) -> BTreeMap<PlacementKey, BTreeSet<String>> {
-    let mut clusters: BTreeMap<PlacementKey, BTreeSet<String>> = BTreeMap::new();
-    for said in manifests.decisions().filter_map(Said::by_decision) {
-        let all = clusters.entry(said.placement.clone()).or_default();
-        all.extend(said.clusters().map(str::to_owned));
-    }
-    clusters
 }
 
 fn decisions_of(manifests: &Manifests, placements: &[&Placement]) -> Vec<Check> {
