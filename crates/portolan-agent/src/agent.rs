@@ -1,3 +1,5 @@
+//! Starts an agent and stops it.
+
 use kube::Client;
 use portolan_controllers::watch::patient;
 use tokio::sync::watch;

@@ -1,3 +1,5 @@
+//! The settings of an agent.
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 

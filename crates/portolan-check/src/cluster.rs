@@ -1,3 +1,5 @@
+//! A cluster as a decision names it.
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

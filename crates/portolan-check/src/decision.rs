@@ -1,3 +1,5 @@
+//! Logical decisions: the objects of either API that belong together.
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,

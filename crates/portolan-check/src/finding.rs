@@ -1,3 +1,5 @@
+//! Findings of the checks, and the report that collects findings.
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! The objects that checks read, of every kind.
+
 use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

@@ -1,3 +1,5 @@
+//! The difference between two states of a decision.
+
 use std::collections::BTreeSet;
 
 use crate::{Chosen, Cluster, DecisionSet};

@@ -1,3 +1,5 @@
+//! The clusters and the groups of a decision.
+
 use std::fmt;
 
 /// A cluster that was decided for, by the ClusterProfile that stands for it. Names alone are unique in one namespace

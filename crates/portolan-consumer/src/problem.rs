@@ -1,3 +1,5 @@
+//! Parts of decision objects that cannot be read.
+
 /// Something in an object that could not be read. It is reported and left out; the rest of the decision is used.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[error("{object}: {field}: {value} {wrong}; accepted: {accepted}")]

@@ -1,3 +1,5 @@
+//! A whole decision, put together from its objects.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::choice::weighted;

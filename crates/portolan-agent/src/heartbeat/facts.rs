@@ -1,3 +1,5 @@
+//! Reads what the member cluster reports about itself: version, capacity and claims.
+
 use std::collections::BTreeMap;
 
 use kube::Client;

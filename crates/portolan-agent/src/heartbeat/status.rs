@@ -1,3 +1,5 @@
+//! Computes the patch for the status of the ManagedCluster.
+
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;

@@ -1,3 +1,5 @@
+//! Decides which request brings one object to the state that its manifest asks for.
+
 use serde_json::Value;
 
 use super::drift::contains;

@@ -1,3 +1,5 @@
+//! Compares an object on the member cluster with its manifest.
+
 use serde_json::Value;
 
 /// Whether the object has everything that is wanted, and perhaps more. "No" may be a false alarm, since servers spell

@@ -1,3 +1,5 @@
+//! Decides whether the agent deletes or keeps an object that its work no longer asks for.
+
 use portolan_api::work::{DeleteOption, DeletePropagationPolicy};
 use serde_json::Value;
 

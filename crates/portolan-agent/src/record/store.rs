@@ -1,3 +1,5 @@
+//! Stores the records of works on the member cluster, as AppliedManifestWorks and AppliedWorks.
+
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;

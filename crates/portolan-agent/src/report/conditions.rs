@@ -1,3 +1,5 @@
+//! Builds the conditions of works and of their manifests.
+
 use std::collections::HashMap;
 
 use jiff::Timestamp;

@@ -1,3 +1,5 @@
+//! Builds the status of a work from the results of its manifests.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;

@@ -1,3 +1,5 @@
+//! Requests to the member cluster for objects of any kind, each in the name of the agent or of an executor.
+
 use std::time::Duration;
 
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};

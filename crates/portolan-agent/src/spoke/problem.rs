@@ -1,3 +1,5 @@
+//! Classifies failed requests to the member cluster.
+
 use kube::Error;
 use portolan_controllers::failure::{Failure, error_chain};
 

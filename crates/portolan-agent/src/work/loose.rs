@@ -1,3 +1,5 @@
+//! Decodes works one by one, so that an unreadable work does not hide the others.
+
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;

@@ -1,3 +1,5 @@
+//! One manifest of a work: the object without the fields that only a server sets.
+
 use std::sync::Arc;
 
 use base64::Engine as _;

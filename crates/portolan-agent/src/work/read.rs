@@ -1,3 +1,5 @@
+//! Reads ManifestWorks and Works into one type.
+
 use std::collections::BTreeSet;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

@@ -1,3 +1,5 @@
+//! The works that the agent knows, and the time at which each is reconciled next.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,3 +1,5 @@
+//! Reconciles one work: apply its manifests, remove what it no longer asks for, report its status.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

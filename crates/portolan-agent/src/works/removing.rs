@@ -1,3 +1,5 @@
+//! Removes objects that a work no longer asks for.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! `ManagedClusterSet` and `ManagedClusterSetBinding` of `cluster.open-cluster-management.io/v1beta2`.
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, ObjectMeta};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

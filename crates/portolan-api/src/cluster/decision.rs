@@ -1,3 +1,5 @@
+//! `PlacementDecision` of `cluster.open-cluster-management.io/v1beta1`.
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

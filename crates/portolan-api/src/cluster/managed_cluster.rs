@@ -1,3 +1,5 @@
+//! `ManagedCluster` of `cluster.open-cluster-management.io/v1`.
+
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;

@@ -1,3 +1,5 @@
+//! `Placement` of `cluster.open-cluster-management.io/v1beta1`.
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::CustomResource;
 use schemars::JsonSchema;

@@ -1,3 +1,5 @@
+//! The `prioritizerPolicy` of a Placement.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,3 +1,5 @@
+//! `AddOnPlacementScore` of `cluster.open-cluster-management.io/v1alpha1`.
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! The `predicates` of a Placement.
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! The `spreadPolicy` of a Placement.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

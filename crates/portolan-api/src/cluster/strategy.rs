@@ -1,3 +1,5 @@
+//! The `decisionStrategy` of a Placement.
+
 use k8s_openapi::apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! The `tolerations` of a Placement.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

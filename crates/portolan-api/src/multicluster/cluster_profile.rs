@@ -1,3 +1,5 @@
+//! `ClusterProfile` of `multicluster.x-k8s.io`.
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::CustomResource;
 use schemars::JsonSchema;

@@ -1,3 +1,5 @@
+//! `PlacementDecision` of `multicluster.x-k8s.io` (KEP-5313).
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! `Work` and `AppliedWork` of `multicluster.x-k8s.io`.
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use kube::CustomResource;
 use schemars::JsonSchema;

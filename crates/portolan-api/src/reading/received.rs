@@ -1,3 +1,5 @@
+//! Decodes an object of a list or a watch by itself: an object that cannot be decoded is unknown, not absent.
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,3 +1,5 @@
+//! Checks of `cluster.open-cluster-management.io` kinds that a schema cannot express.
+
 use std::collections::HashSet;
 
 use serde_json::Value;

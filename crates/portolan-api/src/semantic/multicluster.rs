@@ -1,3 +1,5 @@
+//! Checks of `multicluster.x-k8s.io` kinds that a schema cannot express.
+
 use std::collections::HashSet;
 
 use serde_json::Value;

@@ -1,3 +1,5 @@
+//! Checks of ManifestWorks, ManifestWorkReplicaSets and Works that a schema cannot express.
+
 use std::collections::HashMap;
 
 use serde::Deserialize;

@@ -1,3 +1,5 @@
+//! `AppliedManifestWork` of `work.open-cluster-management.io/v1`.
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

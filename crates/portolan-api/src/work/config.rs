@@ -1,3 +1,5 @@
+//! The `manifestConfigs` of a ManifestWork: feedback rules and update strategies.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

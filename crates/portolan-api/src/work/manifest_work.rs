@@ -1,3 +1,5 @@
+//! `ManifestWork` of `work.open-cluster-management.io/v1`.
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! `ManifestWorkReplicaSet` of `work.open-cluster-management.io/v1alpha1`.
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

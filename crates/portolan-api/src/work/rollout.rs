@@ -1,3 +1,5 @@
+//! The `rolloutStrategy` of a placement reference.
+
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

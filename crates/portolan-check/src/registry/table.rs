@@ -1,3 +1,5 @@
+//! The macro that declares the table of checks.
+
 use super::{Actor, Check, Level, Profile, Scope, Wording};
 
 /// Declares the ids and the table together, so that neither can name a check the other lacks.

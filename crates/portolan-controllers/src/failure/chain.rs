@@ -1,3 +1,5 @@
+//! Renders an error with its causes on one line.
+
 use std::error::Error;
 
 use kube::client::AuthError;

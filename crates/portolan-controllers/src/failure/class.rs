@@ -1,3 +1,5 @@
+//! Classifies failed requests by what to do next.
+
 use serde_json::error::Category;
 
 /// Why a request was not carried out, as far as it matters for what to do next.

@@ -1,3 +1,5 @@
+//! Limits the log lines about changes.
+
 use std::time::Duration;
 
 use tokio::time::Instant;

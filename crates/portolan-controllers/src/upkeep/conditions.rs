@@ -1,3 +1,5 @@
+//! Sets one condition of an object.
+
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 

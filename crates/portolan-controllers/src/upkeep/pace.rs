@@ -1,3 +1,5 @@
+//! Sends the requests of a reconciler: how many at once, with which metrics, by which clock.
+
 use std::fmt::Display;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! The queue of a reconciler: each key once, with a back-off after failures.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

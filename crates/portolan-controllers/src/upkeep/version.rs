@@ -1,3 +1,5 @@
+//! Compares the `resourceVersion` of two states of an object.
+
 use std::cmp::Ordering;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

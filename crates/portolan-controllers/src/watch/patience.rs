@@ -1,3 +1,5 @@
+//! Limits how long a request may wait for an answer.
+
 use std::time::Duration;
 
 use http::{Request, Response};

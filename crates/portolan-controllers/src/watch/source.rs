@@ -1,3 +1,5 @@
+//! Lists and watches one kind, and passes the changes on to its listeners.
+
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! The requests of a plan.
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::{
     cluster::{self, PlacementDecisionStatus, PlacementStatus},

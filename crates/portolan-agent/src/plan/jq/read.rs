@@ -1,3 +1,5 @@
+//! Parses a jq expression of `ignoreFields`.
+
 use jaq_core::load::lex::StrPart;
 use jaq_core::load::parse::{BinaryOp, Term};
 use jaq_core::ops::Cmp;

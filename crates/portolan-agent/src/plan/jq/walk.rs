@@ -1,3 +1,5 @@
+//! Evaluates a jq expression of `ignoreFields` within a budget of steps.
+
 use std::borrow::Cow;
 
 use serde_json::Value;

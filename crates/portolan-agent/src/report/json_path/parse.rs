@@ -1,3 +1,5 @@
+//! Parses a JSONPath of a feedback rule.
+
 use serde_json::Value;
 
 use super::{Comparison, Filter, JsonPath, Operand, Range, Step};
