@@ -54,7 +54,7 @@ impl Agent {
     /// Finishes the work that is under way, and returns. What is applied stays applied.
     pub async fn stop(mut self) {
         self.monitor.tasks.stopping();
-        // Nobody to tell means that it has ended already.
+        // A closed channel means that the task has ended already.
         let _ = self.stop.send(true);
         let _ = (&mut self.works).await;
         self.others.iter().for_each(JoinHandle::abort);

@@ -9,7 +9,7 @@
 //! objects with each other. A selector that cannot be evaluated is not an error here; the engine turns it into
 //! a `Misconfigured` verdict.
 //!
-//! Who calls it: every other crate. The engine, the rollout and the checker use the types; the hub, the webhook
+//! Callers: every other crate. The engine, the rollout and the checker use the types; the hub, the webhook
 //! and the linter use the schemas and the validation.
 
 pub mod cluster;

@@ -287,7 +287,7 @@ impl Decisions {
 
 impl Followed {
     fn held(&mut self, decision: DecisionId, hold: Hold) -> Option<Update> {
-        // Who waits for a whole revision does not count down besides.
+        // A reader that waits for a whole revision does not count down besides.
         self.leaving.clear();
         if self.hold.as_ref() == Some(&hold) {
             return None;

@@ -13,7 +13,7 @@
 //! something for removed because it was not seen. A cluster that moves between slices is no change; a decision for no
 //! cluster is not the same as no decision.
 //!
-//! Who calls it: authors of consumers, and Portolan's own.
+//! Callers: consumers of other authors, and Portolan's own.
 //!
 //! ```
 //! use std::time::Duration;

@@ -178,7 +178,7 @@ impl Controllers {
     pub async fn stop(self) {
         self.tasks.stopping();
         self.watches.iter().for_each(JoinHandle::abort);
-        // Nobody to tell means that it has ended already.
+        // A closed channel means that the task has ended already.
         let _ = self.stop.send(());
         if let Some(placements) = self.placements {
             let _ = placements.await;
@@ -202,7 +202,7 @@ async fn connection(client: Client, log: FailureLog) {
     }
 }
 
-/// Who listens to which watch. A kind that nobody listens to is not watched.
+/// The listeners of each watch. A kind without listeners is not watched.
 struct Feeds {
     /// Scheduling, where it is on.
     scheduler: Option<mpsc::Sender<Received>>,

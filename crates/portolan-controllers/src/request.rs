@@ -12,7 +12,7 @@ use crate::logging::FailureLog;
 use crate::metrics::Metrics;
 use crate::trace;
 
-/// Who we are in `managedFields`.
+/// The field manager of all writes.
 pub(crate) const FIELD_MANAGER: &str = "portolan";
 
 /// How often a request is tried again at once. Beyond that the caller decides anew.

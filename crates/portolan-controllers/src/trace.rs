@@ -1,7 +1,7 @@
 //! Spans: one per decision that is published, from the watch event that made the placement due to the last write, with
 //! one below it for the evaluation, for each phase and for each request.
 //!
-//! Whoever wants them subscribes to [`TARGET`]; nothing here knows where they go. Without a subscriber each is a look at
+//! A subscriber to [`TARGET`] receives them; this crate does not send them anywhere. Without a subscriber each is a look at
 //! a flag. What comes in and leads to no write, a heartbeat above all, has no span at all: a decision's is created when
 //! there is something to write, and says in [`AGE`] how long it had been under way by then.
 

@@ -20,7 +20,7 @@ pub enum Status {
     TimeOut,
     /// Left alone on purpose.
     Skip,
-    /// Whoever reports cannot tell: treated as on its way.
+    /// The reporter does not know: treated as on its way.
     Unknown,
 }
 

@@ -92,7 +92,7 @@ impl Stop {
             let runtime = Builder::new_current_thread().enable_all().build();
             match runtime {
                 Ok(runtime) => runtime.block_on(waiting),
-                // Nobody is told that it is ready.
+                // The receiver never gets the message that the thread is ready.
                 Err(error) => tracing::error!("cannot start the runtime of the signals: {error}"),
             }
         };

@@ -65,7 +65,7 @@ pub(crate) async fn beat(
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
             _ = tasks.failed(), if !broken(Rule::DeadAgentIsSilent) => {}
-            // Nobody holds the agent any more.
+            // The sender is dropped with the agent.
             changed = stop.changed() => if changed.is_err() { return },
         }
         if wait == period {

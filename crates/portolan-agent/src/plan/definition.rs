@@ -28,7 +28,7 @@ pub(crate) enum Meaning {
     Early(Instant),
     /// The server is to be asked what it serves.
     Ask,
-    /// Somebody deleted the work.
+    /// A client deleted the work.
     Deleted,
     /// The kind is going, and the work with it.
     KindGoes,

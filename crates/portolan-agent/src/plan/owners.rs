@@ -1,4 +1,4 @@
-//! Who else has a say in an object of the member cluster.
+//! Other owners of an object on the member cluster.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::work::{Manifest, ObjectId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Owner(pub(crate) String);
 
-/// Somebody else who has a say in an object.
+/// Another owner of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Other {
     /// Certainly.

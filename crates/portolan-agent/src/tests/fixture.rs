@@ -98,7 +98,7 @@ impl World {
     fn agent_with(&self, spoke: Client) -> Agent {
         let settings = settings();
         let monitor = Monitor::new();
-        // Nobody listens: these works ask for no watches.
+        // The events are not read: these works ask for no watches.
         let watches = Watches::new(
             spoke.clone(),
             mpsc::channel(1).0,
@@ -195,7 +195,7 @@ impl World {
             .unwrap();
     }
 
-    /// Somebody on the member applies an object in this manager's name.
+    /// A client of the member cluster applies an object as this field manager.
     pub(super) async fn apply_as(&self, manager: &str, name: &str, value: &str) {
         let mut map = manifest(name);
         map["data"] = json!({ "k": value });
@@ -271,13 +271,13 @@ impl World {
         maps.patch(name, &PatchParams::default(), &held).await.unwrap();
     }
 
-    /// Somebody on the member deletes a namespace.
+    /// A client of the member cluster deletes a namespace.
     pub(super) async fn delete_namespace(&self, name: &str) {
         let namespaces = Api::<Namespace>::all(self.spoke());
         namespaces.delete(name, &DeleteParams::default()).await.unwrap();
     }
 
-    /// Somebody on the member makes an object anew.
+    /// A client of the member cluster deletes an object and creates it again.
     pub(super) async fn replace(&self, name: &str) {
         self.maps().delete(name, &DeleteParams::default()).await.unwrap();
         let map = serde_json::from_value(manifest(name)).unwrap();

@@ -13,7 +13,7 @@ use portolan_api::work::{
 use super::{Fault, Manifest};
 use sha2::{Digest, Sha256};
 
-/// Who we are in `managedFields` where a work says nothing else. The name is the API's default.
+/// The field manager of a work that names no other. The name is the API's default.
 pub(crate) const FIELD_MANAGER: &str = "work-agent";
 
 /// An object of the member cluster, by what tells it from all others there.

@@ -125,7 +125,7 @@ impl Desk {
             }
             // It does not shorten the wait after an error.
             Input::Stirred(key) => self.ask_for(&key, now),
-            // Nobody can have a work of a kind that is not there.
+            // A kind that the hub does not serve has no works.
             Input::Complete(kind) | Input::Unserved(kind) => {
                 self.complete.insert(kind, true);
                 if self.is_complete() {

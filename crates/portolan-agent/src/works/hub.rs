@@ -63,7 +63,7 @@ impl Hub {
         let mut how = ListParams::default().limit(PAGE);
         loop {
             let list = match in_time(api.list(&how)).await {
-                // Nobody can have a work of a kind that is not there. One that vanishes in the middle is no such kind.
+                // A kind that the hub does not serve has no works. A kind that vanishes between two pages is another case.
                 Err(Problem::NotFound(_)) if how.continue_token.is_none() => return Ok(works),
                 list => list?,
             };

@@ -190,7 +190,7 @@ async fn keep(
         while let Ok(input) = inputs.try_recv() {
             hear(&passes, input, &settings);
         }
-        // Nobody who could ask for more holds an agent that was dropped.
+        // A dropped agent gets no further requests.
         let stopping = *stop.borrow() || stop.has_changed().is_err();
         if stopping && under_way.is_empty() {
             return;

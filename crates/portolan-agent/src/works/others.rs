@@ -16,7 +16,7 @@ use crate::sabotage::{Rule, broken};
 use crate::spoke::Problem;
 use crate::work::{ObjectId, Work, WorkKey, WorkKind};
 
-/// Who may own an object as well, beside the works that are known.
+/// Possible owners of an object beside the works that the agent knows.
 pub(super) struct Others {
     /// The works of the other kind as the hub has them now.
     pub(super) listed: Known,

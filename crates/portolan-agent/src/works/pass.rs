@@ -397,7 +397,7 @@ pub(super) fn is_sound(wish: &Wish, mut has_place: impl Iterator<Item = bool>) -
     is_known && has_place.all(|has_place| has_place)
 }
 
-/// Whoever died with it in hand has left it whole: nothing is done in between.
+/// A poisoned lock is safe to reuse: no code panics between two changes of the map.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -188,7 +188,7 @@ impl Taken {
     }
 }
 
-/// Somebody waits, and wants to have some objects alone.
+/// A waiting request for exclusive access to objects.
 struct Asking<'t> {
     taken: &'t Taken,
     alone: BTreeSet<Spot>,
@@ -221,7 +221,7 @@ impl Drop for Asking<'_> {
         }
         spots.asked_for.retain(|_, tickets| !tickets.is_empty());
         drop(spots);
-        // Whoever came later may be the first now.
+        // A later request may be the first one now.
         self.taken.freed.notify_waiters();
     }
 }

@@ -45,7 +45,7 @@ pub(crate) struct Watches {
 type Watched = (ObjectId, Option<String>);
 
 struct Followed {
-    /// Who is told.
+    /// The works that each event is sent to.
     works: Arc<Mutex<BTreeSet<WorkKey>>>,
     watch: AbortHandle,
 }

@@ -27,12 +27,12 @@ pub struct ClusterProfileSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
 
-    /// Who manages the cluster. It cannot be changed.
+    /// The manager of the cluster. It cannot be changed.
     #[schemars(extend("x-kubernetes-validations" = [{ "rule": "self == oldSelf", "message": "clusterManager cannot be changed" }]))]
     pub cluster_manager: ClusterManager,
 }
 
-/// Who manages a cluster.
+/// The manager of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterManager {

@@ -1,4 +1,4 @@
-//! Who may write what, and when nothing may be written at all.
+//! Which writer may write which object, and when no writer may write.
 
 use std::collections::BTreeSet;
 

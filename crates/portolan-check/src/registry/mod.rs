@@ -27,7 +27,7 @@ pub struct Check {
     pub level: Level,
     /// How the documents put it.
     pub wording: Wording,
-    /// Who must meet it.
+    /// The component that must meet the statement.
     pub actor: Actor,
     /// The conformance profiles that contain it.
     pub profiles: &'static [Profile],
@@ -69,13 +69,13 @@ pub enum Wording {
     Draft,
 }
 
-/// Who must meet a statement.
+/// The component that must meet a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Actor {
     /// The scheduler that writes decisions.
     #[serde(rename = "P")]
     Producer,
-    /// Whoever reads them.
+    /// A reader of decisions.
     #[serde(rename = "C")]
     Consumer,
     /// The API server with schema and admission.

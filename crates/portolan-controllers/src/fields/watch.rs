@@ -43,7 +43,7 @@ pub(crate) async fn watch<M: Send + 'static>(
                         known.insert(name, news);
                     }
                 }
-                // Who may not read definitions has to do without the comparison.
+                // Without permission to read definitions, nothing can be compared.
                 Err(kube::Error::Api(status)) if status.code == 403 => {
                     let note = "customresourcedefinitions.apiextensions.k8s.io: get is forbidden, so Portolan cannot check whether \
                                 the server drops fields; grant the verb get";

@@ -329,7 +329,7 @@ impl Publisher {
                 ledger.acknowledge(Acknowledged::PlacementStatus { metadata, status });
                 Ok(())
             }
-            // Nobody is left to be told.
+            // The object is gone, so no event is needed.
             Err(problem) if problem.failure == request::Failure::Missing => Ok(()),
             Err(problem) => {
                 let operation = format!(

@@ -46,7 +46,7 @@ pub(super) struct Observed {
     pub(super) status: u64,
 }
 
-/// Who published a profile.
+/// The publisher of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     Portolan,

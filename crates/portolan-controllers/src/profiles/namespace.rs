@@ -79,7 +79,7 @@ impl Namespace {
         }
     }
 
-    /// Somebody deleted the profile, or we did.
+    /// The profile was deleted, by this controller or by another client.
     pub(super) fn lose(&mut self, name: &Arc<str>) {
         let Some(entry) = self.entries.get_mut(name) else {
             return;

@@ -70,7 +70,7 @@ impl Set {
                 version: self.version.clone(),
             });
         }
-        // Who belongs to an invalid set cannot be told, so what was said about it stays.
+        // The members of an invalid set are unknown, so its conditions stay unchanged.
         if !counted || self.membership.is_invalid() {
             return Decision::Nothing;
         }

@@ -70,7 +70,7 @@ pub(super) struct Chosen {
     pub(super) told: Option<(usize, BTreeSet<String>)>,
     /// How many clusters it asks for; all that match without a number.
     pub(super) wanted: Option<usize>,
-    /// Nobody schedules it: its decisions are written by hand, and no status tells of them.
+    /// No scheduler handles the Placement: its decisions are written by hand, and its status does not list them.
     pub(super) is_by_hand: bool,
 }
 

@@ -161,7 +161,7 @@ impl Sender {
         let definitions: Api<CustomResourceDefinition> = Api::all(self.client.clone());
         match definitions.get_metadata_opt(&format!("{SETS}.{GROUP}")).await {
             Ok(found) => found.is_none_or(|found| found.metadata.deletion_timestamp.is_some()),
-            // Who may not read definitions has to take the server's word.
+            // Without permission to read definitions, the server's answer counts.
             Err(kube::Error::Api(status)) if status.code == 403 => false,
             Err(_) => true,
         }

@@ -50,7 +50,7 @@ pub(super) struct Made {
 pub(super) enum Role {
     Template(TemplateKey, Template),
     Made(Target, Made),
-    /// Somebody else's.
+    /// The work belongs to another client.
     Foreign,
 }
 

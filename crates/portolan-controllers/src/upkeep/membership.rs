@@ -1,4 +1,4 @@
-//! Who belongs to a ManagedClusterSet.
+//! The members of a ManagedClusterSet.
 
 use std::collections::BTreeMap;
 

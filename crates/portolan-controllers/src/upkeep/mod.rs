@@ -232,7 +232,7 @@ mod tests {
         tokio::spawn(keep(idle, inputs, pace, |()| async { Instant::now() }));
         tokio::time::sleep(Duration::from_secs(3600)).await;
         assert_eq!(pauses.load(Ordering::SeqCst), 0);
-        // Nobody runs while the clock is moved: less than a minute is enough.
+        // No task runs while the clock is moved: less than a minute is enough.
         tokio::time::advance(Duration::from_secs(26)).await;
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(pauses.load(Ordering::SeqCst), 1);

@@ -18,7 +18,7 @@ pub struct Feed<K>(Box<dyn Fn(Delta<K>) -> Sending + Send + Sync>);
 
 type Sending = BoxFuture<'static, Result<(), Closed>>;
 
-/// Nobody listens any more.
+/// The listener is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Closed;
 

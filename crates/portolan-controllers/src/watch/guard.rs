@@ -79,7 +79,7 @@ impl Guard {
                     self.founded = created.map(|created| created.0);
                     break found.is_some_and(|found| found.metadata.deletion_timestamp.is_none());
                 }
-                // Who may not read definitions has to take the server's word.
+                // Without permission to read definitions, the server's answer counts.
                 Err(kube::Error::Api(status)) if status.code == 403 => break true,
                 Err(error) => {
                     // Until then it is not known whether objects that are missing were deleted.

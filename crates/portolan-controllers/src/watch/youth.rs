@@ -34,7 +34,7 @@ pub(crate) struct Youth {
 
 #[derive(Clone, Copy, Debug, Default)]
 enum Founding {
-    /// Nobody looked.
+    /// The age was not requested.
     #[default]
     Unasked,
     /// It may not be read.

@@ -10,7 +10,7 @@ use portolan_api::labels;
 use super::bits::Clusters;
 use crate::selector::{Operator, Requirement, Selector, preview};
 
-/// Who belongs to a set.
+/// The members of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Membership {
     Selector(Selector),

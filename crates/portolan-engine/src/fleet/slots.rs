@@ -22,7 +22,7 @@ pub(crate) struct Slots {
 struct Slot {
     key: Key,
     cluster: Option<Box<Cluster>>,
-    /// Who needs the slot: the fleet itself, entries of decisions, score objects. Freed at zero.
+    /// Number of users of the slot: the fleet itself, entries of decisions, score objects. Freed at zero.
     holders: u32,
 }
 

@@ -220,7 +220,7 @@ fn eligible_sets(hub: &Hub<'_>, namespace: &str, wanted: &[String]) -> (Vec<Stri
     (bound.into_iter().collect(), eligible)
 }
 
-/// Who belongs to a set.
+/// The members of a set.
 enum Members {
     Labelled(String),
     Matching(Selector),

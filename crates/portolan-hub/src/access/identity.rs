@@ -1,4 +1,4 @@
-//! Who asks.
+//! The identity of a client.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Who may come in, and what they may do there.
+//! Authentication and authorization.
 //!
 //! * [`certificates`]: the hub's own authority, its serving certificate, client certificates, TLS configuration;
 //! * [`tokens`]: bearer tokens, and [`authenticate`], which turns what a request shows into an [`Identity`];

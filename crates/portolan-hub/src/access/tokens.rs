@@ -99,7 +99,7 @@ impl Tokens {
     }
 }
 
-/// Who a request comes from: the user of its client certificate, else of its bearer token, else nobody in particular. As in
+/// The sender of a request: the user of its client certificate, else of its bearer token, else the anonymous user. As in
 /// Kubernetes a header of another scheme, or an empty token, is no credential; a token that is not valid is refused.
 pub(crate) fn authenticate(
     authorization: Option<&str>,

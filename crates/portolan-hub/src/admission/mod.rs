@@ -20,7 +20,7 @@ pub use request::{AdmissionRequest, Operation, Right, User};
 /// What an [`Admission`] answers, in its own time.
 pub type Verdict<'a, T> = Pin<Box<dyn Future<Output = Result<T, Refusal>> + Send + 'a>>;
 
-/// Somebody who has a say in writes: a webhook's client, a policy, a validator in the same process.
+/// Checks writes before they are stored: the client of a webhook, a policy, a validator in the same process.
 ///
 /// Both methods may be called again for one request, when another write came in between.
 pub trait Admission: Send + Sync + 'static {

@@ -15,7 +15,7 @@ pub enum Operation {
     Delete,
 }
 
-/// Who writes.
+/// The user who writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct User {
@@ -49,7 +49,7 @@ pub struct AdmissionRequest {
     pub namespace: String,
     /// The name; empty for an object whose name is yet to be generated.
     pub name: String,
-    /// Who writes.
+    /// The user who writes.
     pub user: User,
     /// The object before, in the same version; a new one has none.
     pub old: Option<Value>,

@@ -1,4 +1,4 @@
-//! Who owns whom, by uid.
+//! Objects by the uid of their owners.
 
 use std::collections::{BTreeSet, HashMap};
 

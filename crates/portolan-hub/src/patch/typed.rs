@@ -45,7 +45,7 @@ pub(crate) trait Typed: Send + Sync {
     }
 
     /// Only asked of the root: parts that an object of this kind always has, whether or not anybody wrote them.
-    /// Nobody becomes owner of their mere existence.
+    /// No manager owns their mere existence.
     fn skeleton(&self) -> Option<Value> {
         None
     }

@@ -182,7 +182,7 @@ impl Call {
         self.content_type().contains("patch+")
     }
 
-    /// Who writes, for the managed fields.
+    /// The writer, for the managed fields.
     pub(crate) fn manager(&self, time: Timestamp) -> Manager {
         let agent = self
             .headers

@@ -148,7 +148,7 @@ impl Core {
         let listing = self.list(call).await?;
         for object in &listing.objects {
             if !self.admission.is_empty() {
-                // Nobody sees the warnings about one of many.
+                // The answer to the deletion of many objects has no warnings.
                 let old = call.resource.served(object.value());
                 self.admit_deletion(call, &old, options.dry_run, &mut Vec::new())
                     .await?;

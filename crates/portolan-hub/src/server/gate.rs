@@ -74,7 +74,7 @@ impl Gate {
         self.credential(header, certificate, store, now)
     }
 
-    /// Who a bearer token stands for.
+    /// The identity that a bearer token stands for.
     fn bearer(&self, token: &str, store: &Store, now: Timestamp) -> Answer<Identity> {
         self.credential(Some(&format!("Bearer {token}")), None, store, now)
     }
@@ -187,7 +187,7 @@ impl Core {
             .collect()
     }
 
-    /// Nobody grants more than they have.
+    /// A user grants only rights that the user has.
     pub(crate) fn check_escalation(&self, call: &Call, object: &Value, old: Option<&Value>) -> Answer<()> {
         let resource = &call.resource;
         let Some(kind) = Kind::from_name(&resource.kind).filter(|_| resource.group == rbac::GROUP) else {

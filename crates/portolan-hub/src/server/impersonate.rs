@@ -16,7 +16,7 @@ const EXTRA: &str = "impersonate-extra-";
 const AUTHENTICATION: &str = "authentication.k8s.io";
 
 impl Core {
-    /// Who the request is made by, once the headers were asked whether that is who sent it.
+    /// The identity that the request is made for: the impersonated user of the headers, or the sender.
     pub(crate) fn act_as(&self, sender: &Identity, headers: &HeaderMap) -> Answer<Identity> {
         let Some(user) = all(headers, &USER)?.into_iter().next() else {
             let others = headers.contains_key(GROUP)

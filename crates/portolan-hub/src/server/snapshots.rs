@@ -73,7 +73,7 @@ impl Snapshot {
     }
 }
 
-/// Whoever died with it in hand has left it whole.
+/// A poisoned lock is safe to reuse: no code panics between two changes.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -38,7 +38,7 @@ pub(crate) enum Object {
     Value(Value),
 }
 
-/// Who keeps the managed fields of a change.
+/// How the managed fields of a change are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tracking {
     /// The change is recorded as an update.

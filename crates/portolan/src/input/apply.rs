@@ -127,7 +127,7 @@ mod tests {
             &there,
             placement(json!({ "clusterSets": ["b"], "tolerations": null })),
         );
-        // Somebody else asked for the order, and it stays.
+        // Another manager set the order, so the order stays.
         assert_eq!(after["spec"]["sortBy"], "Score");
         assert_eq!(after["spec"]["clusterSets"], json!(["b"]));
         let gone = ["numberOfClusters", "tolerations"];

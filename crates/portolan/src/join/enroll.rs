@@ -19,7 +19,7 @@ use super::tenants::sign_of_tenants;
 
 /// Whose fields these are.
 const MANAGER: &str = "portolan-join";
-/// Somebody else writes the status too; after so many times that they were faster something is wrong.
+/// Attempts to write the status. Controllers write the status too; after so many conflicts something is wrong.
 const ATTEMPTS: usize = 10;
 
 /// A token and how long it is good for.

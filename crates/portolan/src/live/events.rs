@@ -22,7 +22,7 @@ pub(crate) struct Event {
     pub(crate) reason: String,
     /// How often it was seen.
     pub(crate) count: i32,
-    /// Who said it; empty when they did not give a name.
+    /// The component that reported the event; empty when the event has no source.
     pub(crate) from: String,
     pub(crate) message: String,
 }

@@ -193,7 +193,7 @@ async fn list(
                 next = page.metadata.next;
             }
             Err(kube::Error::Api(status)) if status.code == 404 => return Ok(None),
-            // Whoever may write placements need not be allowed to read what others send to clusters.
+            // A user who may write Placements need not have permission to read the works of others.
             Err(kube::Error::Api(status)) if status.code == 403 && is_work(kind) => {
                 notes.remark(format!(
                     "{}.{} may not be listed with these credentials, and were not checked",

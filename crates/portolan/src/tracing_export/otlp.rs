@@ -63,7 +63,7 @@ where
     Ok((Box::new(layer), provider))
 }
 
-/// Who we are, in the environment's words where it has some.
+/// The resource that spans belong to. Variables of the environment come first.
 fn resource() -> Resource {
     let builder = Resource::builder();
     match std::env::var_os("OTEL_SERVICE_NAME") {

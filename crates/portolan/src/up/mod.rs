@@ -302,7 +302,7 @@ impl Args {
         }
         former.note(&server).await?;
         progress("starting the controllers");
-        // Nobody else is there to do what OCM's registration controllers would do.
+        // OCM's registration controllers do not run here, so Portolan's registration does their work.
         let settings = self.settings.settings(true);
         let off = off(&settings);
         let running = Running::start(server.client.clone(), settings, probes);

@@ -202,7 +202,7 @@ fn renewal_keeps_the_authority_until_its_own_time_comes() {
     ] {
         assert_eq!(certificates.renew(days(day)).unwrap(), expected, "day {day}");
     }
-    // Who trusts the old certificate of the authority still trusts what it signs now, and the other way round.
+    // A client that trusts the old certificate of the authority trusts what it signs now, and the other way round.
     let agreed = handshake(&trusted, &certificates, Some(&client), "localhost", days(2701)).unwrap();
     assert_eq!(agreed.identity.unwrap().user, "ann");
     assert_ne!(trusted, certificates.authority().certificate_pem());

@@ -1,4 +1,4 @@
-//! Nobody may grant more than they have: checks before a role or a binding is written.
+//! A user may grant only rights that the user has: checks before a role or a binding is written.
 
 use serde_json::Value;
 

@@ -10,7 +10,7 @@ use crate::access::identity::Identity;
 /// One question: may this user do this?
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
-    /// Who asks.
+    /// The identity of the client.
     pub(crate) identity: &'a Identity,
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection` or any other word; for paths the
     /// HTTP method in lower case.

@@ -31,7 +31,7 @@ pub(in crate::patch) use path::{PathElement, Scalar};
 #[cfg(test)]
 pub(in crate::patch) use walk::field_set;
 
-/// Who writes, through which endpoint, and when.
+/// The writer, the endpoint and the time of a write.
 #[derive(Clone, Debug)]
 pub(crate) struct Manager {
     /// The field manager: the `fieldManager` parameter, or the user agent up to its first `/`.

@@ -175,7 +175,7 @@ async fn watch_rounds(args: &Args, servers: &mut [Subject], progress: &mut Progr
     Ok(())
 }
 
-/// Who goes first changes with each round.
+/// The servers in the order of a round: another server goes first in each round.
 fn in_turn(round: usize, servers: usize) -> impl Iterator<Item = usize> {
     (0..servers).map(move |at| (at + round) % servers)
 }

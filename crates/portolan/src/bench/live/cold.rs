@@ -39,7 +39,7 @@ pub(super) struct ColdStart {
     pub(super) cpu_seconds: f64,
 }
 
-/// Who measures, and what is expected.
+/// The parts of a measurement, and the expected result.
 pub(super) struct Stage<'a> {
     pub(super) server: &'a Server,
     pub(super) scene: &'a Scene,

@@ -113,7 +113,7 @@ async fn measure(args: &Args, clusters: u32) -> anyhow::Result<Run> {
 
 async fn roll_out(scene: &Scene) -> anyhow::Result<Run> {
     let mut settings = Settings::new(Clock::new(clock::now));
-    // Nobody reads these here, and writing them is measured elsewhere.
+    // Nothing reads slices and profiles here, and `bench live` measures their writes.
     (settings.slices, settings.cluster_profiles) = (Output::Off, Output::Off);
     let controllers = Controllers::start(scene.client.clone(), settings);
     let metrics = controllers.metrics();

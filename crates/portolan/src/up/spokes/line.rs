@@ -119,7 +119,7 @@ fn cut(mut fate: watch::Receiver<Fate>, passage: fn(Fate) -> Passage) -> Cutting
             .await
             .is_err()
         {
-            // Nobody is there any more who could cut it.
+            // The sender is gone, so the line is never cut again.
             std::future::pending().await
         }
     })

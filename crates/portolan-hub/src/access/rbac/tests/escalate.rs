@@ -1,4 +1,4 @@
-//! Nobody grants more than they have.
+//! A user grants only rights that the user has.
 
 use serde_json::{Value, json};
 

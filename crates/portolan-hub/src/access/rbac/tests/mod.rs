@@ -1,4 +1,4 @@
-//! Who may do what: decisions, aggregation, escalation, and how fast.
+//! Authorization: decisions, aggregation, escalation, and how fast.
 
 mod decide;
 mod escalate;
