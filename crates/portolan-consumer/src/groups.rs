@@ -44,8 +44,9 @@ pub struct Torn {
 
 /// The groups of the placement with this name. Objects of other placements are left out.
 ///
-/// A cluster that several groups list, as it happens in a rolling update, is in the last of them: a rollout then never
-/// reaches it before its turn.
+/// A cluster that several groups list, as it happens in a rolling update, is in the first of them. In the last of them, a
+/// mandatory group would lose clusters to a later group, and an empty group counts as passed: later groups would start before
+/// the mandatory group succeeded.
 pub fn read<'a>(
     placement: &str,
     objects: impl IntoIterator<Item = &'a PlacementDecision>,
@@ -64,7 +65,7 @@ pub fn read<'a>(
         return Err(Torn { objects: torn });
     }
     let mut groups = Groups::default();
-    let mut last: BTreeMap<&str, GroupKey> = BTreeMap::new();
+    let mut first: BTreeMap<&str, GroupKey> = BTreeMap::new();
     let keys: Vec<GroupKey> = objects
         .iter()
         .map(|object| groups.key_of(&object.metadata))
@@ -72,14 +73,14 @@ pub fn read<'a>(
     for (object, key) in objects.iter().zip(&keys) {
         groups.groups.entry(key.clone()).or_default();
         for cluster in clusters(object) {
-            let group = last.entry(cluster.0).or_insert_with(|| key.clone());
-            *group = (*group).clone().max(key.clone());
+            let group = first.entry(cluster.0).or_insert_with(|| key.clone());
+            *group = (*group).clone().min(key.clone());
         }
     }
     let mut seen = BTreeSet::new();
     for (object, key) in objects.iter().zip(&keys) {
         for (name, score) in clusters(object) {
-            if last.get(name) == Some(key) && seen.insert(name) {
+            if first.get(name) == Some(key) && seen.insert(name) {
                 let members = groups.groups.entry(key.clone()).or_default();
                 members.push(Member {
                     name: name.to_owned(),

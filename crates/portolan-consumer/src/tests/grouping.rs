@@ -83,14 +83,14 @@ fn objects_of_other_placements_and_slots_without_a_name_are_left_out() {
 }
 
 #[test]
-fn a_cluster_in_two_groups_is_in_the_later_one_so_that_no_rollout_reaches_it_early() {
+fn a_cluster_in_two_groups_is_in_the_first_so_that_a_mandatory_group_loses_nothing() {
     for order in [["0", "1"], ["1", "0"]] {
         let objects = [
             object(1, Some((order[0], "")), &["a", "b"]),
             object(2, Some((order[1], "")), &["b", "c"]),
         ];
         let groups = read("web", &objects).unwrap();
-        assert_eq!(groups.clusters()["b"].index, 1);
+        assert_eq!(groups.clusters()["b"].index, 0);
         assert_eq!(groups.clusters().len(), 3);
     }
 }
