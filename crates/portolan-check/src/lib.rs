@@ -20,7 +20,7 @@
 //! cannot be judged by a check (a label that does not parse, say) is skipped by that check, because another one
 //! reports it.
 //!
-//! Callers: unit and property tests of every crate, the simulator, the conformance suite and `--verify`.
+//! Callers: unit and property tests, and the suites of every other crate.
 //!
 //! ```
 //! use portolan_check::{Recording, registry, stream};

@@ -21,7 +21,7 @@
 //! replicasets/   ManifestWorkReplicaSets: a work per chosen cluster, rolled out in steps
 //! tasks          tasks by name: one that panics, ends early or stands still is noticed
 //! syncer/        a Work for each cluster of a decision, from a template: the KEP's consumer
-//! upkeep/        what the last three share: a queue, a loop, and how errors and versions are read
+//! upkeep/        what the controllers beside placements/ share: a queue, a loop, and how errors and versions are read
 //! ```
 
 mod absence;

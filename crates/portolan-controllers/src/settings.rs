@@ -105,7 +105,7 @@ pub struct Settings {
     pub longest_backoff: Duration,
     /// How long objects may be missing after their CustomResourceDefinition was created, before they count as deleted.
     pub restore_grace: Duration,
-    /// Whether Placements without the annotation that hands them to Portolan are scheduled too.
+    /// Whether only Placements with the annotation that hands them to Portolan are scheduled.
     pub only_handed_over: bool,
 }
 

@@ -168,6 +168,16 @@ fn coordinate(index: usize) -> String {
     format!("spec.prioritizerPolicy.configurations[{index}].scoreCoordinate")
 }
 
+/// A list with more entries than one placement may have.
+pub(crate) fn too_many(path: &str, number: usize, most: usize) -> Mistake {
+    let value = format!("{number} entries");
+    let accepted = format!("at most {most} entries");
+    Mistake::new(
+        "",
+        FieldError::of_text(path, &value, "too many for one placement", accepted),
+    )
+}
+
 /// A group size that is no number and no percentage.
 pub(crate) fn group_size(size: &str) -> Mistake {
     Mistake::new("", FieldError::of_text(GROUP_SIZE, size, "", GROUP_SIZES))

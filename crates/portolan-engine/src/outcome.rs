@@ -82,6 +82,11 @@ impl Outcome {
         self.spending.share_of(whole)
     }
 
+    /// How many scores were computed: one for each prioritizer and cluster that passed the filters.
+    pub fn number_of_scores(&self) -> usize {
+        self.prioritizers.len().saturating_mul(self.ranked.len())
+    }
+
     /// Whether Steady will score a selected cluster higher once this decision is stored.
     pub(crate) fn makes_steady(&self) -> bool {
         let mut scored = self.prioritizers.iter();

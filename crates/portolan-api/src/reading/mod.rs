@@ -4,6 +4,7 @@
 //! that Rust has no room for, a manifest that is nested too deeply. Here an object is taken as text first and then
 //! decoded; one that cannot be is [`Unreadable`], which is not the same as absent.
 
+mod late_times;
 mod lean;
 mod received;
 mod words;

@@ -10,6 +10,7 @@ use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use super::late_times;
 use super::lean::Lean;
 use super::words::in_words;
 
@@ -60,9 +61,13 @@ impl fmt::Display for Unreadable {
 impl<K: DeserializeOwned + 'static> Received<K> {
     /// Reads one object from its text.
     pub fn read(text: &str) -> Received<K> {
-        match serde_json::from_str::<Lean<K>>(text) {
-            Ok(Lean(object)) => Received::Readable(object),
-            Err(error) => Received::Unreadable(Box::new(unreadable::<K>(text, &error))),
+        let error = match serde_json::from_str::<Lean<K>>(text) {
+            Ok(Lean(object)) => return Received::Readable(object),
+            Err(error) => error,
+        };
+        match late_times::shortened(text).and_then(|text| serde_json::from_str::<Lean<K>>(&text).ok()) {
+            Some(Lean(object)) => Received::Readable(object),
+            None => Received::Unreadable(Box::new(unreadable::<K>(text, &error))),
         }
     }
 }
@@ -246,10 +251,22 @@ mod tests {
     }
 
     #[test]
+    fn the_last_second_that_kubernetes_stores_spoils_no_object() {
+        let mut late = odd("b");
+        late["status"]["conditions"][0]["observedGeneration"] = 1.into();
+        late["status"]["conditions"][0]["lastTransitionTime"] = "9999-12-31T23:59:59Z".into();
+        let cluster = Received::<ManagedCluster>::read(&late.to_string())
+            .readable()
+            .unwrap();
+        let time = cluster.status.unwrap().conditions[0].last_transition_time.0;
+        assert_eq!(time.to_string(), "9999-12-30T22:00:00Z");
+    }
+
+    #[test]
     fn a_time_that_rust_has_no_room_for_is_named() {
         let mut odd = odd("b");
         odd["status"]["conditions"][0]["observedGeneration"] = 1.into();
-        odd["status"]["conditions"][0]["lastTransitionTime"] = "9999-12-31T23:59:59Z".into();
+        odd["status"]["conditions"][0]["lastTransitionTime"] = "10000-01-01T00:00:00Z".into();
         let unreadable = Received::<ManagedCluster>::read(&odd.to_string())
             .readable()
             .unwrap_err();

@@ -38,6 +38,8 @@ pub struct Kind {
     pub kind: String,
     /// Plural, as in URLs.
     pub plural: String,
+    /// Short names, as `kubectl` takes them.
+    pub short_names: Vec<String>,
     /// Whether objects live in a namespace.
     pub namespaced: bool,
     /// Whether the status is written through a subresource.
@@ -157,6 +159,9 @@ fn kinds_of_crd(crd: &Value) -> Vec<Kind> {
             .unwrap_or_default()
             .to_owned()
     };
+    let short_names = crd.pointer("/spec/names/shortNames").and_then(Value::as_array);
+    let short_names = short_names.into_iter().flatten().filter_map(Value::as_str);
+    let short_names: Vec<String> = short_names.map(str::to_owned).collect();
     let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
     versions
         .into_iter()
@@ -166,6 +171,7 @@ fn kinds_of_crd(crd: &Value) -> Vec<Kind> {
             version: version["name"].as_str().unwrap_or_default().to_owned(),
             kind: text("/spec/names/kind"),
             plural: text("/spec/names/plural"),
+            short_names: short_names.clone(),
             namespaced: text("/spec/scope") == "Namespaced",
             status_subresource: version.pointer("/subresources/status").is_some(),
             schema: Schema::compile(&version["schema"]["openAPIV3Schema"])

@@ -64,7 +64,10 @@ pub(crate) fn is_time(text: &str) -> bool {
     // The parser takes more than RFC 3339: a space for the T, a zone in brackets, no seconds.
     let strict = text.len() <= 64
         && text.len() >= 20
-        && matches!(text.as_bytes()[10], b'T' | b't')
+        && text.as_bytes()[10] == b'T'
+        && text.as_bytes()[0].is_ascii_digit()
+        && text.as_bytes()[4] == b'-'
+        && !text.ends_with('z')
         && text.as_bytes()[16] == b':'
         && !text.contains('[');
     strict && text.parse::<jiff::Timestamp>().is_ok()

@@ -239,9 +239,13 @@ impl Desk {
     }
 }
 
+/// Scores that cost about as much as the rest of an evaluation does.
+const SCORES: usize = 20_000;
+
 /// What an evaluation counts in the turn of its namespace. One whose expressions cost all that they may is a whole turn.
 fn cost(outcome: &Outcome) -> u64 {
-    outcome.spent_of(TURN).max(1)
+    let scores = u64::try_from(outcome.number_of_scores() / SCORES).unwrap_or(u64::MAX);
+    outcome.spent_of(TURN).max(1).saturating_add(scores)
 }
 
 fn contested(until: Timestamp) -> Condition {

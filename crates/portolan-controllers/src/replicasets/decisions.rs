@@ -1,6 +1,7 @@
 //! OCM decisions, read group by group, and whether they can be believed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use portolan_api::cluster::{Placement, PlacementDecision, content_hash};
 use portolan_api::labels::{SCHEDULER_NAME, ocm, portolan};
@@ -18,7 +19,20 @@ pub(super) struct Part {
     index: String,
     /// Why it cannot be read, if it cannot.
     unreadable: Option<String>,
+    whole: Whole,
 }
+
+/// Whether labels and status belong together, once it was computed. It follows from the rest of the object.
+#[derive(Clone, Debug, Default)]
+struct Whole(OnceLock<bool>);
+
+impl PartialEq for Whole {
+    fn eq(&self, _: &Whole) -> bool {
+        true
+    }
+}
+
+impl Eq for Whole {}
 
 impl Part {
     pub(super) fn of(decision: &PlacementDecision) -> Part {
@@ -39,6 +53,7 @@ impl Part {
             index: index.unwrap_or_default().to_owned(),
             clusters,
             unreadable: None,
+            whole: Whole::default(),
         }
     }
 
@@ -50,14 +65,17 @@ impl Part {
             said: None,
             index: String::new(),
             unreadable: Some(problem),
+            whole: Whole::default(),
         }
     }
 
     /// Whether labels and status belong together. They cannot change in one write. Another writer's object does not say,
-    /// and is taken as it is. Computed when somebody asks: most decisions are nobody's rollout.
+    /// and is taken as it is. Computed when it is first needed, and once: most decisions are no rollout's, and some are those
+    /// of many.
     pub(super) fn is_whole(&self) -> bool {
         let hash = || content_hash(&self.index, self.clusters.iter().map(String::as_str));
-        self.said.as_ref().is_none_or(|said| *said == hash())
+        let compute = || self.said.as_ref().is_none_or(|said| *said == hash());
+        *self.whole.0.get_or_init(compute)
     }
 }
 

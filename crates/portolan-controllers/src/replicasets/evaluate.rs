@@ -192,10 +192,19 @@ pub(super) fn visit<'a>(
 ) -> (Primaries<'a>, BTreeSet<String>) {
     let primary = primaries(view, references);
     let mut taken: BTreeSet<String> = BTreeSet::new();
+    // Nothing is left of a placement that was visited before, so that its decision is not read again.
+    let mut visited: BTreeMap<&str, Groups> = BTreeMap::new();
     for reference in references {
-        match (view.read)(&reference.placement) {
+        let reading = match visited.get(reference.placement.as_str()) {
+            Some(emptied) => Reading::Groups(emptied.clone()),
+            None => (view.read)(&reference.placement),
+        };
+        match reading {
             Reading::Groups(groups) => {
                 let groups = groups.without(|cluster| taken.contains(cluster));
+                visited
+                    .entry(&reference.placement)
+                    .or_insert_with(|| groups.without(|_| true));
                 let rollout = Rollout {
                     view,
                     reference,

@@ -237,7 +237,20 @@ fn template_mistakes(object: &ManifestWorkReplicaSet) -> Vec<FieldError> {
         .collect()
 }
 
+/// Most references to Placements in one replica set. Each costs a visit of all clusters of its decision whenever one of them
+/// changes, and an entry in the status.
+const MOST_REFERENCES: usize = 256;
+
 fn strategies(object: &ManifestWorkReplicaSet) -> Result<Vec<Reference>, Vec<FieldError>> {
+    let number = object.spec.placement_refs.len();
+    if number > MOST_REFERENCES {
+        return Err(vec![FieldError::of_text(
+            "spec.placementRefs",
+            &format!("{number} references"),
+            "too many for one replica set",
+            format!("at most {MOST_REFERENCES} references"),
+        )]);
+    }
     let mut references = Vec::new();
     let mut errors = Vec::new();
     for (position, reference) in object.spec.placement_refs.iter().enumerate() {

@@ -22,6 +22,10 @@ use crate::sabotage::{Rule, broken};
 use crate::upkeep::{Failure, Keeper, Knowledge, Queue, backoff};
 use crate::watch::{Delta, Key};
 
+/// Replica sets that are evaluated in one turn of the loop. An evaluation visits every cluster of every Placement of the set:
+/// more of them would let a tenant with large sets keep the loop from turning, fewer would make turns for nothing.
+const MOST_LOOKS: usize = 16;
+
 /// Replica sets, their works, placements, decisions, and which clusters are offline.
 #[derive(Debug)]
 pub(crate) struct State {
@@ -102,7 +106,7 @@ impl State {
             refusals: BTreeMap::new(),
             told: BTreeMap::new(),
             unsettled: BTreeMap::new(),
-            queue: Queue::new(longest_backoff),
+            queue: Queue::limited(longest_backoff, MOST_LOOKS),
             longest_backoff,
         }
     }
@@ -431,7 +435,8 @@ impl Keeper for State {
             return Vec::new();
         }
         self.absences.look(now);
-        let mut queue = std::mem::replace(&mut self.queue, Queue::new(self.longest_backoff));
+        let empty = Queue::limited(self.longest_backoff, MOST_LOOKS);
+        let mut queue = std::mem::replace(&mut self.queue, empty);
         let jobs = queue.look(now.instant, room, |key| self.decide(key, now));
         self.queue = queue;
         jobs

@@ -1,6 +1,6 @@
 //! What a replica set's status says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
@@ -37,7 +37,8 @@ pub(super) fn status(set: &Set, tally: &Tally, now: Timestamp) -> Option<Manifes
             message.push_str(&format!("; {}", warning.statement()));
         }
         write.set(conditions::PLACEMENT_ROLLED_OUT, ok, reason, message);
-        status.summary = total(&tally.placements);
+        let counted = tally.placements.iter().map(|placement| &placement.summary);
+        status.summary = total(counted.chain(still_counted(set, tally, &before.placement_summary)));
         // Placements that cannot be read now keep the figures that they had.
         let summaries = set.object.spec.placement_refs.iter().filter_map(|reference| {
             let counted = tally
@@ -266,7 +267,10 @@ fn applied(summary: &Summary, tally: &Tally) -> Said {
         ..
     } = *summary;
     let in_progress = tally.placements.iter().any(|placement| placement.in_progress > 0);
-    let message = format!("{} available", count::part_are(available, total, "work"));
+    let mut message = format!("{} available", count::part_are(available, total, "work"));
+    if degraded > 0 {
+        message.push_str(&format!(", {degraded} degraded"));
+    }
     if total == 0 {
         let reason = match desired(tally) {
             0 => reasons::PLACEMENT_DECISION_EMPTY,
@@ -291,18 +295,34 @@ fn desired(tally: &Tally) -> usize {
     usize::try_from(desired.sum::<i32>()).unwrap_or_default()
 }
 
-fn total(placements: &[PlacementTally]) -> Summary {
-    placements.iter().fold(Summary::default(), |sum, placement| {
-        let one = &placement.summary;
-        Summary {
-            total: sum.total + one.total,
-            progressing: sum.progressing + one.progressing,
-            available: sum.available + one.available,
-            degraded: sum.degraded + one.degraded,
-            applied: sum.applied + one.applied,
-            desired_total: sum.desired_total + one.desired_total,
-            updated: sum.updated + one.updated,
-        }
+/// The figures of placements that cannot be read now, as they were: their works are kept.
+fn still_counted<'a>(
+    set: &Set,
+    tally: &Tally,
+    before: &'a [PlacementSummary],
+) -> impl Iterator<Item = &'a Summary> {
+    let references = set.object.spec.placement_refs.iter();
+    let unread: BTreeSet<&str> = references
+        .map(|reference| reference.name.as_str())
+        .filter(|name| tally.placements.iter().all(|placement| placement.name != *name))
+        .collect();
+    let kept: BTreeMap<&str, &Summary> = before
+        .iter()
+        .map(|placement| (placement.name.as_str(), &placement.summary))
+        .filter(|(name, _)| unread.contains(name))
+        .collect();
+    kept.into_values()
+}
+
+fn total<'a>(summaries: impl Iterator<Item = &'a Summary>) -> Summary {
+    summaries.fold(Summary::default(), |sum, one| Summary {
+        total: sum.total + one.total,
+        progressing: sum.progressing + one.progressing,
+        available: sum.available + one.available,
+        degraded: sum.degraded + one.degraded,
+        applied: sum.applied + one.applied,
+        desired_total: sum.desired_total + one.desired_total,
+        updated: sum.updated + one.updated,
     })
 }
 

@@ -1,6 +1,7 @@
 //! The queue of a reconciler: each key once, with a back-off after failures.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -17,6 +18,12 @@ pub(crate) struct Queue<T> {
     under_way: BTreeMap<T, bool>,
     failures: BTreeMap<T, Failed>,
     longest_backoff: Duration,
+    /// Things that one look is about.
+    most_looks: usize,
+    /// The thing that was looked at last, where looks are limited.
+    last: Option<T>,
+    /// When the last look ended before everything that is ready was looked at.
+    is_cut_short: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +51,17 @@ impl<T: Ord + Clone> Queue<T> {
             under_way: BTreeMap::new(),
             failures: BTreeMap::new(),
             longest_backoff,
+            most_looks: usize::MAX,
+            last: None,
+            is_cut_short: None,
+        }
+    }
+
+    /// The same with things that cost much to look at: a look ends after so many of them, and goes on in the next turn.
+    pub(crate) fn limited(longest_backoff: Duration, most_looks: usize) -> Queue<T> {
+        Queue {
+            most_looks,
+            ..Queue::new(longest_backoff)
         }
     }
 
@@ -73,9 +91,20 @@ impl<T: Ord + Clone> Queue<T> {
         while self.later.first().is_some_and(|(at, _)| *at <= now) {
             self.ready.extend(self.later.pop_first().map(|(_, thing)| thing));
         }
+        let mut looks = 0;
+        self.is_cut_short = None;
         while writes.len() < room
-            && let Some(thing) = self.ready.pop_first()
+            && let Some(thing) = self.following()
         {
+            if looks == self.most_looks {
+                self.is_cut_short = Some(now);
+                break;
+            }
+            looks += 1;
+            self.ready.remove(&thing);
+            if self.most_looks < usize::MAX {
+                self.last = Some(thing.clone());
+            }
             if let Some(failed) = self.failures.get(&thing)
                 && failed.until > now
             {
@@ -98,6 +127,16 @@ impl<T: Ord + Clone> Queue<T> {
         writes
     }
 
+    /// The next thing that is ready. In turns: those with early names would otherwise come first each time that a look is cut
+    /// short.
+    fn following(&self) -> Option<T> {
+        let after = self.last.as_ref().and_then(|last| {
+            let mut after = self.ready.range((Bound::Excluded(last), Bound::Unbounded));
+            after.next()
+        });
+        after.or(self.ready.first()).cloned()
+    }
+
     /// A write succeeded; the thing is looked at once more. Whether its answer still shows what is there.
     pub(crate) fn succeeded(&mut self, thing: &T) -> bool {
         self.failures.remove(thing);
@@ -117,9 +156,9 @@ impl<T: Ord + Clone> Queue<T> {
         !void
     }
 
-    /// When something becomes due by itself. Things that are ready are due now, and not meant.
+    /// When something becomes due by itself. Things that are ready are due now, and meant only when a look was cut short.
     pub(crate) fn next(&self) -> Option<Instant> {
-        self.later.first().map(|(at, _)| *at)
+        self.is_cut_short.or(self.later.first().map(|(at, _)| *at))
     }
 }
 
@@ -197,5 +236,26 @@ mod tests {
         let some = queue.look(at(0), 2, |thing| Decision::Write(*thing));
         assert_eq!(some, ["a", "b"]);
         assert_eq!(take(&mut queue, 0), ["c"]);
+    }
+
+    #[test]
+    fn a_limited_look_goes_on_in_turns_and_things_with_early_names_keep_nobody_waiting() {
+        let mut queue = Queue::limited(Duration::from_secs(1), 2);
+        let now = Instant::now();
+        let mut looked = Vec::new();
+        for turn in 0..3 {
+            for name in ["a", "b", "c", "d"] {
+                // The first two are touched again and again.
+                if turn == 0 || name < "c" {
+                    queue.touch(name);
+                }
+            }
+            queue.look(now, 8, |name| {
+                looked.push(*name);
+                Decision::<()>::Nothing
+            });
+            assert_eq!(queue.next(), (turn < 2).then_some(now), "turn {turn}");
+        }
+        assert_eq!(looked, ["a", "b", "c", "d", "a", "b"]);
     }
 }

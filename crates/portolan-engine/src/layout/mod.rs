@@ -5,7 +5,7 @@
 //! plan that a crash cut short, and to leave objects alone that do not differ. It never reads a clock: `now` is
 //! part of the [`ScorePolicy`].
 //!
-//! The evaluator calls it with the outcome of a placement; controllers and the simulator hand the result to the
+//! The evaluator calls it with the outcome of a placement; controllers and `portolan simulate` hand the result to the
 //! plan.
 
 #[cfg(test)]

@@ -134,8 +134,37 @@ pub(crate) fn compile(placement: &Placement) -> Result<Compiled, Broken> {
 }
 
 /// What comes after the filters.
+/// Most predicates and most prioritizers of a placement. Each is evaluated for every cluster, and the scores of every
+/// prioritizer are kept: with more of them one placement would delay those of all namespaces.
+const MOST_PREDICATES: usize = 4096;
+const MOST_PRIORITIZERS: usize = 128;
+/// Most named groups of a placement. Each cluster is matched with them in order.
+const MOST_GROUPS: usize = 1024;
+
+fn check_number(path: &str, number: usize, most: usize) -> Result<(), Mistake> {
+    match number > most {
+        true => Err(mistakes::too_many(path, number, most)),
+        false => Ok(()),
+    }
+}
+
 fn compile_rest(placement: &Placement) -> Result<(Vec<Weighted>, Grouping, Option<usize>), Mistake> {
     let spec = &placement.spec;
+    let policy = spec.prioritizer_policy.as_ref();
+    let prioritizers = policy.map_or(0, |policy| policy.configurations.len());
+    check_number(
+        "spec.prioritizerPolicy.configurations",
+        prioritizers,
+        MOST_PRIORITIZERS,
+    )?;
+    let strategy = spec.decision_strategy.as_ref();
+    let groups = strategy.and_then(|strategy| strategy.group_strategy.as_ref());
+    let groups = groups.map_or(0, |groups| groups.decision_groups.len());
+    check_number(
+        "spec.decisionStrategy.groupStrategy.decisionGroups",
+        groups,
+        MOST_GROUPS,
+    )?;
     let prioritizers = prioritize::resolve(spec.prioritizer_policy.as_ref())?;
     let grouping = Grouping::compile(spec)?;
     let number_of_clusters = match spec.number_of_clusters {
@@ -146,6 +175,11 @@ fn compile_rest(placement: &Placement) -> Result<(Vec<Weighted>, Grouping, Optio
 }
 
 fn compile_predicates(placement: &Placement) -> Result<Vec<Predicate>, Mistake> {
+    check_number(
+        "spec.predicates",
+        placement.spec.predicates.len(),
+        MOST_PREDICATES,
+    )?;
     let mut predicates = Vec::new();
     // Of all predicates together: whoever writes a placement says how many expressions it has.
     let mut patterns = 0;

@@ -6,7 +6,7 @@
 //! then observed, and leads to the same end.
 //!
 //! It decides nothing about content, which is [`crate::layout`]'s, and never writes an object that does not differ.
-//! Controllers carry it out; the simulator and the tests apply it to objects in memory.
+//! Controllers carry it out; `portolan simulate` and the tests apply it to objects in memory.
 
 mod compare;
 mod decisions;

@@ -286,3 +286,34 @@ fn a_message_does_not_grow_with_the_input() {
         message.len()
     );
 }
+
+#[test]
+fn a_placement_with_more_entries_than_are_accepted_is_misconfigured() {
+    let score = |number: usize| json!({"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": "r", "scoreName": format!("s{number}")}}});
+    let group = |number: usize| json!({"groupName": format!("g{number}"), "groupClusterSelector": {}});
+    for (number, most, spec) in [
+        (
+            129,
+            "prioritizerPolicy.configurations",
+            json!({"prioritizerPolicy": {"configurations": (0..129).map(score).collect::<Vec<_>>()}}),
+        ),
+        (
+            4097,
+            "predicates",
+            json!({"predicates": vec![json!({"requiredClusterSelector": {}}); 4097]}),
+        ),
+        (
+            1025,
+            "decisionStrategy.groupStrategy.decisionGroups",
+            json!({"decisionStrategy": {"groupStrategy": {"decisionGroups": (0..1025).map(group).collect::<Vec<_>>()}}}),
+        ),
+    ] {
+        let mut world = World::new(&[cluster("a", &[])], spec);
+        let message = find(&world.decide().conditions, "PlacementMisconfigured").2;
+        let expected = format!(
+            "spec.{most} is \"{number} entries\": too many for one placement; use at most {} entries",
+            number - 1
+        );
+        assert!(message.ends_with(&expected), "{message}");
+    }
+}

@@ -227,3 +227,38 @@ fn owner_labels_with_dots_lead_back() {
     assert_eq!(SetKey::of_label("nodot"), None);
     assert_eq!(SetKey::of_label(".x"), None);
 }
+
+#[test]
+fn a_placement_that_is_named_many_times_is_read_once() {
+    let references: Vec<Value> = (0..200).map(|_| json!({"name": "p"})).collect();
+    let reads = std::cell::Cell::new(0);
+    let read = |_: &str| {
+        reads.set(reads.get() + 1);
+        groups(&["c1", "c2"])
+    };
+    let verdict = verdict(&set(json!(references), json!({})), &[], &read);
+    assert_eq!(writes(&verdict), ["create c1/ns.app", "create c2/ns.app"]);
+    assert_eq!(reads.get(), 1);
+    let clusters: i64 = verdict
+        .tally
+        .placements
+        .iter()
+        .map(|placement| i64::from(placement.summary.desired_total))
+        .sum();
+    assert_eq!((verdict.tally.placements.len(), clusters), (200, 2));
+}
+
+#[test]
+fn more_references_than_a_replica_set_may_have_are_a_mistake_and_nothing_is_deleted() {
+    let references: Vec<Value> = (0..257)
+        .map(|number| json!({"name": format!("p{number}")}))
+        .collect();
+    let there = [work("c1", "ns.app", "p0", "1")];
+    let verdict = verdict(&set(json!(references), json!({})), &there, &|_| groups(&[]));
+    assert_eq!(writes(&verdict), Vec::<String>::new());
+    let mistake = format!("{:?}", verdict.tally.mistake.unwrap());
+    assert!(
+        mistake.contains("257 references") && mistake.contains("at most 256 references"),
+        "{mistake}"
+    );
+}
