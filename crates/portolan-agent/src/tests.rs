@@ -2,6 +2,7 @@
 
 mod crowding;
 mod dying;
+mod evicting;
 mod executing;
 mod finished;
 mod fixture;

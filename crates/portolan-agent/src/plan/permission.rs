@@ -1,6 +1,6 @@
 //! What an executor must be allowed to do before anything is done for it, and which answers still count.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -77,7 +77,24 @@ pub(crate) struct Allowed {
     generation: i64,
     account: Account,
     asked: BTreeMap<Right, Timestamp>,
+    /// What was not allowed when it was last asked for.
+    denied: BTreeSet<Right>,
+    /// The right of each scope that was asked for last, where not all were.
+    last: [Option<Right>; 2],
 }
+
+/// What a right is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Scope {
+    /// All objects of a kind.
+    All,
+    /// One object.
+    One,
+}
+
+/// Rights of each scope that are asked for in one look at a work. Fewer would make works with many objects slow to begin, more would let the
+/// author of a large work keep other works of the cluster waiting.
+const MOST_QUESTIONS: usize = 512;
 
 impl Allowed {
     pub(crate) fn new(uid: &str, generation: i64, account: &Account) -> Allowed {
@@ -86,6 +103,8 @@ impl Allowed {
             generation,
             account: account.clone(),
             asked: BTreeMap::new(),
+            denied: BTreeSet::new(),
+            last: [None, None],
         }
     }
 
@@ -96,7 +115,32 @@ impl Allowed {
 
     /// Keeps that something is allowed, as it was asked at this time.
     pub(crate) fn note(&mut self, right: Right, asked: Timestamp) {
+        self.denied.remove(&right);
         self.asked.insert(right, asked);
+    }
+
+    /// Keeps that something is not allowed.
+    pub(crate) fn note_denied(&mut self, right: Right) {
+        self.asked.remove(&right);
+        self.denied.insert(right);
+    }
+
+    /// Whether the right was asked for, and is not allowed.
+    pub(crate) fn is_denied(&self, verb: &'static str, id: &ObjectId) -> bool {
+        self.denied.contains(&Right::to_one(verb, id))
+    }
+
+    /// Those of the rights that are asked for in this look, in turns: what is denied is asked for again and again, and must not
+    /// keep the rest from being asked for.
+    pub(crate) fn next_questions(&mut self, scope: Scope, open: &BTreeSet<Right>) -> Vec<Right> {
+        let last = &mut self.last[scope as usize];
+        let mut rights: Vec<&Right> = open.iter().collect();
+        let start = rights.partition_point(|right| Some(*right) <= last.as_ref());
+        rights.rotate_left(start);
+        rights.truncate(MOST_QUESTIONS);
+        let rights: Vec<Right> = rights.into_iter().cloned().collect();
+        *last = rights.last().cloned().filter(|_| rights.len() < open.len());
+        rights
     }
 
     /// Whether it is known that this is allowed for the object.
@@ -190,5 +234,27 @@ mod tests {
         ] {
             assert!(said.contains(word), "{said}");
         }
+    }
+
+    #[test]
+    fn many_questions_are_asked_in_turns_and_what_was_denied_stays_known() {
+        let mut allowed = Allowed::new("u", 1, &account("deployer"));
+        let one = |number: usize| Right::to_one("get", &map(&format!("m{number:04}")));
+        let open: BTreeSet<Right> = (0..MOST_QUESTIONS + 3).map(one).collect();
+        let first = allowed.next_questions(Scope::One, &open);
+        assert_eq!((first.len(), &first[0]), (MOST_QUESTIONS, &one(0)));
+        for right in first {
+            allowed.note_denied(right);
+        }
+        let second = allowed.next_questions(Scope::One, &open);
+        assert_eq!(second[0], one(MOST_QUESTIONS), "the next in turn");
+        assert_eq!(second[3], one(0), "and then from the beginning");
+        assert!(allowed.is_denied("get", &map("m0001")));
+        assert!(!allowed.is_denied("get", &map("m0513")), "not asked for yet");
+        let few: BTreeSet<Right> = (0..3).map(one).collect();
+        assert_eq!(allowed.next_questions(Scope::One, &few).len(), 3);
+        assert_eq!(allowed.next_questions(Scope::All, &few).len(), 3);
+        allowed.note(one(1), at(0));
+        assert!(!allowed.is_denied("get", &map("m0001")) && allowed.has("get", &map("m0001"), at(0)));
     }
 }

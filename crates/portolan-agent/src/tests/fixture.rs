@@ -95,8 +95,18 @@ impl World {
         self.agent_with(through(self.spoke.service(), may_go))
     }
 
+    /// An agent that reaches the hub through this client, and evicts the objects of lost works at the second look.
+    pub(super) fn agent_that_evicts(&self, hub: Client) -> Agent {
+        let mut settings = settings();
+        settings.eviction_grace = Some(Duration::ZERO);
+        self.agent_of(hub, self.spoke(), &settings)
+    }
+
     fn agent_with(&self, spoke: Client) -> Agent {
-        let settings = settings();
+        self.agent_of(client(&self.hub), spoke, &settings())
+    }
+
+    fn agent_of(&self, hub: Client, spoke: Client, settings: &Settings) -> Agent {
         let monitor = Monitor::new();
         // The events are not read: these works ask for no watches.
         let watches = Watches::new(
@@ -107,7 +117,7 @@ impl World {
         );
         Agent {
             hub: client(&self.hub),
-            passes: Passes::new(client(&self.hub), spoke, watches, &settings, monitor.clone()),
+            passes: Passes::new(hub, spoke, watches, settings, monitor.clone()),
             monitor,
         }
     }
@@ -137,6 +147,27 @@ impl World {
             asked.lock().unwrap().insert(request.uri().path().to_owned());
             true
         })
+    }
+
+    /// The hub for an agent, on which this happens after the answer to each read of a ManifestWork.
+    pub(super) fn hub_then<F: Future<Output = ()> + Send>(
+        &self,
+        happens: impl Fn() -> F + Clone + Send + Sync + 'static,
+    ) -> Client {
+        let service = self.hub.service();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let (mut service, happens) = (service.clone(), happens.clone());
+            async move {
+                let is_read =
+                    request.method() == Method::GET && request.uri().path().contains("/manifestworks/");
+                let answer = tower::Service::call(&mut service, request).await;
+                if is_read {
+                    happens().await;
+                }
+                answer
+            }
+        });
+        Client::new(service, NAMESPACE)
     }
 
     pub(super) fn works(&self) -> Api<ManifestWork> {

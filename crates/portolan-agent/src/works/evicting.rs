@@ -84,7 +84,7 @@ impl Passes {
             Eviction::Stop => Ok(self.records.set_eviction(record, None).await?),
             _ if !self.is_certain(record, is_of_another_hub).await? => Ok(()),
             Eviction::Start => Ok(self.records.set_eviction(record, Some(self.clock.now())).await?),
-            Eviction::Evict => self.evict(record).await,
+            Eviction::Evict => self.evict(record, is_of_another_hub).await,
         }
     }
 
@@ -98,8 +98,15 @@ impl Passes {
         Ok(lasts && is_missing && self.desk().is_complete())
     }
 
-    async fn evict(&self, record: &Record) -> Result<(), Trouble> {
+    async fn evict(&self, record: &Record, is_of_another_hub: bool) -> Result<(), Trouble> {
         let _hold = self.taken.take(all_of(record)).await;
+        // Other works may have held the objects for long: the work may be back, or its record another one.
+        let is_lost = !self.is_back(record, is_of_another_hub).await?
+            && self.is_certain(record, is_of_another_hub).await?
+            && self.records.reread(record).await?.stored == record.stored;
+        if !is_lost {
+            return Ok(());
+        }
         let mut after = record.clone();
         let all: Vec<ObjectId> = record.entries.keys().cloned().collect();
         let removed = self
@@ -115,6 +122,15 @@ impl Passes {
             );
         }
         Ok(())
+    }
+
+    /// Whether the work of a record that seemed to be lost is on the hub.
+    pub(super) async fn is_back(&self, record: &Record, is_of_another_hub: bool) -> Result<bool, Trouble> {
+        if is_of_another_hub {
+            return Ok(false);
+        }
+        let is_known = self.desk().works().contains_key(&record.key);
+        Ok(is_known || self.hub.find(&record.key).await.map_err(Trouble::Hub)?.is_some())
     }
 
     /// Whether every object of the record that is there names another record of a ManifestWork: then no object is lost.

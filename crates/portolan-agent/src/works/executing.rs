@@ -6,11 +6,11 @@ use futures::StreamExt;
 
 use super::items::{Item, Reader};
 use super::pass::{Passes, lock};
-use crate::plan::{Allowed, Right, denial, verbs};
+use crate::plan::{Allowed, Right, Scope, denial, verbs};
 use crate::report::Applied;
 use crate::sabotage::{Rule, broken};
 use crate::spoke::Problem;
-use crate::work::{Account, Executor, Target, Wish, Work};
+use crate::work::{Account, Executor, ObjectId, Target, Wish, Work};
 
 /// Questions that are asked side by side.
 const PARALLEL: usize = 8;
@@ -50,7 +50,9 @@ impl Passes {
         let mut allowed = known.unwrap_or_else(|| Allowed::new(&work.uid, work.generation, account));
         let mut problems = BTreeMap::new();
         // Most roles are about all objects of a kind, which takes one question for all of them.
-        for right in [Right::to_all, Right::to_one] {
+        let scopes: [(Scope, fn(&'static str, &ObjectId) -> Right); 2] =
+            [(Scope::All, Right::to_all), (Scope::One, Right::to_one)];
+        for (scope, right) in scopes {
             let open: BTreeSet<Right> = items
                 .iter()
                 .filter(|item| item.refused.is_none())
@@ -59,10 +61,11 @@ impl Passes {
                 .filter(|(verb, id)| !allowed.has(verb, id, now))
                 .map(|(verb, id)| right(verb, id))
                 .collect();
-            for (right, answer) in self.answers(account, open).await {
+            let questions = allowed.next_questions(scope, &open);
+            for (right, answer) in self.answers(account, questions).await {
                 match answer {
                     Ok(true) => allowed.note(right, now),
-                    Ok(false) => {}
+                    Ok(false) => allowed.note_denied(right),
                     Err(problem) => drop(problems.insert(right, problem)),
                 }
             }
@@ -81,7 +84,11 @@ impl Passes {
             let unanswered = denied
                 .iter()
                 .find_map(|verb| problems.get(&Right::to_one(verb, &target.id)));
-            let refused = refusal(account, target, &denied, unanswered);
+            let is_known = |verb: &&'static str| allowed.is_denied(verb, &target.id);
+            let refused = match unanswered.is_none() && !denied.iter().all(is_known) {
+                true => not_asked_yet(account),
+                false => refusal(account, target, &denied, unanswered),
+            };
             if denied.contains(&"get") && !broken(Rule::ExecutorReads) {
                 item.reader = Reader::Nobody;
             }
@@ -90,11 +97,7 @@ impl Passes {
         lock(&self.allowed).insert(work.key.clone(), allowed);
     }
 
-    async fn answers(
-        &self,
-        account: &Account,
-        rights: BTreeSet<Right>,
-    ) -> Vec<(Right, Result<bool, Problem>)> {
+    async fn answers(&self, account: &Account, rights: Vec<Right>) -> Vec<(Right, Result<bool, Problem>)> {
         let objects = &self.objects;
         futures::stream::iter(rights)
             .map(|right| async move {
@@ -111,6 +114,17 @@ impl Passes {
 fn needs(item: &Item) -> Option<Vec<&'static str>> {
     let target = item.target.as_ref()?;
     Some(verbs(&target.config.strategy, item.owned))
+}
+
+/// An object that is not applied because others of the work come first.
+fn not_asked_yet(account: &Account) -> Applied {
+    Applied::Failed {
+        reason: "RightsNotKnownYet".to_owned(),
+        message: format!(
+            "the agent asks for what the executor {} may do with some hundred objects at a time; this object follows",
+            account.user()
+        ),
+    }
 }
 
 fn refusal(account: &Account, target: &Target, denied: &[&str], unanswered: Option<&Problem>) -> Applied {
