@@ -5,6 +5,7 @@
 
 mod check_defaults;
 mod compile;
+mod date_time;
 mod default;
 mod error;
 mod prune;

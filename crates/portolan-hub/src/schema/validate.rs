@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::date_time::is_date_time;
 use super::rules::{item_before, same};
 use super::{Checks, FieldError, Kind, ListType, Schema, join};
 
@@ -229,7 +230,7 @@ fn string_checks(checks: &Checks, text: &str, value: &Value, path: &str, errors:
         errors.push(FieldError::invalid(path, value, &detail));
     }
     let well_formed = match checks.format.as_deref() {
-        Some("date-time") => text.parse::<jiff::Timestamp>().is_ok(),
+        Some("date-time") => is_date_time(text),
         Some("date") => text.parse::<jiff::civil::Date>().is_ok(),
         Some("uuid") => uuid::Uuid::try_parse(text).is_ok(),
         Some("ipv4") => text.parse::<std::net::Ipv4Addr>().is_ok(),

@@ -13,6 +13,7 @@ use bytes::Bytes;
 use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError, TableDefinition};
 
 use super::error::OpenError;
+use super::guarded::guarded;
 use super::key::Key;
 use super::object::{Marks, Stored};
 use super::state::Event;
@@ -49,20 +50,28 @@ impl File {
         };
         std::fs::create_dir_all(folder).map_err(io)?;
         let exists = path.try_exists().map_err(io)?;
-        let database = if exists {
-            if path.metadata().map_err(io)?.len() == 0 {
-                return Err(OpenError::Damaged {
-                    path,
-                    detail: "it is empty".into(),
-                });
-            }
-            reopen(&path)?
-        } else {
-            create(folder, &path)?
+        if exists && path.metadata().map_err(io)?.len() == 0 {
+            return Err(OpenError::Damaged {
+                path,
+                detail: "it is empty".into(),
+            });
+        }
+        let open = || {
+            let database = match exists {
+                true => reopen(&path)?,
+                false => create(folder, &path)?,
+            };
+            let file = Self { database };
+            let loaded = file.load(&path)?;
+            Ok((file, loaded))
         };
-        let file = Self { database };
-        let loaded = file.load(&path)?;
-        Ok((file, loaded))
+        // redb panics where pages are not what their parents say.
+        guarded(open).unwrap_or_else(|detail| {
+            Err(OpenError::Damaged {
+                path: path.clone(),
+                detail,
+            })
+        })
     }
 
     /// The file on a disk that a test made up.

@@ -7,6 +7,7 @@ mod draft;
 mod error;
 mod file;
 mod follow;
+mod guarded;
 mod key;
 mod limits;
 mod object;

@@ -114,6 +114,48 @@ fn a_damaged_file_is_reported_and_left_alone() {
 }
 
 #[test]
+fn pages_of_noise_are_reported_and_the_file_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path(), HISTORY).unwrap();
+    for number in 0..200 {
+        let name = format!("a{number}");
+        let write = Write {
+            key: key(&name),
+            expect: Expect::Absent,
+            change: Change::Put(json!({"metadata": {"name": name}, "data": "x".repeat(500)})),
+        };
+        run(store.write(write)).unwrap();
+    }
+    drop(store);
+    drop(reopen(folder.path()));
+    let whole = std::fs::read(folder.path().join("hub.redb")).unwrap();
+    // Noise of one seed over four kilobytes, page by page.
+    let mut state = 7_u64;
+    let noise: Vec<u8> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    })
+    .take(4096)
+    .collect();
+    let mut reported = 0;
+    for start in (4096..whole.len()).step_by(8192) {
+        let mut damaged = whole.clone();
+        let end = (start + noise.len()).min(damaged.len());
+        damaged[start..end].copy_from_slice(&noise[..end - start]);
+        let other = tempfile::tempdir().unwrap();
+        let path = other.path().join("hub.redb");
+        std::fs::write(&path, &damaged).unwrap();
+        // Pages that nothing refers to may hold anything.
+        if let Err(error) = Store::open(other.path(), HISTORY) {
+            assert!(matches!(error, OpenError::Damaged { .. }), "{error:?}");
+            assert_eq!(std::fs::read(&path).unwrap(), damaged, "it is left as it is");
+            reported += 1;
+        }
+    }
+    assert!(reported > 0);
+}
+
+#[test]
 fn a_flipped_byte_in_a_record_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path(), HISTORY).unwrap();
