@@ -199,7 +199,11 @@ pub(crate) fn not_started(error: StartError) -> anyhow::Error {
         StartError::Open(OpenError::Locked { .. }) => "stop that process, or use another folder: --data DIR",
         StartError::Open(_) => "--data DIR uses another folder",
         StartError::Listen { .. } => "--listen 127.0.0.1:0 takes a free port",
-        _ => "--listen takes another address",
+        StartError::PlainBeyondLoopback { .. } => "--listen takes another address",
+        _ => {
+            "restore the files of the data folder from a copy, or use another folder: --data DIR; without the old keys, agents \
+             and kubeconfigs need new credentials"
+        }
     };
     let said = format!("{:#}", anyhow::Error::from(error));
     anyhow::anyhow!("{said}; {advice}")

@@ -72,9 +72,10 @@ pub(crate) fn init(format: Format, level: &str, traces: &TraceArgs) -> anyhow::R
 
 /// Libraries that log errors which they also return: Portolan logs the same errors with the operation that failed. Naming
 /// one in the level shows its lines.
-const SILENT: [&str; 6] = [
+const SILENT: [&str; 7] = [
     "kube_client",
     "kube_runtime",
+    "h2",
     "hyper",
     "hyper_util",
     "rustls",

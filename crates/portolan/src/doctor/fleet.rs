@@ -123,12 +123,30 @@ fn available(clusters: &[&ManagedCluster]) -> Check {
         (missing, _) => Check::problem(
             "available",
             format!(
-                "{missing} of {} not available: {}",
+                "{missing} of {} not available: {}{}",
                 count::counted(clusters.len(), "cluster"),
-                names(gone.iter().map(|cluster| name(cluster)))
+                names(gone.iter().map(|cluster| name(cluster))),
+                reported(&gone)
             ),
             remedy(&gone),
         ),
+    }
+}
+
+/// What the first agent that runs says of its member cluster.
+fn reported(gone: &[&ManagedCluster]) -> String {
+    let said = gone.iter().find_map(|cluster| {
+        let said = condition(cluster, conditions::AVAILABLE)?;
+        (said.status == "False").then_some((name(cluster), said))
+    });
+    match said {
+        Some((cluster, said)) => {
+            format!(
+                "; the agent of {cluster} reports {}: {}",
+                said.reason, said.message
+            )
+        }
+        None => String::new(),
     }
 }
 
@@ -145,8 +163,18 @@ fn remedy(gone: &[&ManagedCluster]) -> String {
             "`portolan demo` made this happen to {all}; `portolan demo recover {first}` ends it"
         ));
     }
+    let (ill, others): (Vec<&ManagedCluster>, Vec<&ManagedCluster>) =
+        others.into_iter().partition(|cluster| {
+            condition(cluster, conditions::AVAILABLE).is_some_and(|condition| condition.status == "False")
+        });
+    if !ill.is_empty() {
+        let all = names(ill.iter().map(|cluster| name(cluster)));
+        ways.push(format!(
+            "look at the API server of {all}: its agent runs and cannot use it"
+        ));
+    }
     if !others.is_empty() {
-        let whom = match faulty.is_empty() {
+        let whom = match faulty.is_empty() && ill.is_empty() {
             true => "them".to_owned(),
             false => names(others.into_iter().map(name)),
         };

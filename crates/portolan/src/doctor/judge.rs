@@ -39,15 +39,25 @@ pub(super) fn judge(observed: &Observed, wanted: Option<&PlacementKey>, now: Tim
     checks.push(definitions(observed));
     let manifests = observed.manifests.as_ref();
     let concern = manifests.map(|manifests| Concern::of(observed, manifests, wanted));
-    let is_concerned = |key: &PlacementKey| concern.as_ref().is_none_or(|concern| concern.has_placement(key));
-    let placements: Vec<&Placement> = match &observed.manifests {
+    let ours: Vec<&Placement> = match &observed.manifests {
         Some(manifests) => manifests
             .placements()
-            .filter(|placement| is_ours(placement) && is_concerned(&PlacementKey::of(placement)))
+            .filter(|placement| is_ours(placement))
             .collect(),
         None => Vec::new(),
     };
-    let stale = observed.stale.iter().filter(|(key, _)| is_concerned(key));
+    let is_concerned = |key: &PlacementKey| concern.as_ref().is_none_or(|concern| concern.has_placement(key));
+    let own = ours.iter().copied();
+    let own: Vec<&Placement> = own
+        .filter(|placement| is_concerned(&PlacementKey::of(placement)))
+        .collect();
+    // Whether a controller runs concerns a work as well, which has no Placement.
+    let has_none = own.is_empty();
+    let placements = if has_none { ours } else { own };
+    let stale = observed
+        .stale
+        .iter()
+        .filter(|(key, _)| has_none || is_concerned(key));
     let stale: Vec<(&PlacementKey, &str)> = stale.map(|(key, why)| (key, why.as_str())).collect();
     checks.push(controller(observed, &placements, &stale, now));
     if let (Some(manifests), Some(concern)) = (manifests, &concern) {

@@ -421,6 +421,8 @@ fn a_fault_that_the_demo_began_is_ended_by_the_demo() {
         let check = checks.into_iter().find(|check| check.name == "available");
         check.unwrap().advice.unwrap()
     };
+    assert!(advice(&objects).starts_with("look at the API server of east"));
+    objects[0]["status"]["conditions"][0]["status"] = json!("Unknown");
     assert!(advice(&objects).starts_with("start `portolan agent` for them"));
     objects[0]["metadata"]["annotations"] = json!({ "portolan.dev/simulate": "fail" });
     assert_eq!(

@@ -49,7 +49,7 @@ pub(super) fn judge(
         });
     let mut problems: Vec<Check> = Vec::new();
     problems.extend(without_namespace(observed, chosen));
-    problems.extend(astray_of(&astray));
+    problems.extend(astray_of(manifests, &astray));
     problems.extend(failed(&of_clusters));
     problems.extend(silent(&of_clusters));
     match problems.is_empty() {
@@ -77,7 +77,7 @@ fn without_namespace(observed: &Observed, chosen: &BTreeSet<String>) -> Option<C
 }
 
 /// Works in a namespace that no agent reads.
-fn astray_of(works: &[&ManifestWork]) -> Option<Check> {
+fn astray_of(manifests: &Manifests, works: &[&ManifestWork]) -> Option<Check> {
     let namespace = works.first()?.metadata.namespace.as_deref().unwrap_or_default();
     let keys: Vec<String> = works
         .iter()
@@ -89,17 +89,25 @@ fn astray_of(works: &[&ManifestWork]) -> Option<Check> {
             "no agent applies a ManifestWork in a namespace that is the name of no cluster: {}",
             names(keys.iter().map(String::as_str))
         ),
-        match refuse_name(namespace) {
-            None => format!(
+        match refuse_name(namespace).is_none() && !is_of_team(manifests, namespace) {
+            true => format!(
                 "make the work in the namespace of a cluster (`portolan get clusters` lists them), or `portolan join \
                  {namespace}` if {namespace} is to be one"
             ),
             // Joining under this name would be refused.
-            Some(_) => {
+            false => {
                 "make the work in the namespace of a cluster (`portolan get clusters` lists them)".to_owned()
             }
         },
     ))
+}
+
+/// Whether a team uses the namespace, so that no cluster can have its name.
+fn is_of_team(manifests: &Manifests, namespace: &str) -> bool {
+    let placements = manifests.placements().map(|placement| &placement.metadata);
+    let bindings = manifests.bindings().map(|binding| &binding.metadata);
+    let mut all = placements.chain(bindings);
+    all.any(|metadata| metadata.namespace.as_deref() == Some(namespace))
 }
 
 /// Works that no agent has reported about.

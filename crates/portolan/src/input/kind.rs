@@ -213,15 +213,6 @@ impl std::fmt::Display for Reference {
     }
 }
 
-/// Short names besides those in the definitions, which `kubectl` has no need of.
-const SHORT_NAMES: [(&str, &str); 5] = [
-    ("mcl", "managedcluster"),
-    ("mcls", "managedcluster"),
-    ("mclset", "managedclusterset"),
-    ("mclsets", "managedclusterset"),
-    ("mwrs", "manifestworkreplicaset"),
-];
-
 /// Reads `KIND[/NS]/NAME`. The kind may be singular, plural or short, in any case, with or without its group.
 pub(crate) fn parse_reference(text: &str) -> Result<Reference, String> {
     let parts: Vec<&str> = text.split('/').collect();
@@ -279,12 +270,11 @@ pub(crate) fn parse_reference(text: &str) -> Result<Reference, String> {
 fn kinds_named(word: &str) -> Vec<&'static Kind> {
     let word = word.to_ascii_lowercase();
     let (name, group) = word.split_once('.').unwrap_or((&word, ""));
-    let name = SHORT_NAMES
-        .iter()
-        .find(|(short, _)| *short == name)
-        .map_or(name, |(_, long)| long);
     let fits = |kind: &&Kind| {
-        (kind.kind.eq_ignore_ascii_case(name) || kind.plural == name)
+        let mut short_names = kind.short_names.iter();
+        (kind.kind.eq_ignore_ascii_case(name)
+            || kind.plural == name
+            || short_names.any(|short| short == name))
             && (group.is_empty() || kind.group == group)
     };
     structural::kinds().iter().filter(fits).collect()
@@ -435,6 +425,10 @@ mod tests {
                 (reference.kinds, reference.name.as_str()),
                 (vec![(CLUSTER, "ManagedCluster")], "c1")
             );
+        }
+        for short in ["mclsetbinding", "mclsetbindings"] {
+            let binding = parse_reference(&format!("{short}/ns/global")).unwrap();
+            assert_eq!(binding.kinds, [(CLUSTER, "ManagedClusterSetBinding")]);
         }
         assert_eq!(parse_reference("placement/web").unwrap().namespace, "default");
         assert_eq!(parse_reference("placementdecision/ns/d").unwrap().kinds.len(), 2);

@@ -84,6 +84,14 @@ pub(crate) fn refuse(path: &Path, cluster: &str) -> anyhow::Result<()> {
             folder.display()
         );
     }
+    if let Err(error) = tempfile_in(folder) {
+        bail!(
+            "cannot write the kubeconfig {}: the folder {} cannot be written to: {error}; accepted: a file in a folder that you \
+             may write to (--write FILE); nothing is changed",
+            path.display(),
+            folder.display()
+        );
+    }
     if path.is_dir() {
         bail!(
             "cannot write the kubeconfig {}: it is a folder; accepted: a file",
@@ -106,6 +114,13 @@ pub(crate) fn refuse(path: &Path, cluster: &str) -> anyhow::Result<()> {
             path.display()
         ),
     }
+}
+
+/// Whether a file can be made in the folder. Rights alone do not tell: it may be on a file system that is read-only or full.
+fn tempfile_in(folder: &Path) -> std::io::Result<()> {
+    let path = folder.join(format!(".portolan-{}", std::process::id()));
+    std::fs::File::create_new(&path)?;
+    std::fs::remove_file(path)
 }
 
 /// The cluster whose agent a file is for, if it is a kubeconfig that [`with_token`] has made: a new token for the same cluster

@@ -192,16 +192,28 @@ fn parse_set(text: &str) -> Result<String, String> {
 /// nothing until then.
 async fn warn_of_missing(server: &Server, set: &str) -> anyhow::Result<String> {
     let api: Api<ManagedClusterSet> = Api::all(server.client.clone());
-    let sets = match api.list_metadata(&ListParams::default()).await {
+    let sets = match api.list(&ListParams::default()).await {
         // Nothing is known of sets that may not be read or are not served.
         Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => return Ok(String::new()),
         sets => sets.map_err(|error| explain(&error, "list the ManagedClusterSets", &server.url))?,
     };
+    let found = sets
+        .iter()
+        .find(|object| object.metadata.name.as_deref() == Some(set));
+    if let Some(found) = found {
+        let by_labels = found.spec.cluster_selector.selector_type.as_deref() == Some("LabelSelector");
+        return Ok(if by_labels { selecting(set) } else { String::new() });
+    }
     let names: Vec<String> = sets.into_iter().filter_map(|set| set.metadata.name).collect();
-    Ok(match names.iter().any(|name| name == set) {
-        true => String::new(),
-        false => missing(set, &names, &server.url),
-    })
+    Ok(missing(set, &names, &server.url))
+}
+
+/// What to say about a cluster set that finds its clusters by their labels.
+fn selecting(set: &str) -> String {
+    format!(
+        "warning: the ManagedClusterSet {set} selects its clusters by labels (spec.clusterSelector.labelSelector), so that --set \
+         does not put the cluster into it; give the cluster these labels instead: --label KEY=VALUE\n"
+    )
 }
 
 fn missing(set: &str, there: &[String], url: &str) -> String {

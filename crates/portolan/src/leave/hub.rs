@@ -37,6 +37,8 @@ impl<K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + 'static>
 pub(super) struct Hub {
     pub(super) client: Client,
     pub(super) cluster: String,
+    /// Whether the namespace of the cluster stays, and the templates that others keep in it.
+    pub(super) keeps_templates: bool,
 }
 
 /// What a hub has of a cluster, works apart.
@@ -55,6 +57,11 @@ impl Found {
     /// Whether anything says that this is a cluster. A namespace alone that has the name may be anybody's.
     pub(super) fn is_cluster(&self, name: &str) -> bool {
         self.cluster.is_some() || self.has_account || self.owns_namespace(name)
+    }
+
+    /// Whether the account that `portolan join` makes is gone although the cluster is there.
+    pub(super) fn lacks_account(&self) -> bool {
+        self.cluster.is_some() && !self.has_account && self.embedded().is_none()
     }
 
     /// How many members `portolan up` has to start for this one to be among them, if it is an embedded member.

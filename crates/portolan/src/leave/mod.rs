@@ -14,6 +14,7 @@ use kube::Client;
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::count::counted;
 use portolan_api::labels::ocm;
+use portolan_api::labels::portolan::AGENT_NAMESPACE;
 
 use crate::completions::names;
 use crate::join::parse_name;
@@ -93,9 +94,10 @@ async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
         context: args.context.clone(),
     };
     let server = connect.connect().await?;
-    let hub = Hub {
+    let mut hub = Hub {
         client: server.client.clone(),
         cluster: args.name.clone(),
+        keeps_templates: true,
     };
     let name = args.name.as_str();
     let found = said(hub.find().await, &server)?;
@@ -119,6 +121,11 @@ async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(number) = found.stopped().filter(|_| !args.force) {
         output::remark(&stopped(name, number));
     }
+    // Whatever is in a namespace that goes has to go first: the agent holds what it applied, and is gone by then.
+    hub.keeps_templates = !found.owns_namespace(name);
+    if found.lacks_account() && !args.force && !said(hub.works().await, &server)?.is_empty() {
+        output::remark(&without_account(name));
+    }
     said(hub.begin().await, &server)?;
     let patience = Patience {
         works: args
@@ -130,6 +137,8 @@ async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
     match said(waiting::works(&hub, patience.works, args.force).await, &server)? {
         Waited::Done => {}
         Waited::Left(works) if args.force => {
+            // First, so that an agent cannot hold its works, or do anything else, while the rest is waited for.
+            said(hub.revoke().await, &server)?;
             said(hub.release_works(&works).await, &server)?;
             output::remark(&released(name, &works));
             if let Waited::Left(works) = said(waiting::works(&hub, patience.rest, args.force).await, &server)?
@@ -148,6 +157,7 @@ async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
             )));
         }
     }
+    said(hub.release_templates().await, &server)?;
     said(hub.revoke().await, &server)?;
     if found.owns_namespace(name) {
         said(hub.delete_namespace().await, &server)?;
@@ -169,6 +179,7 @@ pub(crate) async fn forget(client: &Client, name: &str) -> Doing<()> {
     let hub = Hub {
         client: client.clone(),
         cluster: name.to_owned(),
+        keeps_templates: false,
     };
     // First, so that nothing is placed there any more.
     hub::delete(&hub.all::<ManagedCluster>(), name, None).await?;
@@ -190,6 +201,17 @@ fn stopped(name: &str, number: usize) -> String {
         "note: {name} is an embedded member that does not run, so that no agent removes its works; `portolan leave {name} \
          --force` does not wait for one, `portolan up --spokes {number}` runs the member again, and `portolan up \
          --forget-members` removes all members that do not run\n"
+    )
+}
+
+/// What to say about an agent whose account was deleted: it cannot do what is waited for.
+fn without_account(name: &str) -> String {
+    format!(
+        "note: there is no ServiceAccount {AGENT_NAMESPACE}/{name}, so that an agent that used it cannot remove its works; `portolan \
+         leave {name} --force` does not wait for it. To let the agent finish, make the account again and put a new token into \
+         the agent's kubeconfig:\n  \
+         kubectl create serviceaccount {name} --namespace {AGENT_NAMESPACE}\n  \
+         kubectl create token {name} --namespace {AGENT_NAMESPACE}\n"
     )
 }
 

@@ -38,8 +38,8 @@ impl std::fmt::Display for Left {
 }
 
 impl Hub {
-    /// The works of the cluster. Templates that somebody keeps in its namespace are not the cluster's: without them the
-    /// works of other clusters would go too.
+    /// The works of the cluster. Templates in a namespace that stays are not the cluster's: without them the works of other
+    /// clusters would go too.
     pub(super) async fn works(&self) -> Doing<Vec<Left>> {
         let mut all = Vec::new();
         for work in self.listed::<ManifestWork>().await? {
@@ -48,11 +48,29 @@ impl Hub {
             all.push(left("ManifestWork", &work, ocm::MANIFEST_WORK_FINALIZER, objects));
         }
         let works = self.listed::<Work>().await?;
-        for work in works.into_iter().filter(|work| !is_template(work.labels())) {
+        let is_kept = |work: &Received<Work>| self.keeps_templates && is_template(work.labels());
+        for work in works.into_iter().filter(|work| !is_kept(work)) {
             let objects = objects(&work, |work| serde_json::to_value(&work.spec).unwrap_or_default());
             all.push(left("Work", &work, kep::WORK_FINALIZER, objects));
         }
         Ok(all)
+    }
+
+    /// Takes the finalizer of the agent off templates that stay: nobody else would.
+    pub(super) async fn release_templates(&self) -> Doing<()> {
+        if !self.keeps_templates {
+            return Ok(());
+        }
+        for work in self.listed::<Work>().await? {
+            let is_held = work
+                .finalizers()
+                .iter()
+                .any(|finalizer| finalizer == kep::WORK_FINALIZER);
+            if is_held && is_template(work.labels()) {
+                release(&self.own::<Work>(), &work.name_any(), kep::WORK_FINALIZER).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn listed<K>(&self) -> Doing<Vec<Received<K>>>

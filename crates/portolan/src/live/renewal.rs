@@ -61,6 +61,14 @@ impl Credentials {
         let user = &config.auth_info;
         let mut hasher = DefaultHasher::new();
         config.root_cert.hash(&mut hasher);
+        let server = (
+            &config.tls_server_name,
+            config.proxy_url.as_ref().map(ToString::to_string),
+        );
+        (server, config.accept_invalid_certs).hash(&mut hasher);
+        (&user.impersonate, &user.impersonate_groups).hash(&mut hasher);
+        // The command of a plugin, with its arguments and variables.
+        serde_json::to_string(&user.exec).ok().hash(&mut hasher);
         (&user.username, &user.client_certificate_data, &user.token_file).hash(&mut hasher);
         for secret in [&user.password, &user.token, &user.client_key_data] {
             secret
@@ -118,7 +126,7 @@ fn named(connect: &ConnectArgs) -> String {
 
 /// Replaces the client whenever the kubeconfig has other credentials for its server. Runs until it is dropped.
 pub(crate) async fn follow(connect: ConnectArgs, mut used: Credentials, client: Renewable) {
-    let (mut last, mut warned) = (used.clone(), None);
+    let (mut last, mut warned, mut unusable) = (used.clone(), None, None);
     loop {
         tokio::time::sleep(PAUSE).await;
         // A file that is being written cannot be read, or is another one the next time.
@@ -141,9 +149,16 @@ pub(crate) async fn follow(connect: ConnectArgs, mut used: Credentials, client: 
                             "the kubeconfig has other credentials for the hub now; they are used from now on"
                         );
                     }
-                    Err(error) => tracing::warn!(
-                        "the kubeconfig has changed and cannot be used, the former credentials are used: {error:#}"
-                    ),
+                    // Tried again, since a file that could not be read may be read later; said once.
+                    Err(error) => {
+                        if unusable.as_ref() != Some(&now) {
+                            tracing::warn!(
+                                "the kubeconfig has changed and cannot be used, the former credentials are used: {error:#}"
+                            );
+                        }
+                        unusable = Some(now);
+                        continue;
+                    }
                 }
                 used = now;
             }

@@ -99,8 +99,10 @@ fn gist(overview: &Overview) -> String {
         .max()
         .filter(|left| *left > 0)
     {
-        let left = Timestamp::UNIX_EPOCH + std::time::Duration::from_secs(left);
-        text.push_str(&format!(", about {} left", age(Timestamp::UNIX_EPOCH, left)));
+        // The estimate comes from times in the annotations of works, which an agent can write.
+        let end = Timestamp::UNIX_EPOCH.checked_add(std::time::Duration::from_secs(left));
+        let end = end.unwrap_or(Timestamp::MAX);
+        text.push_str(&format!(", about {} left", age(Timestamp::UNIX_EPOCH, end)));
     }
     text
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use portolan_api::labels::ocm;
+use portolan_engine::conditions::Condition;
 use portolan_engine::status::Code;
 use serde::Serialize;
 use serde_json::Value;
@@ -50,6 +51,8 @@ pub(crate) struct Summary {
     pub(crate) satisfied: bool,
     /// Clusters in the decision.
     pub(crate) clusters: usize,
+    /// Conditions that are there only when there is something to say: type and message.
+    pub(crate) warnings: Vec<String>,
     /// The status, why it is so, and the number of clusters, for people.
     #[serde(skip)]
     pub(crate) words: Words,
@@ -186,12 +189,17 @@ fn summary(report: &PlacementReport, clusters: usize) -> Summary {
             .unwrap_or_default(),
         satisfied: report.is_satisfied(),
         clusters,
+        warnings: report.remarks().map(remark).collect(),
         words: Words {
             verdict: report.verdict(),
             complaint: report.complaint(),
             wanted: (report.unscheduled > 0).then_some(report.selected.len() + report.unscheduled),
         },
     }
+}
+
+fn remark(condition: &Condition) -> String {
+    format!("{}: {}", condition.type_, condition.message)
 }
 
 /// Each cluster of the final decision with its group.

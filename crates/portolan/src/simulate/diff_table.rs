@@ -15,7 +15,7 @@ pub(super) fn render(difference: &Difference, width: Option<usize>) -> String {
     let unsatisfied: Vec<String> = difference.unsatisfied.iter().map(|words| line(words)).collect();
     let unsatisfied = bounded(unsatisfied, "placements");
     if difference.placements.is_empty() {
-        return format!("nothing changes: {unchanged}{unsatisfied}");
+        return format!("no decision changes: {unchanged}{unsatisfied}");
     }
     let mut text = summary(&difference.placements, width);
     text.push_str(&unchanged);
@@ -118,9 +118,14 @@ fn details(placement: &PlacementDifference) -> String {
         format!("{verb} {} {} ({})", object.kind, object.name, object.api_version)
     });
     let objects = bounded(objects.collect(), "objects");
-    let complaint = placement.after.as_ref();
-    let complaint = complaint.and_then(|after| after.words.complaint.as_deref());
-    let message = complaint.map_or_else(String::new, |message| format!("  {}\n", line(message)));
+    let after = placement.after.as_ref();
+    let complaint = after.and_then(|after| after.words.complaint.as_ref());
+    let warnings = after.iter().flat_map(|after| &after.warnings);
+    let message: String = complaint
+        .into_iter()
+        .chain(warnings)
+        .map(|message| format!("  {}\n", line(message)))
+        .collect();
     format!(
         "\n{}/{}\n{message}{clusters}{objects}",
         placement.namespace, placement.name

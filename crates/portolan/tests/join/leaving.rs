@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
-use kube::api::{DeleteParams, PostParams, WatchEvent, WatchParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use kube::core::NamespaceResourceScope;
 use kube::{Api, Client, Resource, ResourceExt};
 use portolan_agent::Agent;
@@ -361,10 +361,40 @@ async fn the_namespace_of_a_team_becomes_no_cluster_and_leaving_keeps_its_templa
     let accepted = json!({"metadata": {"name": "team"}, "spec": {"hubAcceptsClient": true}});
     create(&clusters, accepted).await;
     create(&works, work("own", json!({}))).await;
+    // The agent of the cluster has applied the template as well.
+    let held = json!({"metadata": {"finalizers": ["multicluster.x-k8s.io/work-cleanup"]}});
+    works
+        .patch("template", &PatchParams::default(), &Patch::Merge(held))
+        .await
+        .unwrap();
     let removed = run(&server, "leave", &["team", "--force"]).await;
     assert_eq!(removed.code, 0, "{}", removed.stderr);
-    assert!(is_there(&works, "template").await);
+    let template = works.get("template").await.unwrap();
+    assert_eq!(
+        template.metadata.finalizers, None,
+        "nobody else would take it off"
+    );
     assert!(!is_there(&works, "own").await);
     namespaces.delete("team", &DeleteParams::default()).await.unwrap();
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_work_that_looks_like_a_template_does_not_hold_a_namespace_that_goes_with_its_cluster() {
+    let server = server().await;
+    joined(&server, "labelled", &[]).await;
+    let works: Api<Work> = own(&server, "labelled");
+    let manifest =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}});
+    let work = json!({
+        "metadata": {"name": "odd", "labels": {"multicluster.x-k8s.io/placement-key": "web"},
+            "finalizers": ["multicluster.x-k8s.io/work-cleanup"]},
+        "spec": {"workload": {"manifests": [manifest]}},
+    });
+    create(&works, work).await;
+    let removed = run(&server, "leave", &["labelled", "--force", "--timeout", "60s"]).await;
+    assert_eq!(removed.code, 0, "{}", removed.stderr);
+    let namespaces: Api<Namespace> = Api::all(server.client());
+    assert!(!is_there(&namespaces, "labelled").await);
     server.stop().await;
 }

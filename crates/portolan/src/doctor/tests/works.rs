@@ -133,7 +133,7 @@ fn a_work_that_is_not_synced_or_nobody_reads_is_named_and_can_be_asked_about() {
 
 #[test]
 fn a_work_in_a_namespace_that_is_no_cluster_is_not_blamed_on_an_agent() {
-    for (namespace, may_join) in [("shop", true), ("default", false)] {
+    for (namespace, may_join) in [("west", true), ("shop", false), ("default", false)] {
         let mut hub = with_rollout(observed(&healthy()), &json!({}));
         hub.replica_sets = Some(Vec::new());
         hub.works.as_mut().unwrap()[0].metadata.namespace = Some(namespace.to_owned());

@@ -81,10 +81,13 @@ fn due(workload: &Workload<'_>, schedule: &Crontab, last: Option<Timestamp>) -> 
     let created = workload.time(&workload.object["metadata"]["creationTimestamp"]);
     let mut earliest = last.or(created)?;
     if let Some(deadline) = workload.number("/spec/startingDeadlineSeconds") {
-        earliest = earliest.max(workload.now - SignedDuration::from_secs(deadline.max(0)));
+        let deadline = SignedDuration::from_secs(deadline.max(0));
+        // A deadline before the first time that can be written is none.
+        earliest = earliest.max(workload.now.checked_sub(deadline).unwrap_or(Timestamp::MIN));
     }
     BACK.into_iter().find_map(|seconds| {
-        let from = earliest.max(workload.now - SignedDuration::from_secs(seconds));
+        let back = SignedDuration::from_secs(seconds);
+        let from = earliest.max(workload.now.checked_sub(back).unwrap_or(Timestamp::MIN));
         let times = std::iter::successors(next(schedule, from), |time| next(schedule, *time));
         times.take_while(|time| *time <= workload.now).last()
     })
@@ -222,6 +225,14 @@ mod tests {
         assert_eq!(object["status"]["lastScheduleTime"], "2026-03-01T10:05:00Z");
         assert_eq!(look(&mut object, &[], "10:05:01").create, None);
         assert_eq!(step.again, Some(at("10:10:00")));
+    }
+
+    #[test]
+    fn a_deadline_longer_than_all_time_is_none() {
+        for deadline in [i64::MAX, 1_000_000_000_000] {
+            let mut object = cron(json!({"startingDeadlineSeconds": deadline}));
+            assert!(look(&mut object, &[], "10:05:00").create.is_some(), "{deadline}");
+        }
     }
 
     #[test]

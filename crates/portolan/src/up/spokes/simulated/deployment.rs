@@ -27,12 +27,12 @@ fn phase(workload: &Workload<'_>) -> (Phase, Option<jiff::Timestamp>) {
     }
     let observed = workload.number("/status/observedGeneration");
     if observed != Some(workload.generation()) {
-        return (Phase::Rolling, Some(workload.now + workload.takes()));
+        return (Phase::Rolling, Some(workload.done(workload.now)));
     }
     let progressing = find(status, "Progressing").filter(|condition| condition["reason"] == ROLLING);
     let ready = progressing
         .and_then(|condition| workload.time(&condition["lastUpdateTime"]))
-        .map(|started| started + workload.takes())
+        .map(|started| workload.done(started))
         .filter(|ready| *ready > workload.now);
     match ready {
         Some(ready) => (Phase::Rolling, Some(ready)),

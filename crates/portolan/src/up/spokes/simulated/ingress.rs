@@ -9,7 +9,7 @@ use super::{Step, Workload};
 const ADDRESS: &str = "192.0.2.1";
 
 pub(super) fn step(workload: &Workload<'_>) -> Step {
-    let ready = workload.since + workload.takes();
+    let ready = workload.done(workload.since);
     if workload.fails() {
         return workload.status(json!({"loadBalancer": {}}), None);
     }

@@ -12,7 +12,7 @@ pub(super) fn step(workload: &Workload<'_>) -> Step {
         return Step::default();
     }
     let started = workload.time(&status["startTime"]);
-    let ready = started.map(|started| started + workload.takes());
+    let ready = started.map(|started| workload.done(started));
     let completions = workload.number("/spec/completions").unwrap_or(1);
     let parallel = workload.number("/spec/parallelism").unwrap_or(1);
     let start = json!(text(started.unwrap_or(workload.now)));
@@ -31,7 +31,7 @@ pub(super) fn step(workload: &Workload<'_>) -> Step {
     match ready {
         None => workload.status(
             json!({"startTime": start, "active": parallel.min(completions).max(1)}),
-            Some(workload.now + workload.takes()),
+            Some(workload.done(workload.now)),
         ),
         Some(ready) if ready > workload.now => Step {
             again: Some(ready),

@@ -81,6 +81,11 @@ impl Workload<'_> {
         self.fate == Fate::Failed || self.annotation(super::fate::ANNOTATION) == Fate::Failed.annotation()
     }
 
+    /// When something that began at this time is done. Times come from objects, and may be as late as a time can be.
+    fn done(&self, began: Timestamp) -> Timestamp {
+        began.checked_add(self.takes()).unwrap_or(Timestamp::MAX)
+    }
+
     fn takes(&self) -> SignedDuration {
         let seconds = self
             .annotation(SECONDS)

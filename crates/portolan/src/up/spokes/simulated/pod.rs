@@ -30,7 +30,7 @@ pub(super) fn step(workload: &Workload<'_>) -> Step {
         .as_str()
         .unwrap_or("Always");
     let started = workload.time(&status["startTime"]);
-    let ready = started.unwrap_or(workload.now) + workload.takes();
+    let ready = workload.done(started.unwrap_or(workload.now));
     let waits = ready > workload.now;
     let phase = match (workload.fails(), policy) {
         (true, "Never") => Phase::Failed,

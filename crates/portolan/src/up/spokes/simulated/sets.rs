@@ -75,7 +75,7 @@ fn phase(workload: &Workload<'_>, updated: &str, wanted: i64) -> (Phase, Option<
         return (Phase::Failed, None);
     }
     let observed = workload.number("/status/observedGeneration") == Some(workload.generation());
-    let done = workload.since + workload.takes();
+    let done = workload.done(workload.since);
     let is_updated = workload.number(updated).unwrap_or(0) == wanted;
     match observed && is_updated || done <= workload.now {
         true => (Phase::Ready, None),
