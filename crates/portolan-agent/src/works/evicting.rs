@@ -73,7 +73,7 @@ impl Evictions {
 impl Passes {
     /// Deals with a record that has the id of this agent, whichever hub it is of. All works of this hub are known.
     pub(super) async fn look_after(&self, record: &Record) -> Result<(), Trouble> {
-        let is_of_another_hub = record.header.hub_hash != self.records.hub_hash();
+        let is_of_another_hub = self.is_of_another_hub(record);
         let is_unmanaged = is_of_another_hub || !self.desk().works().contains_key(&record.key);
         if is_of_another_hub && self.is_taken_by_others(record).await.map_err(Trouble::Spoke)? {
             return self.leave_to_others(record).await;
@@ -82,27 +82,27 @@ impl Passes {
         match eviction(is_unmanaged, passed, self.eviction_grace) {
             Eviction::Wait => Ok(()),
             Eviction::Stop => Ok(self.records.set_eviction(record, None).await?),
-            _ if !self.is_certain(record, is_of_another_hub).await? => Ok(()),
+            _ if !self.is_certain(record).await? => Ok(()),
             Eviction::Start => Ok(self.records.set_eviction(record, Some(self.clock.now())).await?),
-            Eviction::Evict => self.evict(record, is_of_another_hub).await,
+            Eviction::Evict => self.evict(record).await,
         }
     }
 
     /// Whether both servers have all that they ever had, as far as that can be told: a kind that is going, or is not served,
     /// loses works that were not deleted.
-    async fn is_certain(&self, record: &Record, is_of_another_hub: bool) -> Result<bool, Trouble> {
+    async fn is_certain(&self, record: &Record) -> Result<bool, Trouble> {
         let lasts = self.hub.is_lasting(record.key.kind).await.map_err(Trouble::Hub)?
             && self.records.is_lasting(record.key.kind).await?;
-        let is_missing =
-            is_of_another_hub || self.hub.find(&record.key).await.map_err(Trouble::Hub)?.is_none();
+        let is_missing = self.is_of_another_hub(record)
+            || self.hub.find(&record.key).await.map_err(Trouble::Hub)?.is_none();
         Ok(lasts && is_missing && self.desk().is_complete())
     }
 
-    async fn evict(&self, record: &Record, is_of_another_hub: bool) -> Result<(), Trouble> {
+    async fn evict(&self, record: &Record) -> Result<(), Trouble> {
         let _hold = self.taken.take(all_of(record)).await;
         // Other works may have held the objects for long: the work may be back, or its record another one.
-        let is_lost = !self.is_back(record, is_of_another_hub).await?
-            && self.is_certain(record, is_of_another_hub).await?
+        let is_lost = !self.is_back(record).await?
+            && self.is_certain(record).await?
             && self.records.reread(record).await?.stored == record.stored;
         if !is_lost {
             return Ok(());
@@ -124,9 +124,14 @@ impl Passes {
         Ok(())
     }
 
+    /// A work of the same name on another hub is another work.
+    fn is_of_another_hub(&self, record: &Record) -> bool {
+        record.header.hub_hash != self.records.hub_hash()
+    }
+
     /// Whether the work of a record that seemed to be lost is on the hub.
-    pub(super) async fn is_back(&self, record: &Record, is_of_another_hub: bool) -> Result<bool, Trouble> {
-        if is_of_another_hub {
+    pub(super) async fn is_back(&self, record: &Record) -> Result<bool, Trouble> {
+        if self.is_of_another_hub(record) {
             return Ok(false);
         }
         let is_known = self.desk().works().contains_key(&record.key);

@@ -194,7 +194,7 @@ impl Passes {
     async fn give_up(&self, record: &Record) -> Result<(), Trouble> {
         let _hold = self.taken.take(all_of(record)).await;
         // The objects of a work that is back meanwhile go to a new record.
-        if self.is_back(record, !self.records.is_ours(record)).await? {
+        if self.is_back(record).await? {
             return Ok(());
         }
         let mut after = record.clone();

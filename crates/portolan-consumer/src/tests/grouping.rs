@@ -83,7 +83,7 @@ fn objects_of_other_placements_and_slots_without_a_name_are_left_out() {
 }
 
 #[test]
-fn a_cluster_in_two_groups_is_in_the_first_so_that_a_mandatory_group_loses_nothing() {
+fn a_cluster_in_two_groups_is_in_the_first_of_them() {
     for order in [["0", "1"], ["1", "0"]] {
         let objects = [
             object(1, Some((order[0], "")), &["a", "b"]),

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limited_look_goes_on_in_turns_and_things_with_early_names_keep_nobody_waiting() {
+    fn a_limited_look_goes_on_in_turns() {
         let mut queue = Queue::limited(Duration::from_secs(1), 2);
         let now = Instant::now();
         let mut looked = Vec::new();

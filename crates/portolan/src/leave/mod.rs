@@ -134,28 +134,8 @@ async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
         rest: args.timeout.unwrap_or(TIMEOUT),
     };
     said(waiting::decisions(&hub, patience.rest).await, &server)?;
-    match said(waiting::works(&hub, patience.works, args.force).await, &server)? {
-        Waited::Done => {}
-        Waited::Left(works) if args.force => {
-            // First, so that an agent cannot hold its works, or do anything else, while the rest is waited for.
-            said(hub.revoke().await, &server)?;
-            said(hub.release_works(&works).await, &server)?;
-            output::remark(&released(name, &works));
-            if let Waited::Left(works) = said(waiting::works(&hub, patience.rest, args.force).await, &server)?
-            {
-                return Ok(unfinished(&waiting::held_by_others(name, &works)));
-            }
-        }
-        Waited::Left(works) => {
-            let heard = said(hub.heartbeat().await, &server)?;
-            return Ok(unfinished(&waiting::given_up(
-                name,
-                &works,
-                heard,
-                clock::now(),
-                patience.works,
-            )));
-        }
+    if let Some(why) = works_gone(&hub, &server, patience, args.force).await? {
+        return Ok(unfinished(&why));
     }
     said(hub.release_templates().await, &server)?;
     said(hub.revoke().await, &server)?;
@@ -171,6 +151,36 @@ async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
     }
     output::say(&finished(&found, name, &server.url))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Waits until the works of the cluster are gone; says why they are not.
+async fn works_gone(
+    hub: &Hub,
+    server: &Server,
+    patience: Patience,
+    force: bool,
+) -> anyhow::Result<Option<String>> {
+    let name = hub.cluster.as_str();
+    match said(waiting::works(hub, patience.works, force).await, server)? {
+        Waited::Done => Ok(None),
+        Waited::Left(works) if force => {
+            // First, so that an agent cannot hold its works, or do anything else, while the rest is waited for.
+            said(hub.revoke().await, server)?;
+            said(hub.release_works(&works).await, server)?;
+            output::remark(&released(name, &works));
+            Ok(
+                match said(waiting::works(hub, patience.rest, force).await, server)? {
+                    Waited::Done => None,
+                    Waited::Left(works) => Some(waiting::held_by_others(name, &works)),
+                },
+            )
+        }
+        Waited::Left(works) => {
+            let heard = said(hub.heartbeat().await, server)?;
+            let why = waiting::given_up(name, &works, heard, clock::now(), patience.works);
+            Ok(Some(why))
+        }
+    }
 }
 
 /// Removes a cluster that is gone for good and had no objects that outlive it, without waiting for anything. Returns what

@@ -380,7 +380,7 @@ async fn the_namespace_of_a_team_becomes_no_cluster_and_leaving_keeps_its_templa
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_work_that_looks_like_a_template_does_not_hold_a_namespace_that_goes_with_its_cluster() {
+async fn a_work_with_the_label_of_templates_goes_with_the_namespace_of_its_cluster() {
     let server = server().await;
     joined(&server, "labelled", &[]).await;
     let works: Api<Work> = own(&server, "labelled");

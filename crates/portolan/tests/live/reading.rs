@@ -274,10 +274,11 @@ fn get_shows_placements_decisions_and_clusters_with_both_kinds_taken_together() 
     );
     let decisions = get(&["decisions", "ml/training"]);
     assert_eq!(decisions.as_array().unwrap().len(), 2, "{decisions:#}");
-    assert_eq!(decisions[1]["cluster"], "gpu-cluster-west");
-    assert_eq!(decisions[1]["score"], 180);
+    // In the order of the decision.
+    assert_eq!(decisions[0]["cluster"], "gpu-cluster-west");
+    assert_eq!(decisions[0]["score"], 180);
     assert_eq!(
-        decisions[1]["objects"],
+        decisions[0]["objects"],
         json!(["decision/training-decision-1", "slice/training-decision-0"])
     );
     assert_eq!(get(&["decisions", "-n", "elsewhere"]), json!([]));

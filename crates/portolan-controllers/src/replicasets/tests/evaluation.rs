@@ -249,7 +249,7 @@ fn a_placement_that_is_named_many_times_is_read_once() {
 }
 
 #[test]
-fn more_references_than_a_replica_set_may_have_are_a_mistake_and_nothing_is_deleted() {
+fn too_many_references_are_a_mistake_and_nothing_is_deleted() {
     let references: Vec<Value> = (0..257)
         .map(|number| json!({"name": format!("p{number}")}))
         .collect();
