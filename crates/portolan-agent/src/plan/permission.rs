@@ -92,6 +92,16 @@ pub(crate) enum Scope {
     One,
 }
 
+impl Scope {
+    /// The right to do this to the object, or to all beside it.
+    pub(crate) fn right(self, verb: &'static str, id: &ObjectId) -> Right {
+        match self {
+            Scope::All => Right::to_all(verb, id),
+            Scope::One => Right::to_one(verb, id),
+        }
+    }
+}
+
 /// Rights of each scope that are asked for in one look at a work. Fewer would make works with many objects slow to begin, more would let the
 /// author of a large work keep other works of the cluster waiting.
 const MOST_QUESTIONS: usize = 512;

@@ -10,7 +10,7 @@ use crate::plan::{Allowed, Right, Scope, denial, verbs};
 use crate::report::Applied;
 use crate::sabotage::{Rule, broken};
 use crate::spoke::Problem;
-use crate::work::{Account, Executor, ObjectId, Target, Wish, Work};
+use crate::work::{Account, Executor, Target, Wish, Work};
 
 /// Questions that are asked side by side.
 const PARALLEL: usize = 8;
@@ -50,16 +50,14 @@ impl Passes {
         let mut allowed = known.unwrap_or_else(|| Allowed::new(&work.uid, work.generation, account));
         let mut problems = BTreeMap::new();
         // Most roles are about all objects of a kind, which takes one question for all of them.
-        let scopes: [(Scope, fn(&'static str, &ObjectId) -> Right); 2] =
-            [(Scope::All, Right::to_all), (Scope::One, Right::to_one)];
-        for (scope, right) in scopes {
+        for scope in [Scope::All, Scope::One] {
             let open: BTreeSet<Right> = items
                 .iter()
                 .filter(|item| item.refused.is_none())
                 .filter_map(|item| Some((needs(item)?, item.target.as_ref()?)))
                 .flat_map(|(verbs, target)| verbs.into_iter().map(move |verb| (verb, &target.id)))
                 .filter(|(verb, id)| !allowed.has(verb, id, now))
-                .map(|(verb, id)| right(verb, id))
+                .map(|(verb, id)| scope.right(verb, id))
                 .collect();
             let questions = allowed.next_questions(scope, &open);
             for (right, answer) in self.answers(account, questions).await {
