@@ -102,8 +102,8 @@ impl Scope {
     }
 }
 
-/// Rights of each scope that are asked for in one look at a work. Fewer would make works with many objects slow to begin, more would let the
-/// author of a large work keep other works of the cluster waiting.
+/// Rights of each scope that are asked for in one look at a work. Fewer would make works with many objects slow to begin, more
+/// would let the author of a large work keep other works of the cluster waiting.
 const MOST_QUESTIONS: usize = 512;
 
 impl Allowed {
@@ -135,6 +135,17 @@ impl Allowed {
         self.denied.insert(right);
     }
 
+    /// Drops an answer: the member cluster does not say any more whether the right is allowed.
+    pub(crate) fn forget(&mut self, right: &Right) {
+        self.asked.remove(right);
+    }
+
+    /// Whether the last answer was that this is allowed for the object. An old answer counts until its turn to be asked for
+    /// again: otherwise the objects of a large work would be refused between two turns.
+    pub(crate) fn counts(&self, verb: &'static str, id: &ObjectId) -> bool {
+        self.asked.contains_key(&Right::to_all(verb, id)) || self.asked.contains_key(&Right::to_one(verb, id))
+    }
+
     /// Whether the right was asked for, and is not allowed.
     pub(crate) fn is_denied(&self, verb: &'static str, id: &ObjectId) -> bool {
         self.denied.contains(&Right::to_one(verb, id))
@@ -153,7 +164,7 @@ impl Allowed {
         rights
     }
 
-    /// Whether it is known that this is allowed for the object.
+    /// Whether the answer that this is allowed for the object is new enough not to be asked for again.
     pub(crate) fn has(&self, verb: &'static str, id: &ObjectId, now: Timestamp) -> bool {
         let counts = |right: &Right| {
             let asked = self.asked.get(right);
@@ -266,5 +277,20 @@ mod tests {
         assert_eq!(allowed.next_questions(Scope::All, &few).len(), 3);
         allowed.note(one(1), at(0));
         assert!(!allowed.is_denied("get", &map("m0001")) && allowed.has("get", &map("m0001"), at(0)));
+    }
+
+    #[test]
+    fn an_old_answer_counts_until_the_right_is_asked_for_again() {
+        let mut allowed = Allowed::new("u", 1, &account("deployer"));
+        let right = Right::to_one("get", &map("a"));
+        assert!(!allowed.counts("get", &map("a")));
+        allowed.note(right.clone(), at(0));
+        assert!(!allowed.has("get", &map("a"), at(3600)), "it is to be asked for");
+        assert!(allowed.counts("get", &map("a")));
+        allowed.note_denied(right.clone());
+        assert!(!allowed.counts("get", &map("a")));
+        allowed.note(right.clone(), at(3600));
+        allowed.forget(&right);
+        assert!(!allowed.counts("get", &map("a")), "no answer is no permission");
     }
 }

@@ -64,7 +64,10 @@ impl Passes {
                 match answer {
                     Ok(true) => allowed.note(right, now),
                     Ok(false) => allowed.note_denied(right),
-                    Err(problem) => drop(problems.insert(right, problem)),
+                    Err(problem) => {
+                        allowed.forget(&right);
+                        problems.insert(right, problem);
+                    }
                 }
             }
         }
@@ -74,7 +77,7 @@ impl Passes {
             };
             let denied: Vec<&'static str> = verbs
                 .into_iter()
-                .filter(|verb| !allowed.has(verb, &target.id, now))
+                .filter(|verb| !allowed.counts(verb, &target.id))
                 .collect();
             if denied.is_empty() {
                 continue;
@@ -119,7 +122,8 @@ fn not_asked_yet(account: &Account) -> Applied {
     Applied::Failed {
         reason: "RightsNotKnownYet".to_owned(),
         message: format!(
-            "the agent asks for what the executor {} may do with some hundred objects at a time; this object follows",
+            "the agent has not checked yet what the executor {} may do with this object: the agent checks some hundred objects at \
+             a time, and this object comes in one of the next checks",
             account.user()
         ),
     }

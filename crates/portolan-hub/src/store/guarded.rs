@@ -22,7 +22,7 @@ pub(super) fn guarded<T>(open: impl FnOnce() -> T) -> Result<T, String> {
         }));
     });
     GUARDED.set(true);
-    // Whatever `open` left half done is dropped with the panic.
+    // The panic drops the unfinished state of `open`.
     let opened = catch_unwind(AssertUnwindSafe(open));
     GUARDED.set(false);
     opened.map_err(|panic| words(panic.as_ref()))

@@ -84,7 +84,7 @@ pub(crate) fn refuse(path: &Path, cluster: &str) -> anyhow::Result<()> {
             folder.display()
         );
     }
-    if let Err(error) = tempfile_in(folder) {
+    if let Err(error) = check_writable(folder) {
         bail!(
             "cannot write the kubeconfig {}: the folder {} cannot be written to: {error}; accepted: a file in a folder that you \
              may write to (--write FILE); nothing is changed",
@@ -116,8 +116,8 @@ pub(crate) fn refuse(path: &Path, cluster: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Whether a file can be made in the folder. Rights alone do not tell: it may be on a file system that is read-only or full.
-fn tempfile_in(folder: &Path) -> std::io::Result<()> {
+/// Creates a file in the folder and removes it. The permissions alone do not say enough: the file system may be read-only.
+fn check_writable(folder: &Path) -> std::io::Result<()> {
     let path = folder.join(format!(".portolan-{}", std::process::id()));
     std::fs::File::create_new(&path)?;
     std::fs::remove_file(path)

@@ -12,10 +12,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use kube::Api;
 use kube::api::ListParams;
+use kube::{Api, ResourceExt};
 use portolan_api::cluster::ManagedClusterSet;
 use portolan_api::labels::ocm;
+use portolan_api::reading::Received;
 use portolan_api::structural;
 
 use crate::live::{self, ConnectArgs, Server};
@@ -191,20 +192,23 @@ fn parse_set(text: &str) -> Result<String, String> {
 /// What to say about a cluster set that does not exist: the label is right as soon as somebody makes the set, and says
 /// nothing until then.
 async fn warn_of_missing(server: &Server, set: &str) -> anyhow::Result<String> {
-    let api: Api<ManagedClusterSet> = Api::all(server.client.clone());
+    // Read one by one: a set that cannot be read must not fail the command.
+    let api: Api<Received<ManagedClusterSet>> = Api::all(server.client.clone());
     let sets = match api.list(&ListParams::default()).await {
         // Nothing is known of sets that may not be read or are not served.
         Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => return Ok(String::new()),
         sets => sets.map_err(|error| explain(&error, "list the ManagedClusterSets", &server.url))?,
     };
-    let found = sets
-        .iter()
-        .find(|object| object.metadata.name.as_deref() == Some(set));
-    if let Some(found) = found {
-        let by_labels = found.spec.cluster_selector.selector_type.as_deref() == Some("LabelSelector");
+    if let Some(found) = sets.iter().find(|object| object.name_any() == set) {
+        let by_labels = match found {
+            Received::Readable(found) => {
+                found.spec.cluster_selector.selector_type.as_deref() == Some("LabelSelector")
+            }
+            Received::Unreadable(_) => false,
+        };
         return Ok(if by_labels { selecting(set) } else { String::new() });
     }
-    let names: Vec<String> = sets.into_iter().filter_map(|set| set.metadata.name).collect();
+    let names: Vec<String> = sets.iter().map(ResourceExt::name_any).collect();
     Ok(missing(set, &names, &server.url))
 }
 

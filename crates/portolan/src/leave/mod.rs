@@ -121,7 +121,8 @@ async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(number) = found.stopped().filter(|_| !args.force) {
         output::remark(&stopped(name, number));
     }
-    // Whatever is in a namespace that goes has to go first: the agent holds what it applied, and is gone by then.
+    // All works of a namespace that is deleted are removed first: the agent holds the works that it applied, and the account
+    // of the agent ends before the namespace.
     hub.keeps_templates = !found.owns_namespace(name);
     if found.lacks_account() && !args.force && !said(hub.works().await, &server)?.is_empty() {
         output::remark(&without_account(name));
