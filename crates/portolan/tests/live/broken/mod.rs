@@ -16,8 +16,10 @@ use super::process::get;
 use super::support::{Run, Scratch, portolan};
 use server::{ALL, Does, Server};
 
-/// How long a command waits for an answer here.
-const TIMEOUT: (&str, &str) = ("PORTOLAN_REQUEST_TIMEOUT", "1s");
+/// How long a command waits for an answer where the server may never answer.
+const BRIEFLY: &str = "1s";
+/// How long a command waits where the server answers: long enough for a machine that is busy with other tests.
+const PATIENTLY: &str = "30s";
 
 /// The commands that talk to a hub and end by themselves. `HUB` is the kubeconfig of the hub.
 const COMMANDS: &[&[&str]] = &[
@@ -62,17 +64,15 @@ const WITHOUT_A_HUB: &[&str] = &[
     "man",
 ];
 
-fn run(scratch: &Scratch, args: &[&str], kubeconfig: &str) -> Run {
+/// Like `portolan`, with this time limit for requests.
+fn run(scratch: &Scratch, args: &[&str], kubeconfig: &str, limit: &str) -> Run {
     let args: Vec<&str> = args
         .iter()
         .map(|word| if *word == "HUB" { kubeconfig } else { word })
         .collect();
-    portolan_with(scratch, &args)
-}
-
-/// Like `portolan`, with a short time limit for requests.
-fn portolan_with(scratch: &Scratch, args: &[&str]) -> Run {
-    let output = command(scratch, args).output().expect("the binary ends");
+    let mut command = command(scratch, &args);
+    let output = command.env("PORTOLAN_REQUEST_TIMEOUT", limit).output();
+    let output = output.expect("the binary ends");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the binary prints UTF-8");
     Run {
         code: output.status.code().expect("the binary exits by itself"),
@@ -89,7 +89,6 @@ fn command(scratch: &Scratch, args: &[&str]) -> Command {
         .env_remove("KUBECONFIG")
         .env_remove("KUBERNETES_SERVICE_HOST")
         .env("HOME", scratch.path())
-        .env(TIMEOUT.0, TIMEOUT.1)
         .stdin(Stdio::null());
     command
 }
@@ -133,7 +132,7 @@ fn all_commands(kubeconfig: &str, what: &str) -> Vec<String> {
             let found = &found;
             scope.spawn(move || {
                 let scratch = Scratch::new();
-                let run = run(&scratch, args, kubeconfig);
+                let run = run(&scratch, args, kubeconfig, BRIEFLY);
                 let problems = match args[0] {
                     "doctor" => problems_of_doctor(&run),
                     _ => problems(&run),
@@ -174,6 +173,7 @@ fn a_command_waits_for_a_hub_that_asks_for_a_moment() {
             &scratch,
             &["get", "clusters", "--kubeconfig", "HUB"],
             server.argument(),
+            PATIENTLY,
         );
         (run.code, run.stdout)
     };
@@ -188,7 +188,7 @@ fn a_command_that_may_not_read_one_kind_names_the_kind() {
         &["get", "placements", "--kubeconfig", "HUB"][..],
         &["simulate", "--kubeconfig", "HUB"],
     ] {
-        let run = run(&scratch, args, server.argument());
+        let run = run(&scratch, args, server.argument(), PATIENTLY);
         assert_eq!(problems(&run), Vec::<String>::new());
         let expected = "cannot list placements.cluster.open-cluster-management.io: ";
         assert!(run.stderr.contains(expected), "{}", run.stderr);
