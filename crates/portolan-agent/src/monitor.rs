@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use portolan_api::cluster::ManagedCluster;
 use portolan_api::count::counted;
 use portolan_api::labels::conditions;
 use portolan_controllers::failure::shortened;
@@ -56,6 +57,8 @@ struct Known {
     reachable: Option<bool>,
     /// What the hub said when it refused the last heartbeat.
     refused: Option<String>,
+    /// That the hub has no ManagedCluster for this agent.
+    no_cluster: Option<String>,
     /// That another agent runs for the same cluster.
     other_agent: Option<String>,
     /// When the Lease was last renewed, or the agent started.
@@ -99,9 +102,8 @@ impl Monitor {
     /// Of the agent of a cluster.
     pub(crate) fn of(cluster: &str) -> Monitor {
         let renewal = format!(
-            "the cluster {cluster} was removed from the hub (portolan leave), or the token of its agent has ended or was \
-             revoked; portolan join {cluster} writes a new kubeconfig, which the agent reads by itself; if the cluster is not to \
-             come back, stop the agent: applied objects stay"
+            "the token has ended, or the cluster left the hub: portolan join {cluster} writes a new kubeconfig, which the agent \
+             reads by itself; without one, stop the agent: applied objects stay"
         );
         Monitor {
             hub: FailureLog::advising("the hub", renewal),
@@ -117,6 +119,7 @@ impl Monitor {
             records: BTreeMap::new(),
             reachable: None,
             refused: None,
+            no_cluster: None,
             other_agent: None,
             renewed: Instant::now(),
             was_ready: false,
@@ -224,9 +227,29 @@ impl Monitor {
                 known.renewed = Instant::now();
                 known.refused = None;
             }
-            Err(Problem::Refused(message)) => known.refused = Some(message.clone()),
+            // A Lease that is not there is made; what is not there now is its namespace.
+            Err(Problem::Refused(message) | Problem::NotFound(message)) => {
+                known.refused = Some(message.clone());
+            }
             Err(_) => {}
         }
+    }
+
+    /// The hub has a ManagedCluster of this name, or none.
+    pub(crate) fn found_cluster(&self, name: &str, cluster: Option<&ManagedCluster>) {
+        let note = cluster.is_none().then(|| {
+            format!(
+                "the hub has no ManagedCluster {name}: the agent renews the Lease of the cluster and reports nothing else; \
+                 portolan join {name} makes the ManagedCluster"
+            )
+        });
+        let mut known = self.known();
+        if let Some(note) = &note
+            && known.no_cluster.is_none()
+        {
+            tracing::warn!("{note}");
+        }
+        known.no_cluster = note;
     }
 
     /// Another agent runs for the same cluster, or does not any more.
@@ -270,9 +293,9 @@ impl Monitor {
             .iter()
             .for_each(|kind| drop(problems.remove(kind.resource())));
         problems.extend(self.spoke.problems());
-        let other_agent = known.other_agent.clone();
+        let more = [known.no_cluster.clone(), known.other_agent.clone()];
         let problems = problems.into_values().chain(self.hub.unreadable());
-        problems.chain(other_agent).collect()
+        problems.chain(more.into_iter().flatten()).collect()
     }
 
     /// What it counted, in OpenMetrics' text format.
@@ -321,61 +344,4 @@ impl Monitor {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_is_ready_when_all_works_are_known_and_the_hub_answers() {
-        let monitor = Monitor::new();
-        for kind in WorkKind::ALL {
-            monitor.keeps_records(kind, true);
-        }
-        assert_eq!(monitor.why_not_ready().len(), 2);
-        monitor.lacks(BTreeSet::new());
-        assert!(monitor.why_not_ready().is_empty());
-        monitor.asked_hub::<()>(&Err(Problem::Unanswered("gone".to_owned())));
-        assert_eq!(monitor.why_not_ready().len(), 1);
-        let refused = Err(Problem::Refused("no".to_owned()));
-        monitor.asked_hub::<()>(&refused);
-        assert!(monitor.why_not_ready().is_empty(), "the hub refused one work");
-        monitor.renewed::<()>(&refused);
-        monitor.asked_hub(&Ok(()));
-        assert_eq!(monitor.why_not_ready().len(), 1, "the hub took one work");
-        monitor.renewed(&Ok(()));
-        assert!(monitor.why_not_ready().is_empty());
-        assert!(monitor.text().contains("portolan_agent_ready 1"));
-    }
-
-    #[test]
-    fn it_is_not_ready_before_hub_and_member_serve_the_definitions_that_it_needs() {
-        let monitor = Monitor::new();
-        monitor.lacks(BTreeSet::new());
-        for kind in WorkKind::ALL {
-            monitor.keeps_records(kind, false);
-        }
-        let reasons = monitor.why_not_ready().join("\n");
-        assert!(
-            reasons.contains("does not serve appliedmanifestworks"),
-            "{reasons}"
-        );
-        assert!(reasons.contains("--install-crds"), "{reasons}");
-        assert!(!monitor.is_ready_at_last());
-        // A member cluster of another project may have one of them, and no work of the other kind.
-        monitor.keeps_records(WorkKind::ManifestWork, true);
-        assert_eq!(monitor.why_not_ready(), [""; 0]);
-        assert!(monitor.is_ready_at_last());
-        assert!(!monitor.is_ready_at_last(), "it was said");
-        for kind in WorkKind::ALL {
-            monitor.serves_works(kind, false);
-        }
-        let reasons = monitor.why_not_ready().join("\n");
-        assert!(
-            reasons.contains("the hub serves neither manifestworks"),
-            "{reasons}"
-        );
-        assert!(
-            reasons.contains("portolan crds | kubectl apply -f -"),
-            "{reasons}"
-        );
-    }
-}
+mod tests;

@@ -2,9 +2,7 @@
 //!
 //! They exist in the crate's own tests only: outside of `cfg(test)` every question is answered "no" at compile time.
 
-/// A rule that the agent must hold, and how the switch breaks it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rule {
+portolan_api::sabotage! {
     /// Objects are removed before all works are known.
     KnowAllFirst,
     /// A work that is not on the hub any more counts as deleted.
@@ -47,33 +45,6 @@ pub(crate) enum Rule {
     JudgeFirst,
     /// The Lease is renewed after a task of the agent died.
     DeadAgentIsSilent,
-}
-
-/// Whether the running test asked for `rule` to be broken.
-#[cfg(not(test))]
-#[inline(always)]
-pub(crate) const fn broken(_rule: Rule) -> bool {
-    false
-}
-
-#[cfg(test)]
-thread_local! {
-    static BROKEN: std::cell::Cell<Option<Rule>> = const { std::cell::Cell::new(None) };
-}
-
-/// Whether the running test asked for `rule` to be broken.
-#[cfg(test)]
-pub(crate) fn broken(rule: Rule) -> bool {
-    BROKEN.with(|broken| broken.get() == Some(rule))
-}
-
-/// Runs `body` with `rule` broken on this thread.
-#[cfg(test)]
-pub(crate) fn with_broken<T>(rule: Rule, body: impl FnOnce() -> T) -> T {
-    BROKEN.with(|broken| broken.set(Some(rule)));
-    let result = body();
-    BROKEN.with(|broken| broken.set(None));
-    result
 }
 
 /// What goes wrong with a task, in a test.

@@ -1,7 +1,7 @@
 //! The kinds Portolan reads and writes, and everything that can be said about one object on its own.
 //!
 //! What is here: the Rust types of three API groups ([`cluster`], [`multicluster`], [`work`]), the label,
-//! annotation and condition vocabulary ([`labels`]), how long names are cut ([`shorten`]), the generated
+//! annotation and condition vocabulary ([`labels`]), how conditions are set ([`conditions`]) and the objects of a decision are read ([`decision`]), how long names are cut ([`shorten`]), the generated
 //! CustomResourceDefinitions ([`crds`], [`crd_files`]), the validation that follows from them
 //! ([`structural`], [`semantic`], [`spelling`]), and how objects are read from what a server sends ([`reading`]).
 //!
@@ -13,14 +13,17 @@
 //! and the linter use the schemas and the validation.
 
 pub mod cluster;
+pub mod conditions;
 pub mod count;
 mod crd;
+pub mod decision;
 pub mod duration;
 mod field;
 pub mod labels;
 pub mod multicluster;
 pub mod reading;
 mod resource;
+mod sabotage;
 mod schema;
 pub mod semantic;
 pub mod shorten;

@@ -28,6 +28,18 @@ pub fn object_name(text: &str) -> Cow<'_, str> {
     cut(text, MAX_OBJECT_NAME, |last| last == '.' || last == '-')
 }
 
+/// What [`object_name`] leaves of every text that begins with this one and ends in a number of up to ten digits.
+pub fn object_name_prefix(text: &str) -> &str {
+    let mut end = text.len().min(MAX_OBJECT_NAME - DIGITS - 1);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    match end == text.len() {
+        true => text,
+        false => text[..end].trim_end_matches(['.', '-']),
+    }
+}
+
 fn cut(text: &str, limit: usize, drop_at_cut: impl Fn(char) -> bool) -> Cow<'_, str> {
     if text.len() <= limit {
         return Cow::Borrowed(text);
@@ -50,6 +62,21 @@ fn cut(text: &str, limit: usize, drop_at_cut: impl Fn(char) -> bool) -> Cow<'_, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_numbered_name_begins_with_the_prefix_however_long_it_is() {
+        for length in [1, 200, 225, 231, 232, 233, 234, 240, 253] {
+            for end in ["a", ".a", "-a"] {
+                let text = format!("{}{end}-decision-", "n".repeat(length));
+                for number in ["1", "10", "4294967295"] {
+                    let name = format!("{text}{number}");
+                    let prefix = object_name_prefix(&text);
+                    assert!(object_name(&name).starts_with(prefix), "{length} {end} {number}");
+                    assert!(prefix.len() > 200 || prefix == text);
+                }
+            }
+        }
+    }
 
     #[test]
     fn what_fits_is_left_alone() {

@@ -53,6 +53,7 @@ pub use budget::Budget;
 pub use environment::{Environment, ValueType};
 pub use error::{CompileError, EvalError, Position};
 pub use estimate::{Extent, estimate};
+pub use library::quantity::Quantity;
 pub use program::{MAX_NESTING, MAX_SOURCE_BYTES, NoScores, Program, Scores};
 pub use syntax::is_reserved;
 pub use value::Value;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use portolan_api::decision::GroupKey;
+
 /// A cluster that was decided for, by the ClusterProfile that stands for it. Names alone are unique in one namespace
 /// only, so the namespace is always part of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,22 +41,4 @@ pub struct Chosen {
     pub score: Option<i64>,
     /// The decision group it is in, if the decision has groups.
     pub group: Option<GroupKey>,
-}
-
-/// Which decision group. Groups are ordered by index, then by name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct GroupKey {
-    /// Its index.
-    pub index: u32,
-    /// Its name, empty for groups without.
-    pub name: String,
-}
-
-impl fmt::Display for GroupKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name.as_str() {
-            "" => write!(f, "group {}", self.index),
-            name => write!(f, "group {} ({name})", self.index),
-        }
-    }
 }

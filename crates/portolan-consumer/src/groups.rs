@@ -11,10 +11,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use portolan_api::cluster::{PlacementDecision, content_hash};
+use portolan_api::cluster::PlacementDecision;
+use portolan_api::decision::{self, UnreadableIndex};
 use portolan_api::labels::{ocm, portolan};
 
-use crate::slice::{decimal, group_of};
+use crate::slice::decimal;
 use crate::{GroupKey, Problem};
 
 /// A cluster of a group: the name of a ManagedCluster.
@@ -30,16 +31,18 @@ pub struct Member {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
     groups: BTreeMap<GroupKey, Vec<Member>>,
-    /// What could not be read. The clusters of an object whose group cannot be read are in group 0 without a name.
-    pub problems: Vec<Problem>,
 }
 
-/// Objects whose labels and clusters do not belong together at the moment, by name.
+/// Why the groups of a placement cannot be read at the moment. A consumer stays with the groups that it read last.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} is being written: its labels and its clusters do not belong together yet", .objects.join(", "))]
-pub struct Torn {
-    /// The objects.
-    pub objects: Vec<String>,
+pub enum Unsettled {
+    /// The labels and the clusters of these objects, by name, do not belong together yet.
+    #[error("{} is being written: its labels and its clusters do not belong together yet", .0.join(", "))]
+    Torn(Vec<String>),
+    /// The index of a group cannot be read. The clusters of the object may belong to any group; group 0, which is rolled
+    /// out first, would be a guess.
+    #[error("{0}")]
+    UnreadableIndex(Problem),
 }
 
 /// The groups of the placement with this name. Objects of other placements are left out.
@@ -50,7 +53,7 @@ pub struct Torn {
 pub fn read<'a>(
     placement: &str,
     objects: impl IntoIterator<Item = &'a PlacementDecision>,
-) -> Result<Groups, Torn> {
+) -> Result<Groups, Unsettled> {
     let mut objects: Vec<&PlacementDecision> = objects
         .into_iter()
         .filter(|object| is_of(&object.metadata, placement))
@@ -58,33 +61,34 @@ pub fn read<'a>(
     objects.sort_by(|a, b| place(&a.metadata).cmp(&place(&b.metadata)));
     let torn: Vec<String> = objects
         .iter()
-        .filter(|object| is_torn(object))
+        .filter(|object| decision::is_torn(object))
         .map(|object| name_of(&object.metadata).to_owned())
         .collect();
     if !torn.is_empty() {
-        return Err(Torn { objects: torn });
+        return Err(Unsettled::Torn(torn));
     }
     let mut groups = Groups::default();
     let mut first: BTreeMap<&str, GroupKey> = BTreeMap::new();
-    let keys: Vec<GroupKey> = objects
-        .iter()
-        .map(|object| groups.key_of(&object.metadata))
-        .collect();
+    let keys = objects.iter().map(|object| key_of(&object.metadata));
+    let keys: Vec<GroupKey> = keys.collect::<Result<_, _>>()?;
     for (object, key) in objects.iter().zip(&keys) {
         groups.groups.entry(key.clone()).or_default();
-        for cluster in clusters(object) {
-            let group = first.entry(cluster.0).or_insert_with(|| key.clone());
+        for cluster in decision::clusters(object) {
+            let group = first
+                .entry(cluster.cluster_name.as_str())
+                .or_insert_with(|| key.clone());
             *group = (*group).clone().min(key.clone());
         }
     }
     let mut seen = BTreeSet::new();
     for (object, key) in objects.iter().zip(&keys) {
-        for (name, score) in clusters(object) {
+        for cluster in decision::clusters(object) {
+            let name = cluster.cluster_name.as_str();
             if first.get(name) == Some(key) && seen.insert(name) {
                 let members = groups.groups.entry(key.clone()).or_default();
                 members.push(Member {
                     name: name.to_owned(),
-                    score,
+                    score: cluster.score,
                 });
             }
         }
@@ -127,30 +131,22 @@ impl Groups {
             .flat_map(|(key, members)| members.iter().map(move |member| (member.name.as_str(), key)))
             .collect()
     }
+}
 
-    fn key_of(&mut self, metadata: &ObjectMeta) -> GroupKey {
-        let group = group_of(
-            |key| label(metadata, key).map(str::to_owned),
-            |key| annotation(metadata, key).map(str::to_owned),
-        );
-        match group {
-            // Before OCM had groups its objects had no index; all of them are one group.
-            Ok(group) => group.unwrap_or_default(),
-            Err((label, value)) => {
-                self.problems.push(Problem {
-                    object: format!(
-                        "{}/{}",
-                        metadata.namespace.as_deref().unwrap_or_default(),
-                        name_of(metadata)
-                    ),
-                    field: format!("metadata.labels[{label}]"),
-                    value: format!("{value:?}"),
-                    wrong: "is no number",
-                    accepted: "a decimal number from 0",
-                    hides_a_cluster: false,
-                });
-                GroupKey::default()
-            }
+fn key_of(metadata: &ObjectMeta) -> Result<GroupKey, Unsettled> {
+    match decision::group(metadata) {
+        // Before OCM had groups its objects had no index; all of them are one group.
+        Ok(group) => Ok(group.unwrap_or_default()),
+        Err(UnreadableIndex { label, value }) => {
+            let namespace = metadata.namespace.as_deref().unwrap_or_default();
+            Err(Unsettled::UnreadableIndex(Problem {
+                object: format!("{namespace}/{}", name_of(metadata)),
+                field: format!("metadata.labels[{label}]"),
+                value: format!("{value:?}"),
+                wrong: "is no number",
+                accepted: UnreadableIndex::ACCEPTED,
+                hides_a_cluster: false,
+            }))
         }
     }
 }
@@ -174,12 +170,12 @@ pub struct Difference {
 
 impl Tracker {
     /// Takes note of the placement's objects, all of which must be among `objects`, and says what is different. While an
-    /// object is being written nothing is, and the groups stay as they were.
+    /// object is being written or its group cannot be read, nothing is, and the groups stay as they were.
     pub fn refresh<'a>(
         &mut self,
         placement: &str,
         objects: impl IntoIterator<Item = &'a PlacementDecision>,
-    ) -> Result<Difference, Torn> {
+    ) -> Result<Difference, Unsettled> {
         let groups = read(placement, objects)?;
         let old = self.told.as_ref().map(Groups::clusters).unwrap_or_default();
         let new = groups.clusters();
@@ -208,24 +204,6 @@ impl Tracker {
 fn is_of(metadata: &ObjectMeta, placement: &str) -> bool {
     let named = annotation(metadata, portolan::PLACEMENT_NAME).or(label(metadata, ocm::PLACEMENT));
     named == Some(placement)
-}
-
-fn is_torn(object: &PlacementDecision) -> bool {
-    let Some(stamp) = annotation(&object.metadata, portolan::CONTENT) else {
-        return false;
-    };
-    let index = label(&object.metadata, ocm::DECISION_GROUP_INDEX).unwrap_or_default();
-    let names = clusters(object).into_iter().map(|(name, _)| name);
-    stamp != content_hash(index, names)
-}
-
-/// Names and scores. A slot without a name is one that was not filled.
-fn clusters(object: &PlacementDecision) -> Vec<(&str, i64)> {
-    let entries = object.status.iter().flat_map(|status| &status.decisions);
-    entries
-        .filter(|entry| !entry.cluster_name.is_empty())
-        .map(|entry| (entry.cluster_name.as_str(), entry.score))
-        .collect()
 }
 
 /// Objects of a group in the order of their numbers.

@@ -59,9 +59,10 @@ mod tests;
 
 pub use assemble::{Hold, assemble};
 pub use change::{Change, Order};
-pub use cluster::{Chosen, Cluster, GroupKey};
+pub use cluster::{Chosen, Cluster};
 pub use decisions::{Decisions, Options, SETTLE, Update};
 pub use discovery::{DecisionId, Discovery, Shared};
+pub use portolan_api::decision::GroupKey;
 pub use problem::Problem;
 pub use set::{DecisionSet, Resolved};
 pub use slice::{Revision, Slice, SliceKey};

@@ -206,7 +206,11 @@ impl Metrics {
         text
     }
 
-    pub(crate) fn wrote(&self, resource: &'static str, verb: &'static str, result: &'static str) {
+    /// A request was answered, or not. It counts if it writes.
+    pub(crate) fn requested(&self, resource: &'static str, verb: &'static str, result: &'static str) {
+        if matches!(verb, "get" | "list") {
+            return;
+        }
         let label = Write {
             resource,
             verb,

@@ -47,12 +47,7 @@ pub(crate) async fn call<T, F>(
 where
     F: Future<Output = kube::Result<T>>,
 {
-    let count = |result| {
-        // Reading is no write.
-        if verb != "get" {
-            metrics.wrote(resource, verb, result);
-        }
-    };
+    let count = |result| metrics.requested(resource, verb, result);
     let mut pause = FIRST_PAUSE;
     for attempt in 1.. {
         let span = trace::request(verb, resource, attempt);

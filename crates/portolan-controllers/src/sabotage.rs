@@ -2,9 +2,7 @@
 //!
 //! They exist in the crate's own tests only: outside of `cfg(test)` every question is answered "no" at compile time.
 
-/// A rule of the design that the controllers have a part in, and how the switch breaks it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rule {
+portolan_api::sabotage! {
     /// Rule 1: the phases of a plan are carried out last to first.
     NoGap,
     /// Rule 2: decisions are made before everything is known.
@@ -23,33 +21,6 @@ pub(crate) enum Rule {
     BoundClustersOnly,
     /// A soak and a time to live count from what a member's clock says.
     CountFromWhatTheHubSaw,
-}
-
-/// Whether the running test asked for `rule` to be broken.
-#[cfg(not(test))]
-#[inline(always)]
-pub(crate) const fn broken(_rule: Rule) -> bool {
-    false
-}
-
-#[cfg(test)]
-thread_local! {
-    static BROKEN: std::cell::Cell<Option<Rule>> = const { std::cell::Cell::new(None) };
-}
-
-/// Whether the running test asked for `rule` to be broken.
-#[cfg(test)]
-pub(crate) fn broken(rule: Rule) -> bool {
-    BROKEN.with(|broken| broken.get() == Some(rule))
-}
-
-/// Runs `body` with `rule` broken on this thread.
-#[cfg(test)]
-pub(crate) fn with_broken<T>(rule: Rule, body: impl FnOnce() -> T) -> T {
-    BROKEN.with(|broken| broken.set(Some(rule)));
-    let result = body();
-    BROKEN.with(|broken| broken.set(None));
-    result
 }
 
 /// What goes wrong with a task, in a test.

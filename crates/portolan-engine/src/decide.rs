@@ -5,7 +5,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{
     DecisionGroupStatus, Placement, PlacementDecision, PlacementStatus, SortBy, UpdateStrategyType,
 };
-use portolan_api::labels::{multicluster as multicluster_labels, ocm};
+use portolan_api::decision;
+use portolan_api::labels::multicluster as multicluster_labels;
 use portolan_api::multicluster;
 
 use crate::conditions::{self, Condition};
@@ -199,28 +200,20 @@ fn keep(placement: &Placement, outcome: &Outcome, stored: &Stored) -> Layout {
 /// `status.decisionGroups` as stored decisions tell it.
 fn groups_of(decisions: &[PlacementDecision]) -> Vec<DecisionGroupStatus> {
     let mut groups: std::collections::BTreeMap<i32, DecisionGroupStatus> = std::collections::BTreeMap::new();
-    for decision in decisions {
-        let label = |key: &str| {
-            decision
-                .metadata
-                .labels
-                .as_ref()
-                .and_then(|labels| labels.get(key))
-                .cloned()
+    for object in decisions {
+        // An object whose group cannot be read is in no group that could be told.
+        let Ok(key) = decision::group(&object.metadata) else {
+            continue;
         };
-        let index = label(ocm::DECISION_GROUP_INDEX)
-            .and_then(|index| index.parse().ok())
-            .unwrap_or(0);
+        let key = key.unwrap_or_default();
+        let index = i32::try_from(key.index).unwrap_or(i32::MAX);
         let group = groups.entry(index).or_insert_with(|| DecisionGroupStatus {
             decision_group_index: index,
-            decision_group_name: label(ocm::DECISION_GROUP_NAME).unwrap_or_default(),
+            decision_group_name: key.name,
             ..DecisionGroupStatus::default()
         });
-        group.decisions.extend(decision.metadata.name.clone());
-        let clusters = decision
-            .status
-            .as_ref()
-            .map_or(0, |status| status.decisions.len());
+        group.decisions.extend(object.metadata.name.clone());
+        let clusters = decision::clusters(object).count();
         group.cluster_count = group
             .cluster_count
             .saturating_add(i32::try_from(clusters).unwrap_or(i32::MAX));

@@ -64,7 +64,7 @@ pub(crate) fn expression(path: &str, source: &str, error: &CompileError) -> Mist
         "" => {
             "an expression that is true or false, such as managedCluster.metadata.labels[\"env\"] == \"prod\", or no entry"
         }
-        _ => "an expression that compiles",
+        _ => "an expression that compiles; its only variable is managedCluster",
     };
     let error = FieldError::of_text(path, source, error.to_string(), accepted);
     Mistake {

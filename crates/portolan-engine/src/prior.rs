@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use portolan_api::cluster::PlacementDecision;
-use portolan_api::labels::ocm::{DECISION_GROUP_INDEX, DECISION_GROUP_NAME};
+use portolan_api::decision;
 
 use crate::fleet::bits::Packed;
 use crate::fleet::{ClusterId, Clusters, Fleet};
@@ -25,6 +25,10 @@ pub(crate) struct Prior {
     group_names: BTreeMap<u32, Arc<str>>,
 }
 
+/// Stands for the group of an object whose index cannot be read: the cluster was selected, and its group is not known. The
+/// indexes of the API are smaller.
+const NO_GROUP: u32 = u32::MAX;
+
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     cluster: ClusterId,
@@ -40,23 +44,20 @@ impl Prior {
         let mut entries = Vec::new();
         let mut group_names = BTreeMap::new();
         for decision in decisions {
-            let label = |key| decision.metadata.labels.as_ref()?.get(key).map(String::as_str);
-            let group_index = label(DECISION_GROUP_INDEX)
-                .and_then(|index| index.parse().ok())
-                .unwrap_or(0);
-            if let Some(name) = label(DECISION_GROUP_NAME).filter(|name| !name.is_empty()) {
-                group_names.insert(group_index, name.into());
+            let group = decision::group(&decision.metadata).map(Option::unwrap_or_default);
+            let group_index = group.as_ref().map_or(NO_GROUP, |group| group.index);
+            if let Ok(group) = group.as_ref()
+                && !group.name.is_empty()
+            {
+                group_names.insert(group_index, group.name.as_str().into());
             }
-            for entry in decision.status.iter().flat_map(|status| &status.decisions) {
-                // An unfilled slot of a decision has an empty name and stands for no cluster.
-                if !entry.cluster_name.is_empty() {
-                    let cluster = fleet.hold_named(namespace, &entry.cluster_name);
-                    entries.push(Entry {
-                        cluster,
-                        count: 1,
-                        group_index,
-                    });
-                }
+            for entry in decision::clusters(decision) {
+                let cluster = fleet.hold_named(namespace, &entry.cluster_name);
+                entries.push(Entry {
+                    cluster,
+                    count: 1,
+                    group_index,
+                });
             }
         }
         Prior::merge(fleet, entries, group_names)
@@ -116,10 +117,13 @@ impl Prior {
         self.clusters.is_empty()
     }
 
-    /// Each cluster with the index of its group, in id order.
+    /// Each cluster whose group is known with the index of the group, in id order.
     pub(crate) fn grouped(&self) -> impl Iterator<Item = (ClusterId, u32)> + '_ {
         let groups = self.groups.iter().copied().chain(std::iter::repeat(0));
-        self.clusters.iter().zip(groups)
+        self.clusters
+            .iter()
+            .zip(groups)
+            .filter(|(_, group)| *group != NO_GROUP)
     }
 
     /// Name of a group; empty for the groups that have none.

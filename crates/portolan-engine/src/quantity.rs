@@ -5,10 +5,10 @@
 
 /// Whether the text is a quantity, such as `500m` or `32Gi`.
 pub fn is_quantity(text: &str) -> bool {
-    as_float(text).is_some()
+    portolan_cel::Quantity::parse(text).is_some()
 }
 
-/// The quantity as a float, or `None` when the text is not a quantity.
+/// The quantity as a float, or `None` when the text is not a quantity or no float is that large.
 pub(crate) fn as_float(text: &str) -> Option<f64> {
     let (negative, rest) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
@@ -25,7 +25,7 @@ pub(crate) fn as_float(text: &str) -> Option<f64> {
     }
     let scale = Scale::parse(suffix)?;
     let value = scale.apply(whole, fraction);
-    Some(if negative { -value } else { value })
+    Some(if negative { -value } else { value }).filter(|value| value.is_finite())
 }
 
 enum Scale {
@@ -53,12 +53,8 @@ impl Scale {
             "Pi" => Scale::Binary(50),
             "Ei" => Scale::Binary(60),
             exponent => {
-                let digits = exponent.strip_prefix(['e', 'E'])?;
-                // More than three digits cannot be a finite float anyway, and must not overflow below.
-                if digits.is_empty() || digits.len() > 4 {
-                    return None;
-                }
-                Scale::Decimal(digits.parse().ok()?)
+                // One sign, as `portolan_cel::Quantity` reads it.
+                Scale::Decimal(exponent.strip_prefix(['e', 'E'])?.parse().ok()?)
             }
         })
     }
@@ -112,7 +108,9 @@ fn power_of_ten(exponent: i32) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::as_float;
+    use proptest::prelude::*;
+
+    use super::{as_float, is_quantity};
 
     #[test]
     fn quantities_become_mantissa_times_power_of_ten() {
@@ -127,6 +125,9 @@ mod tests {
             ("64Gi", 68_719_476_736.0),
             ("1e3", 1000.0),
             ("12E2", 1200.0),
+            ("1e-3", 0.001),
+            ("1e+2", 100.0),
+            ("0e99999", 0.0),
             ("-3", -3.0),
             ("+.5", 0.5),
             ("0.1n", 1e-9),
@@ -138,8 +139,23 @@ mod tests {
 
     #[test]
     fn text_that_is_no_quantity_has_no_value() {
-        for text in ["", "-", "abc", "1.2.3", "1 Gi", "5Q", "1e", "1e99999", "∞", "."] {
+        for text in [
+            "", "-", "--5", "abc", "1.2.3", "1 Gi", "5Q", "1e", "1e--3", "∞", ".",
+        ] {
             assert_eq!(as_float(text), None, "{text}");
+            assert!(!is_quantity(text), "{text}");
+        }
+        for text in ["1e999", "1e99999", "-1e99999"] {
+            assert_eq!(as_float(text), None, "no float is that large: {text}");
+            assert!(is_quantity(text), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_has_a_value_exactly_if_it_is_a_quantity(text in "[-+]{0,2}[0-9.]{0,6}([eE]?[-+]?[0-9]{0,2}|[numkMGTPE]i?)") {
+            let value = as_float(&text);
+            prop_assert_eq!(value.is_some(), is_quantity(&text), "{:?}", value);
         }
     }
 }

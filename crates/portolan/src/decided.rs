@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::PlacementDecision;
+use portolan_api::decision::{self, GroupKey};
 use portolan_api::labels::{SCHEDULER_NAME, multicluster as kep, ocm, portolan};
 use portolan_api::multicluster;
 use portolan_engine::placement::PlacementKey;
@@ -75,7 +76,7 @@ impl Said {
     pub(crate) fn by_decision(decision: &PlacementDecision) -> Option<Said> {
         let metadata = &decision.metadata;
         let name = full(metadata, ocm::PLACEMENT, portolan::PLACEMENT_NAME)?;
-        let listed = decision.status.iter().flat_map(|status| &status.decisions);
+        let listed = decision::clusters(decision);
         Some(Said {
             placement: key(metadata, name),
             group: group(metadata),
@@ -135,13 +136,9 @@ fn full<'a>(metadata: &'a ObjectMeta, label: &str, annotation: &str) -> Option<&
 }
 
 fn group(metadata: &ObjectMeta) -> Option<Group> {
-    let labels = metadata.labels.as_ref()?;
-    let index = labels.get(ocm::DECISION_GROUP_INDEX)?.parse().ok()?;
-    let name = full(metadata, ocm::DECISION_GROUP_NAME, portolan::DECISION_GROUP_NAME);
-    Some(Group {
-        index,
-        name: name.unwrap_or_default().to_owned(),
-    })
+    // An index that cannot be read may be any.
+    let GroupKey { index, name } = decision::group(metadata).ok()?.unwrap_or_default();
+    Some(Group { index, name })
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use portolan_engine::decide::{Stored, detect_inventory};
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet;
 use portolan_engine::placement::{
-    PlacementKey, has_key, is_ours, owns_decision, why_not_ours, with_stand_ins,
+    PlacementKey, decision_name_prefix, has_key, is_ours, owns_decision, why_not_ours, with_stand_ins,
 };
 
 use crate::input::{Manifests, Notes, Problem};
@@ -170,7 +170,7 @@ impl World {
 
     /// What a placement has stored, and what of others stands on its names or under its key, in index order.
     pub(crate) fn stored(&self, key: &PlacementKey) -> Stored {
-        let prefix = format!("{}-decision-", key.name);
+        let prefix = decision_name_prefix(key);
         let concerns =
             |metadata: &ObjectMeta| metadata.name.as_deref().unwrap_or_default().starts_with(&prefix);
         let decisions = self.decisions.get(&key.namespace).into_iter().flatten();

@@ -2,8 +2,9 @@
 
 use http::Request;
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::Client;
+use portolan_api::conditions::{ConditionDraft, set};
 use portolan_api::labels::conditions;
 
 /// Asks the API server. One that does not let us ask answers at least.
@@ -36,22 +37,16 @@ pub(super) fn said(there: &[Condition], is_well: bool, now: Timestamp) -> Option
     {
         return None;
     }
-    let others = there.iter().filter(|condition| !is_health(condition));
-    let mut all: Vec<Condition> = others.cloned().collect();
-    all.push(Condition {
-        type_: conditions::AVAILABLE.to_owned(),
-        status: status.to_owned(),
-        reason: reason.to_owned(),
-        message: message.to_owned(),
-        // The API has whole seconds.
-        last_transition_time: Time(Timestamp::from_second(now.as_second()).unwrap_or(now)),
-        observed_generation: None,
-    });
+    let mut all = there.to_vec();
+    let draft = ConditionDraft::new(conditions::AVAILABLE, status, reason, message);
+    set(&mut all, draft, None, now);
     Some(all)
 }
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
     use super::*;
 
     #[test]

@@ -102,7 +102,10 @@ impl Heart {
         let found = self.clusters.get_opt(name).await;
         let found = found.map_err(|error| Problem::of(&error));
         let cluster = match log(&self.monitor.hub, ("get", CLUSTERS, name), found) {
-            Ok(cluster) => cluster,
+            Ok(cluster) => {
+                self.monitor.found_cluster(name, cluster.as_ref());
+                cluster
+            }
             // A hub may be without ManagedClusters at all, or not let us see ours; it still gets the heartbeat.
             Err(Problem::NotFound(_) | Problem::Refused(_)) => None,
             Err(problem) => {

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use portolan_cel::Quantity;
+
 /// A sum of quantities, exact to the nano unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum {
@@ -16,56 +18,13 @@ const NANO: i128 = 1_000_000_000;
 impl Sum {
     /// Adds a quantity. What is none, or too large to be one, is left out.
     pub(super) fn add(&mut self, text: &str) {
-        if let Some((nanos, binary)) = parse(text)
-            && let Some(sum) = self.nanos.checked_add(nanos)
+        if let Some(quantity) = Quantity::parse(text)
+            && let Some(sum) = self.nanos.checked_add(quantity.nanos())
         {
             self.nanos = sum;
-            self.binary |= binary;
+            self.binary |= text.ends_with('i');
         }
     }
-}
-
-/// The quantity in nano units, and whether its suffix is one of two powers.
-fn parse(text: &str) -> Option<(i128, bool)> {
-    let digits = text.find(|character: char| !matches!(character, '0'..='9' | '.' | '+' | '-'));
-    let (number, suffix) = text.split_at(digits.unwrap_or(text.len()));
-    let (unit, binary): (i128, bool) = match suffix {
-        "n" => (1, false),
-        "u" => (1_000, false),
-        "m" => (1_000_000, false),
-        "" => (NANO, false),
-        "k" => (NANO * 1_000, false),
-        "M" => (NANO * 1_000_000, false),
-        "G" => (NANO * 1_000_000_000, false),
-        "T" => (NANO * 1_000_000_000_000, false),
-        "P" => (NANO * 1_000_000_000_000_000, false),
-        "E" => (NANO * 1_000_000_000_000_000_000, false),
-        "Ki" => (NANO << 10, true),
-        "Mi" => (NANO << 20, true),
-        "Gi" => (NANO << 30, true),
-        "Ti" => (NANO << 40, true),
-        "Pi" => (NANO << 50, true),
-        "Ei" => (NANO << 60, true),
-        exponent => {
-            let power: u32 = exponent.strip_prefix(['e', 'E'])?.parse().ok()?;
-            (NANO.checked_mul(10i128.checked_pow(power)?)?, false)
-        }
-    };
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let negative = whole.starts_with('-');
-    let plain = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit());
-    let whole = whole.trim_start_matches(['+', '-']);
-    if !plain(whole) || !plain(fraction) || whole.len() + fraction.len() == 0 || fraction.len() > 18 {
-        return None;
-    }
-    let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    let mut nanos = whole.checked_mul(unit)?;
-    if !fraction.is_empty() {
-        let part: i128 = fraction.parse().ok()?;
-        let scale = 10i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-        nanos = nanos.checked_add(part.checked_mul(unit)? / scale)?;
-    }
-    Some((if negative { -nanos } else { nanos }, binary))
 }
 
 impl fmt::Display for Sum {
@@ -125,6 +84,9 @@ mod tests {
             (&["0.5", "1.25"], "1750m"),
             (&["1e3", "24"], "1024"),
             (&["100n"], "100n"),
+            (&["1e-3", "1"], "1001m"),
+            (&["0.1n", "1"], "1000000001n"),
+            (&["--5", "5"], "5"),
             (&["110", "110"], "220"),
             (&[], "0"),
             (&["nonsense", "5"], "5"),

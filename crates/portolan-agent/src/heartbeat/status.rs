@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::cluster::ManagedCluster;
+use portolan_api::conditions::{ConditionDraft, set};
 use portolan_api::labels::conditions;
 use serde_json::{Map, Value, json};
 
@@ -74,21 +75,11 @@ fn joined(there: &[Condition], now: Timestamp) -> Option<Vec<Condition>> {
     if known.is_some_and(|condition| condition.status == "True") {
         return None;
     }
-    let mut conditions: Vec<Condition> = there
-        .iter()
-        .filter(|condition| condition.type_ != conditions::JOINED)
-        .cloned()
-        .collect();
-    conditions.push(Condition {
-        type_: conditions::JOINED.to_owned(),
-        status: "True".to_owned(),
-        reason: "ManagedClusterJoined".to_owned(),
-        message: "the agent of the cluster has joined".to_owned(),
-        // The API has whole seconds.
-        last_transition_time: Time(Timestamp::from_second(now.as_second()).unwrap_or(now)),
-        observed_generation: None,
-    });
-    Some(conditions)
+    let (reason, message) = ("ManagedClusterJoined", "the agent of the cluster has joined");
+    let mut all = there.to_vec();
+    let draft = ConditionDraft::new(conditions::JOINED, "True", reason, message);
+    set(&mut all, draft, None, now);
+    Some(all)
 }
 
 #[cfg(test)]

@@ -29,6 +29,12 @@ pub(crate) enum Unkept {
     /// The record is being deleted.
     #[error("the record of what was applied is being deleted; it is made anew when it is gone")]
     Leaving,
+    /// The record is that of another work: the names of both are so long that they are shortened to the same name.
+    #[error(
+        "the record {record} of what was applied belongs to the work {other:?}: the names of both works are too long for \
+         the name of a record, and are shortened to the same one; give one of the works a shorter name"
+    )]
+    Taken { record: String, other: String },
     /// A request failed.
     #[error("the record of what was applied cannot be kept: {0}")]
     Failed(#[from] Problem),
@@ -75,10 +81,17 @@ impl Records {
 
     async fn read_named(&self, key: &WorkKey, name: String) -> Result<Record, Unkept> {
         let found = self.objects.get(&place(key.kind, &name), None).await?;
-        Ok(match found {
-            Some(object) => parse(key, name, &object),
-            None => Record::new(key, name),
-        })
+        match found {
+            Some(object) => match work_name(key.kind, &object) {
+                // One without the name of a work is found by its own name alone.
+                other if other.is_empty() || other == key.name => Ok(parse(key, name, &object)),
+                other => Err(Unkept::Taken {
+                    record: name,
+                    other: other.to_owned(),
+                }),
+            },
+            None => Ok(Record::new(key, name)),
+        }
     }
 
     /// The record as it is now.
@@ -139,18 +152,12 @@ impl Records {
             listed => listed?,
         };
         let named = objects.iter().map(|object| {
-            let text = |pointer: &str| {
-                let text = object.pointer(pointer).and_then(Value::as_str);
-                text.unwrap_or_default().to_owned()
-            };
             let key = WorkKey {
                 kind,
-                name: match kind {
-                    WorkKind::ManifestWork => text("/spec/manifestWorkName"),
-                    WorkKind::Work => text("/spec/workName"),
-                },
+                name: work_name(kind, object).to_owned(),
             };
-            parse(&key, text("/metadata/name"), object)
+            let name = object.pointer("/metadata/name").and_then(Value::as_str);
+            parse(&key, name.unwrap_or_default().to_owned(), object)
         });
         Ok(named.collect())
     }
@@ -385,6 +392,18 @@ fn stored(object: &Value) -> Option<Stored> {
         is_leaving: text("/metadata/deletionTimestamp").is_some(),
         finalizers: finalizers.map(str::to_owned).collect(),
     })
+}
+
+/// The name of the work whose record an object says it is.
+fn work_name(kind: WorkKind, object: &Value) -> &str {
+    let pointer = match kind {
+        WorkKind::ManifestWork => "/spec/manifestWorkName",
+        WorkKind::Work => "/spec/workName",
+    };
+    object
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 fn parse(key: &WorkKey, name: String, object: &Value) -> Record {

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use portolan_api::conditions::ConditionDraft;
 use portolan_api::labels::conditions;
 
 /// Whether a condition holds.
@@ -56,9 +57,6 @@ impl Said {
     }
 }
 
-/// The longest message the API has room for.
-pub(super) const LONGEST_MESSAGE: usize = 32 * 1024;
-
 /// The conditions with their times: one whose truth is what it was keeps the time of its last change.
 pub(super) fn dated(
     said: Vec<Said>,
@@ -66,38 +64,23 @@ pub(super) fn dated(
     generation: i64,
     now: Timestamp,
 ) -> Vec<Condition> {
-    // The API has whole seconds.
-    let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
-    let before: HashMap<(&str, &str), &Time> = before
+    let before: HashMap<(&str, &str), &Condition> = before
         .iter()
         .rev()
-        .map(|condition| {
-            let key = (condition.type_.as_str(), condition.status.as_str());
-            (key, &condition.last_transition_time)
-        })
+        .map(|condition| ((condition.type_.as_str(), condition.status.as_str()), condition))
         .collect();
     said.into_iter()
         .map(|said| {
-            let kept = before.get(&(said.r#type.as_str(), said.truth.word()));
-            Condition {
-                last_transition_time: kept.map_or(Time(now), |time| (*time).clone()),
-                type_: said.r#type,
+            let kept = before.get(&(said.r#type.as_str(), said.truth.word())).copied();
+            let draft = ConditionDraft {
                 status: said.truth.word().to_owned(),
+                type_: said.r#type,
                 reason: said.reason,
-                message: shortened_to(said.message, LONGEST_MESSAGE),
-                observed_generation: Some(generation),
-            }
+                message: said.message,
+            };
+            draft.at(kept, Some(generation), now)
         })
         .collect()
-}
-
-/// The message, cut at this number of bytes.
-pub(super) fn shortened_to(mut message: String, longest: usize) -> String {
-    if message.len() > longest {
-        let end = (0..=longest).rev().find(|end| message.is_char_boundary(*end));
-        message.truncate(end.unwrap_or_default());
-    }
-    message
 }
 
 /// What a condition of a work is when its manifests say this. Progressing and Degraded hold as soon as they hold for one

@@ -1,12 +1,12 @@
 //! A status that fits into an object. One that does not is refused by the hub, and nothing would be known of the work.
 
+use portolan_api::conditions::cut_message;
 use portolan_api::count::part_are;
 use portolan_api::labels::conditions;
 use portolan_api::work::ManifestCondition;
 use serde::Serialize;
 
 use super::FEEDBACK_SYNCED;
-use super::conditions::shortened_to;
 use super::finished::{is_complete, is_last_word};
 use crate::work::Status;
 
@@ -71,7 +71,7 @@ pub(super) fn fit(mut status: Status) -> Status {
     }
     let applied = status.conditions.iter_mut();
     for condition in applied.filter(|condition| condition.type_ == conditions::APPLIED) {
-        condition.message = shortened_to(std::mem::take(&mut condition.message), 4 * SHORT);
+        condition.message = cut_message(std::mem::take(&mut condition.message), 4 * SHORT);
         condition.message.push_str(&why);
     }
     status
@@ -104,7 +104,7 @@ fn in_manifests(status: &mut Status) -> impl Iterator<Item = &mut Condition> {
 
 fn shorten<'c>(conditions: impl Iterator<Item = &'c mut Condition>, longest: usize) {
     for condition in conditions.filter(|condition| condition.message.len() > longest) {
-        condition.message = shortened_to(std::mem::take(&mut condition.message), longest);
+        condition.message = cut_message(std::mem::take(&mut condition.message), longest);
     }
 }
 

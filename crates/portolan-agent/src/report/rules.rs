@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
+use portolan_api::conditions::{LONGEST_MESSAGE, cut_message};
 use portolan_api::labels::conditions as types;
 use portolan_api::structural::{CONDITION_TYPE, is_condition_type};
 use portolan_api::work::{ConditionRule, ConditionRuleType};
@@ -11,7 +12,7 @@ use portolan_cel::{Environment, Program, Value as Cel, ValueType};
 use portolan_controllers::failure::shortened;
 use serde_json::Value;
 
-use super::conditions::{LONGEST_MESSAGE, Said, Truth, shortened_to};
+use super::conditions::{Said, Truth};
 use super::well_known;
 use crate::cost::{Cost, MOST_WORDS};
 use crate::work::Target;
@@ -295,7 +296,7 @@ impl<'f> Programs<'f> {
 fn within(message: String, cost: &mut Cost) -> String {
     let bytes = message.len().min(LONGEST_MESSAGE);
     match cost.has_room(bytes) {
-        true => shortened_to(message, LONGEST_MESSAGE),
+        true => cut_message(message, LONGEST_MESSAGE),
         false => format!("left out: the values and messages of one work have more than {MOST_WORDS} bytes"),
     }
 }

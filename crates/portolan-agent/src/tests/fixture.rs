@@ -321,14 +321,19 @@ impl World {
         records.list(&ListParams::default()).await.unwrap().items.len()
     }
 
+    /// The record of a work.
+    pub(super) async fn record(&self, work: &str) -> AppliedManifestWork {
+        let records = Api::<AppliedManifestWork>::all(self.spoke());
+        let listed = records.list(&ListParams::default()).await.unwrap();
+        let mut listed = listed.into_iter();
+        let is_its = |record: &AppliedManifestWork| record.spec.manifest_work_name.as_deref() == Some(work);
+        listed.find(is_its).unwrap()
+    }
+
     /// Adds an object to the record of a work and makes the record one of another agent.
     pub(super) async fn list_as_another_agent(&self, work: &str, name: &str) {
         let records = Api::<AppliedManifestWork>::all(self.spoke());
-        let listed = records.list(&ListParams::default()).await.unwrap();
-        let record = listed
-            .into_iter()
-            .find(|record| record.spec.manifest_work_name.as_deref() == Some(work))
-            .unwrap();
+        let record = self.record(work).await;
         let (key, how) = (record.name_any(), PatchParams::default());
         let theirs = json!({ "metadata": { "annotations": null }, "spec": { "agentID": "klusterlet" } });
         records.patch(&key, &how, &Patch::Merge(theirs)).await.unwrap();

@@ -1,11 +1,13 @@
 //! What an agent may delete, and what happens to objects that stay.
 
+use kube::ResourceExt;
 use serde_json::json;
 
 use super::fixture::{World, manifest, run, spec};
 use super::rules::notices;
 use crate::sabotage::Rule;
 use crate::work::WorkKind;
+use crate::works::Outcome;
 
 #[test]
 fn an_object_that_was_never_applied_stays_although_the_record_lists_it() {
@@ -175,5 +177,29 @@ fn a_record_of_a_lost_work_is_cleared_away_only_if_nothing_of_it_was_applied() {
             assert_eq!(world.records().await, records, "after {writes} writes");
             assert_eq!(world.objects().await.len(), objects, "after {writes} writes");
         }
+    });
+}
+
+#[test]
+fn a_work_whose_record_has_the_name_of_another_record_changes_nothing() {
+    run(async {
+        let world = World::new().await;
+        let long = "a".repeat(240);
+        world.put(&long, &["x"]).await;
+        world.agent().look().await;
+        let record = world.record(&long).await.name_any();
+        // As long as a record's name may be, so it is not shortened, and it is what the other name is shortened to.
+        let (_, same) = record
+            .split_once('-')
+            .expect("the hash of the hub comes before the name");
+        world.put(same, &["y"]).await;
+        let mut agent = world.agent();
+        agent.look().await;
+        assert_eq!(world.objects().await, ["x"]);
+        assert!(matches!(agent.pass(same).await, Outcome::Failed));
+        world.delete(same).await;
+        agent.look().await;
+        assert!(world.works().get_opt(same).await.unwrap().is_none());
+        assert_eq!(world.objects().await, ["x"]);
     });
 }

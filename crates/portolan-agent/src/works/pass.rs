@@ -168,7 +168,9 @@ impl Passes {
             Trouble::Spoke(problem) | Trouble::Record(Unkept::Failed(problem)) => {
                 (&self.monitor.spoke, problem.failure())
             }
-            Trouble::Record(Unkept::Unserved(_)) => (&self.monitor.spoke, Failure::Invalid),
+            Trouble::Record(Unkept::Unserved(_) | Unkept::Taken { .. }) => {
+                (&self.monitor.spoke, Failure::Invalid)
+            }
             // The work waits for its former record to go; nothing has failed.
             Trouble::Record(why @ Unkept::Leaving) => {
                 tracing::debug!(work = operation.object, %why, "the work waits");

@@ -34,12 +34,19 @@ const CAP: i128 = i64::MAX as i128 * NANOS;
 /// Up to this many digits Kubernetes keeps a decimal number as it is.
 const EXACT_DIGITS: usize = 18;
 
-/// A quantity in billionths; finer fractions round away from zero, as in Kubernetes.
+/// A quantity of Kubernetes, such as `500m` or `32Gi`, in billionths; finer fractions round away from zero, as in
+/// Kubernetes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Quantity(i128);
+pub struct Quantity(i128);
 
 impl Quantity {
-    pub(crate) fn parse(text: &str) -> Option<Quantity> {
+    /// The quantity in billionths.
+    pub fn nanos(self) -> i128 {
+        self.0
+    }
+
+    /// Reads a quantity; `None` when the text is none.
+    pub fn parse(text: &str) -> Option<Quantity> {
         let (negative, unsigned) = match text.as_bytes().first()? {
             b'-' => (true, &text[1..]),
             b'+' => (false, &text[1..]),

@@ -4,7 +4,7 @@ mod read;
 
 use std::fmt;
 
-use crate::{Chosen, GroupKey, Problem};
+use crate::{Chosen, Problem};
 
 /// Which object: namespace and name.
 pub type SliceKey = (String, String);
@@ -87,26 +87,4 @@ impl fmt::Display for Revision {
 pub(crate) fn decimal(text: &str) -> Option<u64> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     if plain { text.parse().ok() } else { None }
-}
-
-/// The group that labels and annotations name. `None` without an index; an index that is no number is the error.
-pub(crate) fn group_of(
-    label: impl Fn(&str) -> Option<String>,
-    annotation: impl Fn(&str) -> Option<String>,
-) -> Result<Option<GroupKey>, (&'static str, String)> {
-    use portolan_api::labels::{multicluster, ocm, portolan};
-    let found = [ocm::DECISION_GROUP_INDEX, multicluster::DECISION_GROUP_INDEX]
-        .into_iter()
-        .find_map(|key| Some((key, label(key)?)));
-    let Some((key, text)) = found else {
-        return Ok(None);
-    };
-    let index = text.parse().map_err(|_| (key, text))?;
-    let name = annotation(portolan::DECISION_GROUP_NAME)
-        .or_else(|| label(ocm::DECISION_GROUP_NAME))
-        .or_else(|| label(multicluster::DECISION_GROUP_NAME));
-    Ok(Some(GroupKey {
-        index,
-        name: name.unwrap_or_default(),
-    }))
 }

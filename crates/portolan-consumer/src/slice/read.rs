@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use portolan_api::decision::{self, UnreadableIndex};
 use portolan_api::labels::{multicluster as labels, portolan};
 use portolan_api::multicluster::PlacementDecision;
 use portolan_api::reading::Unreadable;
 use serde_json::Value;
 
-use super::{Revision, Slice, group_of};
+use super::{Revision, Slice};
 use crate::{Chosen, Cluster, GroupKey, Problem};
 
 impl Slice {
@@ -173,18 +174,13 @@ impl<'a> Reader<'a> {
     }
 
     fn labelled_group(&mut self) -> Option<GroupKey> {
-        let metadata = self.metadata;
-        let group = group_of(
-            |key| of_map(metadata.labels.as_ref(), key),
-            |key| of_map(metadata.annotations.as_ref(), key),
-        );
-        group.unwrap_or_else(|(label, value)| {
+        decision::group(self.metadata).unwrap_or_else(|UnreadableIndex { label, value }| {
             let value = Value::String(value).to_string();
             self.problem(
                 label_path(label),
                 value,
                 "is no number",
-                "a decimal number from 0",
+                UnreadableIndex::ACCEPTED,
                 false,
             );
             None

@@ -57,15 +57,30 @@ fn indexes_that_skip_or_repeat_lose_no_group() {
 }
 
 #[test]
-fn objects_without_or_with_an_odd_index_are_group_zero_and_the_odd_one_is_reported() {
+fn objects_without_an_index_are_group_zero() {
     let groups = read(
         "web",
-        &[object(1, None, &["a"]), object(2, Some(("one", "")), &["b"])],
-    )
-    .unwrap();
-    assert_eq!(shown(&groups), [r#"0 "": a b"#]);
-    assert_eq!(groups.problems.len(), 1);
-    assert_eq!(groups.problems[0].value, "\"one\"");
+        &[object(1, None, &["a"]), object(2, Some(("0", "")), &["b"])],
+    );
+    assert_eq!(shown(&groups.unwrap()), [r#"0 "": a b"#]);
+}
+
+#[test]
+fn while_an_index_cannot_be_read_the_groups_stay_as_they_were() {
+    let mut tracker = Tracker::default();
+    let canary = object(1, Some(("0", "canary")), &["a"]);
+    tracker
+        .refresh("web", [&canary, &object(2, Some(("1", "")), &["b"])])
+        .unwrap();
+    for odd in ["one", "-1", "+1"] {
+        // Group 0 would be rolled out first.
+        let odd = object(2, Some((odd, "")), &["b", "c"]);
+        let error = tracker.refresh("web", [&canary, &odd]).unwrap_err().to_string();
+        assert!(error.contains("shop/web-decision-2"), "{error}");
+        assert!(error.contains("a decimal number from 0"), "{error}");
+        let groups = tracker.groups().unwrap();
+        assert_eq!(shown(groups), [r#"0 "canary": a"#, r#"1 "": b"#]);
+    }
 }
 
 #[test]

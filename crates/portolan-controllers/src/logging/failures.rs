@@ -17,6 +17,8 @@ use crate::failure::{Failure, error_chain, shortened};
 
 /// Characters of an error in a line. With the operation around it the line stays below 500.
 pub(super) const ERROR: usize = 280;
+/// The server that every component talks to, in messages.
+const HUB: &str = "the hub";
 /// What is over in less than this happens every day, where objects change and go while they are written.
 const EVERYDAY: Duration = Duration::from_secs(20);
 /// For how long a watch that failed counts as failing unless it fails again: longer than a request may take and than the
@@ -201,6 +203,11 @@ impl FailureLog {
 
     fn words(&self, cause: &Cause, operation: Operation<'_>, error: &str, line: Line) -> String {
         let (server, error) = (self.0.server, shortened(error, ERROR));
+        // Every component talks to the hub; where it talks to another server, the line says so.
+        let place = match server {
+            HUB => String::new(),
+            server => format!(" on {server}"),
+        };
         let mut text = match cause {
             Cause::Unreachable => format!("cannot {operation}: {server} cannot be reached: {error}"),
             Cause::Unauthorized => {
@@ -213,9 +220,9 @@ impl FailureLog {
                 failure: Failure::Conflict,
                 ..
             } => format!(
-                "cannot {operation}: {error}; conflict: the object changed while it was being written; evaluating again"
+                "cannot {operation}{place}: {error}; conflict: the object changed while it was being written; evaluating again"
             ),
-            _ => format!("cannot {operation}: {error}"),
+            _ => format!("cannot {operation}{place}: {error}"),
         };
         if let Line::Continues {
             times: times @ 2..,

@@ -12,7 +12,7 @@ use portolan_api::{FieldError, multicluster, shorten};
 use portolan_engine::decide::Stored;
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet::Inventory;
-use portolan_engine::placement::PlacementKey;
+use portolan_engine::placement::{PlacementKey, decision_name_prefix};
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
@@ -354,12 +354,10 @@ impl Desk {
     /// What a placement has stored, and what of others stands on its names or under its key.
     pub(super) fn stored(&self, key: &PlacementKey) -> Stored {
         let owner = shorten::label_value(&key.name);
-        // Names that had to be cut share this much with every number's.
-        let prefix = format!("{}-decision-", key.name);
-        let prefix = prefix.get(..200).unwrap_or(&prefix);
+        let prefix = decision_name_prefix(key);
         let mut stored = Stored {
-            decisions: self.decisions.of(&key.namespace, &owner, prefix),
-            slices: self.slices.of(&key.namespace, &owner, prefix),
+            decisions: self.decisions.of(&key.namespace, &owner, &prefix),
+            slices: self.slices.of(&key.namespace, &owner, &prefix),
         };
         stored.sort();
         stored

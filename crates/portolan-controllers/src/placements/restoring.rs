@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use portolan_api::shorten;
+use portolan_api::{decision, shorten};
 use portolan_engine::conditions::{Condition, DECISION_KEPT};
 use portolan_engine::fleet::Inventory;
 use portolan_engine::outcome::Outcome;
@@ -257,7 +257,7 @@ impl Desk {
             .iter()
             .filter(|object| owns_decision(key, object));
         let decisions = decisions.flat_map(|object| {
-            let entries = object.status.iter().flat_map(|status| &status.decisions);
+            let entries = decision::clusters(object);
             entries.map(|entry| (entry.cluster_name.clone(), created(&object.metadata)))
         });
         let slices = stored.slices.iter().filter(|slice| owns_slice(key, slice));

@@ -1,8 +1,9 @@
 //! The status of a Placement: what was decided, with the times that only a writer knows.
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::cluster::{Placement, PlacementStatus};
+use portolan_api::conditions::{ConditionDraft, in_seconds};
 use portolan_engine::conditions;
 use portolan_engine::decide::Decision;
 
@@ -76,7 +77,7 @@ pub(crate) fn of(
     PlacementStatus {
         conditions: merge(before, &said, placement.metadata.generation, now),
         last_score_update_time: match writes_scores {
-            true => Some(Time(now_in_seconds(now))),
+            true => Some(in_seconds(now)),
             false => observed.and_then(|status| status.last_score_update_time.clone()),
         },
         ..decision.placement_status()
@@ -141,27 +142,14 @@ fn said_at(
     generation: Option<i64>,
     now: Timestamp,
 ) -> Condition {
-    let unchanged = before.filter(|before| before.status == said.status);
-    Condition {
-        type_: said.type_.clone(),
-        status: said.status.clone(),
-        reason: said.reason.clone(),
-        message: said.message.clone(),
-        observed_generation: generation,
-        last_transition_time: match unchanged {
-            Some(before) => before.last_transition_time.clone(),
-            None => Time(now_in_seconds(now)),
-        },
-    }
-}
-
-/// Times in metadata have no fractions: what is written must be what is read back.
-fn now_in_seconds(now: Timestamp) -> Timestamp {
-    Timestamp::from_second(now.as_second()).unwrap_or(now)
+    let draft = ConditionDraft::new(&said.type_, &said.status, &said.reason, &said.message);
+    draft.at(before, generation, now)
 }
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
     use super::*;
 
     fn condition(type_: &str, status: &str) -> Condition {

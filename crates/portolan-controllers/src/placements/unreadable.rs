@@ -11,7 +11,7 @@ use portolan_api::reading::Unreadable;
 use portolan_api::shorten;
 use portolan_engine::conditions::Condition;
 use portolan_engine::outcome::Outcome;
-use portolan_engine::placement::PlacementKey;
+use portolan_engine::placement::{PlacementKey, decision_name_prefix};
 
 use super::desk::Desk;
 use super::gate::Watched;
@@ -159,11 +159,11 @@ impl Desk {
 
     /// Decision objects of the placement that cannot be read, by their labels or their names.
     fn own_unreadable(&self, key: &PlacementKey) -> impl Iterator<Item = String> {
-        let prefix = format!("{}-decision-", key.name);
+        let prefix = decision_name_prefix(key);
         let owner = shorten::label_value(&key.name);
         let kinds = [
             (Watched::Decisions, ocm::PLACEMENT),
-            (Watched::Slices, multicluster::PLACEMENT_KEY),
+            (Watched::Slices, multicluster::DECISION_KEY),
         ];
         kinds.into_iter().flat_map(move |(kind, label)| {
             let (prefix, owner) = (prefix.clone(), owner.clone().into_owned());

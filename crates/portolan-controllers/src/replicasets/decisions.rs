@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use portolan_api::cluster::{Placement, PlacementDecision, content_hash};
+use portolan_api::decision::{self, UnreadableIndex};
 use portolan_api::labels::{SCHEDULER_NAME, ocm, portolan};
 
 use portolan_rollout::{GroupKey, Groups};
@@ -11,8 +12,8 @@ use portolan_rollout::{GroupKey, Groups};
 /// One decision object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// `None` when the index is missing or no number.
-    pub(super) group: Option<GroupKey>,
+    /// The group, or why it cannot be read.
+    pub(super) group: Result<GroupKey, UnreadableIndex>,
     pub(super) clusters: Vec<String>,
     /// What the labels and the clusters that belong together hash to, where its writer says so.
     said: Option<String>,
@@ -35,23 +36,21 @@ impl PartialEq for Whole {
 impl Eq for Whole {}
 
 impl Part {
-    pub(super) fn of(decision: &PlacementDecision) -> Part {
-        let metadata = &decision.metadata;
+    pub(super) fn of(object: &PlacementDecision) -> Part {
+        let metadata = &object.metadata;
         let label = |key: &str| metadata.labels.as_ref()?.get(key).map(String::as_str);
         let annotation = |key: &str| metadata.annotations.as_ref()?.get(key).map(String::as_str);
-        let index = label(ocm::DECISION_GROUP_INDEX);
-        // The name is in full where the label had to be cut.
-        let name = annotation(portolan::DECISION_GROUP_NAME).or(label(ocm::DECISION_GROUP_NAME));
-        let entries = decision.status.iter().flat_map(|status| &status.decisions);
-        let clusters: Vec<String> = entries.map(|entry| entry.cluster_name.clone()).collect();
+        let clusters = decision::clusters(object).map(|entry| entry.cluster_name.clone());
         Part {
-            group: index
-                .and_then(|index| index.parse().ok())
-                .filter(|index| *index >= 0)
-                .map(|index| GroupKey::new(name.unwrap_or_default(), index)),
+            // Objects from before OCM had groups have no index; all of them are one group.
+            group: decision::group(metadata).map(|group| {
+                let group = group.unwrap_or_default();
+                // Every index that can be read fits.
+                GroupKey::new(&group.name, i32::try_from(group.index).unwrap_or(i32::MAX))
+            }),
             said: annotation(portolan::CONTENT).map(str::to_owned),
-            index: index.unwrap_or_default().to_owned(),
-            clusters,
+            index: label(ocm::DECISION_GROUP_INDEX).unwrap_or_default().to_owned(),
+            clusters: clusters.collect(),
             unreadable: None,
             whole: Whole::default(),
         }
@@ -60,7 +59,7 @@ impl Part {
     /// A decision object that cannot be read.
     pub(super) fn unreadable(problem: String) -> Part {
         Part {
-            group: None,
+            group: Ok(GroupKey::default()),
             clusters: Vec::new(),
             said: None,
             index: String::new(),
@@ -155,9 +154,9 @@ pub(super) fn read(placement: Option<&Chosen>, parts: Option<&BTreeMap<String, P
         if !part.is_whole() {
             return Reading::Unsettled(format!("{name} is being rewritten"));
         }
-        let Some(group) = &part.group else {
-            let label = ocm::DECISION_GROUP_INDEX;
-            return Reading::Unsettled(format!("{name} has no label {label} with a number"));
+        let group = match &part.group {
+            Ok(group) => group,
+            Err(unreadable) => return Reading::Unsettled(format!("PlacementDecision {name}: {unreadable}")),
         };
         groups.add(group.clone(), part.clusters.iter().cloned());
     }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::FieldError;
+use portolan_api::conditions::{self as setting, ConditionDraft};
 use portolan_api::count;
 use portolan_api::labels::{conditions, reasons};
 use portolan_api::work::{ManifestWorkReplicaSetStatus, PlacementSummary, Summary};
@@ -98,24 +99,9 @@ struct Conditions<'a> {
 }
 
 impl Conditions<'_> {
-    /// The time of the last transition moves only with the status.
     fn set(&mut self, type_: &str, status: &str, reason: &str, message: String) {
-        let position = self.list.iter().position(|condition| condition.type_ == type_);
-        let since = position
-            .map(|at| &self.list[at])
-            .filter(|old| old.status == status);
-        let condition = Condition {
-            type_: type_.to_owned(),
-            status: status.to_owned(),
-            reason: reason.to_owned(),
-            message,
-            last_transition_time: since.map_or(Time(self.now), |old| old.last_transition_time.clone()),
-            observed_generation: self.generation,
-        };
-        match position {
-            Some(at) => self.list[at] = condition,
-            None => self.list.push(condition),
-        }
+        let draft = ConditionDraft::new(type_, status, reason, message);
+        setting::set(self.list, draft, self.generation, self.now);
     }
 
     fn remove(&mut self, type_: &str) {

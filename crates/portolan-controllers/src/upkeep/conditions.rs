@@ -1,7 +1,8 @@
 //! Sets one condition of an object.
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use portolan_api::conditions::{ConditionDraft, set};
 
 /// What a condition should say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,30 +20,7 @@ pub(crate) fn with_condition(
     wanted: &Wanted,
     now: Timestamp,
 ) -> Option<Vec<Condition>> {
-    let position = observed
-        .iter()
-        .position(|condition| condition.type_ == wanted.type_);
-    let old = position.map(|position| &observed[position]);
-    if old.is_some_and(|old| {
-        old.status == wanted.status && old.reason == wanted.reason && old.message == wanted.message
-    }) {
-        return None;
-    }
-    let condition = Condition {
-        type_: wanted.type_.to_owned(),
-        status: wanted.status.to_owned(),
-        reason: wanted.reason.to_owned(),
-        message: wanted.message.clone(),
-        last_transition_time: match old {
-            Some(old) if old.status == wanted.status => old.last_transition_time.clone(),
-            _ => Time(now),
-        },
-        observed_generation: None,
-    };
+    let draft = ConditionDraft::new(wanted.type_, wanted.status, wanted.reason, &wanted.message);
     let mut conditions = observed.to_vec();
-    match position {
-        Some(position) => conditions[position] = condition,
-        None => conditions.push(condition),
-    }
-    Some(conditions)
+    set(&mut conditions, draft, None, now).then_some(conditions)
 }

@@ -57,13 +57,13 @@ impl Pace {
         };
         match result {
             Ok(value) => {
-                self.metrics.wrote(resource, verb, "ok");
+                self.metrics.requested(resource, verb, "ok");
                 self.log.request_succeeded(verb, resource, &object);
                 Ok(value)
             }
             Err(error) => {
                 let failure = Failure::of(&error);
-                self.metrics.wrote(resource, verb, failure.word());
+                self.metrics.requested(resource, verb, failure.word());
                 self.log.request_failed(verb, resource, &object, &error);
                 Err(failure)
             }
@@ -84,5 +84,28 @@ pub(crate) fn creating() -> PostParams {
     PostParams {
         field_manager: Some(FIELD_MANAGER.to_owned()),
         ..PostParams::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn reads_are_not_counted_as_writes() {
+        let settings = Settings::new(Clock::new(|| jiff::Timestamp::UNIX_EPOCH));
+        let outputs = Outputs::default();
+        let pace = Pace::new(&settings, Arc::new(Semaphore::new(1)), &outputs);
+        for verb in ["get", "list", "patch"] {
+            let answered = pace.request(verb, "manifestworks", "east/web", async { kube::Result::Ok(()) });
+            assert!(answered.await.is_ok());
+        }
+        let text = outputs.metrics.text();
+        let counted = text
+            .lines()
+            .filter(|line| line.starts_with("portolan_writes_total{"));
+        let counted: Vec<&str> = counted.collect();
+        assert_eq!(counted.len(), 1, "{counted:?}");
+        assert!(counted[0].contains("verb=\"patch\""), "{counted:?}");
     }
 }

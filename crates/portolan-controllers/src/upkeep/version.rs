@@ -1,8 +1,10 @@
-//! Compares the `resourceVersion` of two states of an object.
+//! The `resourceVersion` of an object that a keeper knows.
 
 use std::cmp::Ordering;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::version::compare;
 
 /// The `resourceVersion` of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,12 +23,7 @@ impl Version {
     /// overtaken. Versions are decimal numbers on every server there is; where they are not, nothing counts as earlier
     /// and the version in the next write settles it.
     pub(crate) fn is_before(&self, other: &Version) -> bool {
-        let plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        if !plain(&self.0) || !plain(&other.0) {
-            return false;
-        }
-        let (mine, theirs) = (self.0.trim_start_matches('0'), other.0.trim_start_matches('0'));
-        mine.len().cmp(&theirs.len()).then_with(|| mine.cmp(theirs)) == Ordering::Less
+        compare(&self.0, &other.0) == Some(Ordering::Less)
     }
 }
 

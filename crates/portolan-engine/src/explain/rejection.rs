@@ -104,7 +104,13 @@ pub(crate) fn not_a_candidate(
             }
         }
         (_, eligible) => {
-            let expression = format!("{place} [{}]", names(eligible));
+            // A set that is bound and not asked for does not count.
+            let expression = match (wanted, fleet.inventory()) {
+                ([_, ..], Inventory::ManagedClusters) => {
+                    format!("ManagedClusterSets [{}] of {field}", names(eligible))
+                }
+                _ => format!("{place} [{}]", names(eligible)),
+            };
             let observed = observed_pair(key, cluster.label(key), "label");
             Check {
                 sentence: format!("the cluster is in none of the {expression}: it has {observed}"),

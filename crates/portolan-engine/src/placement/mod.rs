@@ -10,7 +10,8 @@ use portolan_cel::Program;
 
 pub(crate) use dependencies::Dependencies;
 pub use ownership::{
-    has_key, is_handed_over, is_ours, owns_decision, owns_slice, why_not_ours, with_stand_ins,
+    decision_name_prefix, has_key, is_handed_over, is_ours, owns_decision, owns_slice, why_not_ours,
+    with_stand_ins,
 };
 
 use crate::filter::taint_toleration;

@@ -52,6 +52,13 @@ pub fn owns_decision(key: &PlacementKey, decision: &PlacementDecision) -> bool {
     label(&decision.metadata, ocm::PLACEMENT) == Some(&*shorten::label_value(&key.name))
 }
 
+/// What the names of all objects of a placement's decision begin with. Objects of others that begin with it stand on
+/// names that the placement may need.
+pub fn decision_name_prefix(key: &PlacementKey) -> String {
+    let prefix = format!("{}-decision-", key.name);
+    shorten::object_name_prefix(&prefix).to_owned()
+}
+
 /// Whether a slice is the placement's: by key and scheduler.
 pub fn owns_slice(key: &PlacementKey, slice: &multicluster::PlacementDecision) -> bool {
     has_key(key, slice) && slice.scheduler_name.as_deref() == Some(SCHEDULER_NAME)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use portolan_api::cluster::{
     GroupAssignment, GroupStrategy, ManagedCluster, PlacementDecision, PlacementSpec, SortBy,
 };
-use portolan_api::labels::ocm;
+use portolan_api::decision;
 
 use super::{claim, entries, label, name};
 use crate::group::GroupSize;
@@ -137,33 +137,25 @@ fn keep(mut names: Vec<String>, group: &str, size: usize, own: &[PlacementDecisi
     groups
 }
 
-/// Index and name of the group that each cluster was in; the lowest when it was in several.
-fn old_groups(own: &[PlacementDecision]) -> BTreeMap<&str, (u32, &str)> {
-    fn text<'a>(decision: &'a PlacementDecision, key: &str) -> &'a str {
-        decision
-            .metadata
-            .labels
-            .as_ref()
-            .and_then(|labels| labels.get(key))
-            .map_or("", String::as_str)
-    }
-    let index = |decision: &PlacementDecision| text(decision, ocm::DECISION_GROUP_INDEX).parse().unwrap_or(0);
-    let mut names: BTreeMap<u32, &str> = BTreeMap::new();
-    for decision in own
-        .iter()
-        .filter(|decision| !text(decision, ocm::DECISION_GROUP_NAME).is_empty())
-    {
-        names.insert(index(decision), text(decision, ocm::DECISION_GROUP_NAME));
-    }
-    let mut groups: BTreeMap<&str, (u32, &str)> = BTreeMap::new();
-    for decision in own {
-        let group = (
-            index(decision),
-            names.get(&index(decision)).copied().unwrap_or_default(),
-        );
-        for cluster in entries(decision) {
-            let known = groups.entry(cluster).or_insert(group);
-            *known = group.min(*known);
+/// Index and name of the group that each cluster was in; the lowest when it was in several. A cluster whose group cannot
+/// be read was in none.
+fn old_groups(own: &[PlacementDecision]) -> BTreeMap<&str, (u32, String)> {
+    let known = own.iter().filter_map(|object| {
+        let group = decision::group(&object.metadata).ok()?;
+        Some((object, group.unwrap_or_default()))
+    });
+    let known: Vec<_> = known.collect();
+    let named = known.iter().filter(|(_, group)| !group.name.is_empty());
+    let names: BTreeMap<u32, &str> = named
+        .map(|(_, group)| (group.index, group.name.as_str()))
+        .collect();
+    let mut groups: BTreeMap<&str, (u32, String)> = BTreeMap::new();
+    for (object, key) in &known {
+        let name = names.get(&key.index).copied().unwrap_or_default();
+        let group = (key.index, name.to_owned());
+        for cluster in entries(object) {
+            let known = groups.entry(cluster).or_insert_with(|| group.clone());
+            *known = group.clone().min(known.clone());
         }
     }
     groups

@@ -4,11 +4,12 @@
 use jiff::Timestamp;
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind, Status};
 use kube::{Api, Client, ResourceExt};
 use portolan_api::cluster::ManagedCluster;
+use portolan_api::conditions::{ConditionDraft, set};
 use portolan_api::labels::portolan::AGENT_NAMESPACE;
 use portolan_api::labels::{conditions, messages, ocm, reasons};
 use portolan_api::structural;
@@ -241,15 +242,10 @@ fn accepted(cluster: &ManagedCluster, now: Timestamp) -> Option<Vec<Condition>> 
         return None;
     }
     let mut all = status.conditions;
-    all.retain(|condition| !is_accepted(condition) && condition.type_ != conditions::HUB_DENIED);
-    all.push(Condition {
-        type_: conditions::HUB_ACCEPTED.to_owned(),
-        status: "True".to_owned(),
-        reason: reasons::HUB_ADMIN_ACCEPTED.to_owned(),
-        message: messages::HUB_ADMIN_ACCEPTED.to_owned(),
-        last_transition_time: Time(now),
-        observed_generation: None,
-    });
+    all.retain(|condition| condition.type_ != conditions::HUB_DENIED);
+    let (reason, message) = (reasons::HUB_ADMIN_ACCEPTED, messages::HUB_ADMIN_ACCEPTED);
+    let draft = ConditionDraft::new(conditions::HUB_ACCEPTED, "True", reason, message);
+    set(&mut all, draft, None, now);
     Some(all)
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use portolan_api::labels::ocm;
+use portolan_api::decision;
 use portolan_engine::conditions::Condition;
 use portolan_engine::status::Code;
 use serde::Serialize;
@@ -205,27 +205,20 @@ fn remark(condition: &Condition) -> String {
 /// Each cluster of the final decision with its group.
 fn groups(report: Option<&PlacementReport>) -> BTreeMap<String, Group> {
     let mut groups = BTreeMap::new();
-    for decision in report.iter().flat_map(|report| &report.placement_decisions) {
-        let label = |key: &str| {
-            decision
-                .metadata
-                .labels
-                .as_ref()
-                .and_then(|labels| labels.get(key))
-                .cloned()
-        };
+    for object in report.iter().flat_map(|report| &report.placement_decisions) {
+        // The report's own objects: their indexes can be read.
+        let key = decision::group(&object.metadata)
+            .ok()
+            .flatten()
+            .unwrap_or_default();
         let group = Group {
-            decision_group_index: label(ocm::DECISION_GROUP_INDEX)
-                .and_then(|index| index.parse().ok())
-                .unwrap_or(0),
-            decision_group_name: label(ocm::DECISION_GROUP_NAME).unwrap_or_default(),
+            decision_group_index: key.index.into(),
+            decision_group_name: key.name,
         };
-        for entry in decision.status.iter().flat_map(|status| &status.decisions) {
-            if !entry.cluster_name.is_empty() {
-                groups
-                    .entry(entry.cluster_name.clone())
-                    .or_insert_with(|| group.clone());
-            }
+        for entry in decision::clusters(object) {
+            groups
+                .entry(entry.cluster_name.clone())
+                .or_insert_with(|| group.clone());
         }
     }
     groups

@@ -21,6 +21,9 @@ const WORKS_PAUSE: Duration = Duration::from_secs(2);
 /// How often one is looked at that has no works left and is still there.
 const RELEASED_PAUSE: Duration = Duration::from_secs(15);
 
+/// How often it is asked for a namespace that the watch does not show: it was there before its cluster, without the label.
+const UNWATCHED_PAUSE: Duration = Duration::from_secs(60);
+
 /// What the state hears.
 #[derive(Debug)]
 pub(crate) enum Input {
@@ -111,7 +114,7 @@ struct Home {
     is_leaving: bool,
     /// Whether the watch of namespaces shows it: it has the label of a cluster's namespace.
     is_watched: bool,
-    /// Not before then is it asked again whether works are left.
+    /// Not before then is the server asked about it again.
     next: Option<Instant>,
 }
 
@@ -232,7 +235,13 @@ impl State {
             Answer::Cluster(cluster) => {
                 return cluster.iter().for_each(|cluster| self.cluster_applied(cluster));
             }
-            Answer::Namespace(Some(namespace)) => return self.namespace_applied(&namespace),
+            Answer::Namespace(Some(namespace)) => {
+                self.namespace_applied(&namespace);
+                match self.homes.get(&name) {
+                    Some(home) if !home.is_watched && !home.is_leaving => UNWATCHED_PAUSE,
+                    _ => return,
+                }
+            }
             Answer::Namespace(None) => return self.namespace_gone(&name),
         };
         if let Some(home) = self.homes.get_mut(&name) {
@@ -241,19 +250,18 @@ impl State {
     }
 
     fn decide_namespace(&self, name: &Arc<str>, now: Instant) -> Decision<Write> {
-        match (self.clusters.get(name), self.homes.get(name)) {
-            (_, Some(home)) if home.is_leaving => match home.next.filter(|next| *next > now) {
-                Some(next) => Decision::Later(next),
-                None => Decision::Write(Write::ReleaseRights {
-                    cluster: name.clone(),
-                }),
-            },
-            (Some((_, standing)), None) if standing.needs_namespace() && is_dns_label(name) => {
-                Decision::Write(Write::MakeNamespace {
-                    cluster: name.clone(),
-                })
-            }
-            _ => Decision::Nothing,
+        let (home, cluster) = (self.homes.get(name), name.clone());
+        let is_wanted = self.clusters.get(name);
+        let is_wanted = is_wanted.is_some_and(|(_, standing)| standing.needs_namespace());
+        let write = match home {
+            Some(home) if home.is_leaving => Write::ReleaseRights { cluster },
+            Some(home) if home.is_watched => return Decision::Nothing,
+            _ if is_wanted && is_dns_label(name) => Write::MakeNamespace { cluster },
+            _ => return Decision::Nothing,
+        };
+        match home.and_then(|home| home.next).filter(|next| *next > now) {
+            Some(next) => Decision::Later(next),
+            None => Decision::Write(write),
         }
     }
 }

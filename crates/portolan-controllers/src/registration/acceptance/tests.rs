@@ -244,3 +244,28 @@ async fn a_cluster_that_loses_its_namespace_alone_keeps_its_account_and_gets_ano
     })
     .await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_was_made_by_hand_comes_back_when_it_is_deleted() {
+    let (_hub, client) = hub().await;
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    // Without the label, so that the watch of the namespaces of clusters does not show it.
+    create(&namespaces, json!({"metadata": {"name": "west"}})).await;
+    let clusters: Api<ManagedCluster> = Api::all(client.clone());
+    clusters
+        .create(&PostParams::default(), &cluster("west", true))
+        .await
+        .unwrap();
+    let _running = start(&client);
+    rest().await;
+    namespaces.delete("west", &DeleteParams::default()).await.unwrap();
+    eventually("another namespace is there, with the label", async || {
+        let found = namespaces.get_opt("west").await.unwrap();
+        found.is_some_and(|found| {
+            found
+                .labels()
+                .contains_key("open-cluster-management.io/cluster-name")
+        })
+    })
+    .await;
+}

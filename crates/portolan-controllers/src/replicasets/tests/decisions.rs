@@ -66,6 +66,13 @@ fn a_decision_that_the_status_tells_of_is_believed() {
 }
 
 #[test]
+fn a_decision_without_groups_is_group_0_and_its_unfilled_slots_are_no_clusters() {
+    let old = part("", &["a", "", "b"], None);
+    let answer = reading(Some(&told(2, &["d1"])), &[("d1", old)]);
+    assert_eq!(answer.unwrap(), [r#"0 : {"a", "b"}"#]);
+}
+
+#[test]
 fn a_decision_that_is_being_written_is_not() {
     let two = told(2, &["d1", "d2"]);
     let cases = [
@@ -74,8 +81,15 @@ fn a_decision_that_is_being_written_is_not() {
             vec![("d1", part("0", &["a"], Some("other")))],
             "d1 is being rewritten",
         ),
-        (vec![("d1", part("x", &["a"], None))], "d1 has no label"),
-        (vec![("d1", part("-1", &["a"], None))], "d1 has no label"),
+        (
+            vec![("d1", part("x", &["a"], None))],
+            "PlacementDecision d1: metadata.labels[cluster.open-cluster-management.io/decision-group-index] is \"x\", which is \
+             no index of a group; accepted: a decimal number from 0",
+        ),
+        (
+            vec![("d1", part("-1", &["a"], None))],
+            "PlacementDecision d1: metadata.labels[",
+        ),
         (
             vec![("d1", part("0", &["a"], None))],
             "the Placement's status does not match its PlacementDecisions",

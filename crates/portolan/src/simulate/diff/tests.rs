@@ -1,5 +1,6 @@
 use super::*;
 use portolan_api::cluster::PlacementDecision;
+use portolan_api::labels::ocm;
 use portolan_engine::conditions::Condition;
 use serde_json::json;
 
