@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use portolan_api::cluster;
 use portolan_api::count::counted;
 use portolan_api::labels::conditions::PLACEMENT_WARNING;
-use portolan_engine::conditions::ANNOTATION_REFUSED;
+use portolan_engine::conditions::{ANNOTATION_REFUSED, SPREAD_SATISFIED};
 use portolan_engine::fleet;
 use portolan_engine::placement::PlacementKey;
 use portolan_engine::status::Code;
@@ -209,7 +209,15 @@ fn evaluated(
         let by_field = [PLACEMENT_WARNING, ANNOTATION_REFUSED];
         for condition in remarks.filter(|condition| !by_field.contains(&condition.type_.as_str())) {
             let problem = format!("{}: {}", condition.type_, condition.message);
-            findings.push(found(Severity::Warning, &problem));
+            // A constraint that keeps clusters out does what it is for, unless clusters are missing then.
+            let is_satisfied = report
+                .satisfied()
+                .is_some_and(|satisfied| satisfied.status == "True");
+            let severity = match condition.type_ == SPREAD_SATISFIED && is_satisfied {
+                true => Severity::Info,
+                false => Severity::Warning,
+            };
+            findings.push(found(severity, &problem));
         }
         for found in &report.findings {
             let is_own = found.object == object;

@@ -297,6 +297,13 @@ async fn start(args: &Args) -> anyhow::Result<(Agent, Option<JoinHandle<()>>, Ar
         version = version.git_version,
         "the member cluster answers"
     );
+    if hub.url == spoke.url {
+        tracing::warn!(
+            url = hub.url,
+            "the kubeconfigs of the hub and of the member cluster name the same server: works are applied on the hub itself; \
+             give the member cluster's kubeconfig with --spoke if that is not meant"
+        );
+    }
     let probes = match args.metrics_listen {
         Some(address) => Some(Probes::bind(address).await?),
         None => None,

@@ -75,7 +75,7 @@ fn reason(verdict: &Verdict, inventory: Inventory) -> &'static str {
         (Stage::Predicate, _) => "matching no predicate",
         (Stage::Candidate, _) if field == "metadata.deletionTimestamp" => "being deleted",
         (Stage::Candidate, _) if field.starts_with("metadata.labels[") => "duplicate profiles",
-        (Stage::Candidate, Inventory::ManagedClusters) => "not in a bound set",
+        (Stage::Candidate, Inventory::ManagedClusters) => "not in a bound set of the placement",
         (Stage::Candidate, Inventory::ClusterProfiles) => "not in a set of the placement",
         (Stage::NotEvaluated, _) => "not evaluated",
     }

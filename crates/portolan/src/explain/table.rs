@@ -128,7 +128,7 @@ fn heading(explanation: &Explanation, summary: &Summary) -> String {
 /// Whether an evaluation that went well gave the placement fewer clusters than it asks for, or none.
 fn is_short(explanation: &Explanation, selected: usize) -> bool {
     let went_well = matches!(explanation.status, Code::Success | Code::Warning);
-    let wanted = explanation.number_of_clusters.unwrap_or(1);
+    let wanted = explanation.number_of_clusters.unwrap_or(1).max(1);
     went_well && selected < wanted
 }
 

@@ -211,6 +211,14 @@ impl Reader<'_> {
     fn read_value(&mut self, place: Place, value: serde_json::Value) {
         for (place, mut value) in kind::take_lists_apart(place, value, self.notes, &mut self.problems) {
             if let Some(there) = self.over {
+                if value
+                    .get("status")
+                    .is_some_and(|status| *status != serde_json::json!({}))
+                {
+                    let message = "status is left out, as kubectl apply leaves it out: a hub takes the status of an object from the \
+                                   controllers and agents that report it";
+                    self.notes.add(&place, message);
+                }
                 value = apply::over(there, value);
             }
             let Some((key, object)) = check::object(&place, value, self.notes, &mut self.problems) else {

@@ -195,7 +195,12 @@ impl ConnectArgs {
                 anyhow::bail!("cannot use the kubeconfig: it names {}: {error}", file.display());
             }
         }
-        config_of(kubeconfig, self.context.as_deref()).await
+        let config = config_of(kubeconfig, self.context.as_deref()).await;
+        config.map_err(|error| match &self.kubeconfig {
+            // One command may be given two of them.
+            Some(file) => error.context(file.display().to_string()),
+            None => error,
+        })
     }
 
     /// What the kubeconfig says: of the file that is named, or of `$KUBECONFIG` or the usual place. Of several files those that

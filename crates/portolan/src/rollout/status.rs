@@ -62,7 +62,7 @@ Exit codes: 0 complete, 1 ended before that, 2 bad input or deleted,
 
 /// Follow a rollout until every cluster is done, or until it stops
 ///
-/// It stops when more clusters failed than maxFailures allows, or when it is aborted. A pause and a placement without
+/// It stops when more clusters failed than maxFailures allows, when it is aborted, or when the replica set is invalid. A pause and a placement without
 /// clusters do not end it, and neither does a hub that restarts: it says that the hub is lost, and goes on when the hub is
 /// back.
 #[derive(Debug, clap::Args)]
@@ -158,7 +158,10 @@ async fn follow(server: &Server, key: &PlacementKey, args: &WatchArgs) -> anyhow
             }
             match now.state {
                 OverviewState::Complete => return Ok(true),
-                OverviewState::MaxFailuresExceeded | OverviewState::Aborted => return Ok(false),
+                // Nothing goes on before the replica set is changed.
+                OverviewState::MaxFailuresExceeded | OverviewState::Aborted | OverviewState::Invalid => {
+                    return Ok(false);
+                }
                 OverviewState::Progressing if now.is_left_to_failures() => return Ok(false),
                 _ => {}
             }

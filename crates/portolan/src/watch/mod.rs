@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use portolan_api::cluster::Placement;
 use portolan_engine::placement::PlacementKey;
@@ -100,8 +101,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let wanted = placement.as_ref();
         let show = |turns: Vec<Turn>, at_start: bool| args.show(turns, wanted, at_start, &mut columns);
         let watched = async {
-            if let Some(key) = wanted {
-                say_what_is_missing(&server, key).await;
+            match (wanted, namespace) {
+                (Some(key), _) => say_placement_is_missing(&server, key).await,
+                (None, Some(namespace)) => say_namespace_is_missing(&server, namespace).await,
+                (None, None) => {}
             }
             follow(&server.client, namespace, ends, show).await
         };
@@ -115,12 +118,23 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// A placement that is not there may come; until then somebody who mistyped its name would wait in silence.
-async fn say_what_is_missing(server: &Server, key: &PlacementKey) {
+async fn say_placement_is_missing(server: &Server, key: &PlacementKey) {
     let api: Api<Placement> = Api::namespaced(server.client.clone(), &key.namespace);
     // Without the right to read Placements their decisions can still be watched.
     if let Ok(None) = api.get_opt(&key.name).await {
         output::remark(&format!(
             "there is no Placement {key} on {} yet; waiting for its decision. `portolan get placements` lists all\n",
+            server.url
+        ));
+    }
+}
+
+/// The same for a namespace, whichever placements it will have.
+async fn say_namespace_is_missing(server: &Server, namespace: &str) {
+    let api: Api<Namespace> = Api::all(server.client.clone());
+    if let Ok(None) = api.get_opt(namespace).await {
+        output::remark(&format!(
+            "there is no namespace {namespace} on {} yet; waiting for decisions in it\n",
             server.url
         ));
     }

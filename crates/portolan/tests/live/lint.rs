@@ -21,9 +21,13 @@ fn mistakes_that_are_on_the_hub_without_the_files_are_not_those_of_the_files() {
     let whole = lint(&[]);
     assert_eq!(whole.code, 1, "{}", whole.stdout);
     assert!(whole.stdout.contains("Placement shop/old"), "{}", whole.stdout);
-    let cluster = json!({ "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+    let mut cluster = json!({ "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
         "metadata": { "name": "east" } });
     scratch.write("good.json", cluster.to_string());
+    cluster["status"] = json!({ "allocatable": { "cpu": "8" } });
+    scratch.write("reported.json", cluster.to_string());
+    let reported = lint(&["-f", "reported.json"]).stdout;
+    assert!(reported.contains("status is left out"), "{reported}");
     let good = lint(&["-f", "good.json"]);
     assert_eq!(
         (good.code, good.stdout.as_str()),

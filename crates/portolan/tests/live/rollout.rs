@@ -280,6 +280,35 @@ fn watch_ends_when_more_clusters_failed_than_may() {
 }
 
 #[test]
+fn watch_ends_when_nothing_can_go_on_before_the_replica_set_is_changed() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    scene(&live);
+    // Works could not be labelled with a name that long.
+    let name = "w".repeat(62);
+    live.apply(json!({
+        "apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
+        "metadata": { "name": name, "namespace": "shop" },
+        "spec": { "manifestWorkTemplate": template(), "placementRefs": [{ "name": "all" }] },
+    }));
+    let watch = [
+        "rollout",
+        "watch",
+        &format!("shop/{name}"),
+        "--kubeconfig",
+        live.argument(),
+    ];
+    let run = portolan(scratch.path(), &watch, "");
+    assert_eq!((run.code, run.stderr.as_str()), (1, ""));
+    assert!(
+        run.stdout.contains("invalid, so that its works stay as they are"),
+        "{}",
+        run.stdout
+    );
+    live.stop();
+}
+
+#[test]
 fn a_rollout_without_clusters_is_not_complete_unless_that_is_meant() {
     let scratch = Scratch::new();
     let live = Live::new(scratch.path());
