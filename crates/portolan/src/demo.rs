@@ -163,10 +163,7 @@ async fn write(target: &Target, fate: Fate) -> anyhow::Result<()> {
     api.patch(name, &PatchParams::default(), &Patch::Merge(patch))
         .await
         .map_err(|error| live::explain(&error, &format!("change the cluster {name}"), &server.url))?;
-    let seconds = member
-        .spec
-        .lease_duration_seconds
-        .map_or(300, |seconds| i64::from(seconds) * 5);
+    let seconds = i64::from(member.lease_seconds()) * 5;
     let before = Fate::of(member.metadata.annotations.as_ref());
     output::print(&told(name, (before, fate), runs, seconds))
 }

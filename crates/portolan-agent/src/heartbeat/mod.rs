@@ -30,8 +30,8 @@ use facts::Facts;
 use rival::Rival;
 
 const MANAGER: &str = "portolan-agent";
-/// How often a Lease is to be renewed where nothing says so.
-const DEFAULT_DURATION: i32 = 60;
+/// How long to wait, in seconds, where it is not known how often the Lease is to be renewed.
+const UNKNOWN_DURATION: u32 = 60;
 /// The first wait after an error.
 const SHORTEST: Duration = Duration::from_millis(500);
 
@@ -56,7 +56,7 @@ pub(crate) async fn beat(
     // An agent that does not do its work must not say that the cluster is looked after.
     while !*stop.borrow() && (heart.monitor.why_not_alive().is_none() || broken(Rule::DeadAgentIsSilent)) {
         let (duration, done) = heart.once().await;
-        let period = Duration::from_secs(duration.max(1).unsigned_abs().into()) / 2;
+        let period = Duration::from_secs(duration.into()) / 2;
         wait = match done {
             Ok(()) => period,
             // It was logged where it happened.
@@ -97,7 +97,7 @@ impl Heart {
     }
 
     /// Renews the Lease and brings the status up to date. For how long the Lease is good, and whether all went well.
-    async fn once(&self) -> (i32, Result<(), Silence>) {
+    async fn once(&self) -> (u32, Result<(), Silence>) {
         let name = &self.settings.cluster;
         let found = self.clusters.get_opt(name).await;
         let found = found.map_err(|error| Problem::of(&error));
@@ -111,13 +111,12 @@ impl Heart {
             Err(problem) => {
                 let failed = Err(problem);
                 self.monitor.asked_hub(&failed);
-                return (DEFAULT_DURATION, failed.map_err(Silence::Hub));
+                return (UNKNOWN_DURATION, failed.map_err(Silence::Hub));
             }
         };
-        let duration = cluster
-            .as_ref()
-            .and_then(|cluster| cluster.spec.lease_duration_seconds)
-            .unwrap_or(DEFAULT_DURATION);
+        // A hub without a ManagedCluster for us gets the Lease that it would get for an empty one.
+        let empty = ManagedCluster::default();
+        let duration = cluster.as_ref().unwrap_or(&empty).lease_seconds();
         let lease = format!("{name}/{}", ocm::CLUSTER_LEASE);
         let renewed = self.renew(duration).await;
         let renewed = log(&self.monitor.hub, ("patch", LEASES, &lease), renewed);
@@ -129,7 +128,7 @@ impl Heart {
         (duration, renewed.map_err(Silence::Hub).and(reported))
     }
 
-    async fn renew(&self, duration: i32) -> Result<(), Problem> {
+    async fn renew(&self, duration: u32) -> Result<(), Problem> {
         let now = format!("{:.6}", self.settings.clock.now());
         let spec = json!({ "leaseDurationSeconds": duration, "renewTime": now, "holderIdentity": self.settings.cluster });
         let how = PatchParams {

@@ -33,7 +33,18 @@ plain_kind!(ManagedCluster, ClusterResourceScope, super::GROUP, "v1", "managedcl
     status as "status" optional,
 });
 
+/// In how many seconds a Lease is to be renewed where the cluster does not say so.
+const LEASE_SECONDS: u32 = 60;
+
 impl ManagedCluster {
+    /// In how many seconds the agent of the cluster is to renew its Lease. A number below one counts as none: no agent could
+    /// renew a Lease in that time.
+    pub fn lease_seconds(&self) -> u32 {
+        let seconds = self.spec.lease_duration_seconds;
+        let seconds = seconds.and_then(|seconds| u32::try_from(seconds).ok());
+        seconds.filter(|seconds| *seconds > 0).unwrap_or(LEASE_SECONDS)
+    }
+
     /// An object with a name and a spec, and nothing else.
     pub fn new(name: &str, spec: ManagedClusterSpec) -> Self {
         Self {
@@ -191,4 +202,30 @@ pub struct ClusterSetManagedNamespaceConfig {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_duration_below_one_second_counts_as_none() {
+        for (given, expected) in [
+            (None, 60),
+            (Some(0), 60),
+            (Some(-5), 60),
+            (Some(1), 1),
+            (Some(15), 15),
+        ] {
+            let spec = ManagedClusterSpec {
+                lease_duration_seconds: given,
+                ..ManagedClusterSpec::default()
+            };
+            assert_eq!(
+                ManagedCluster::new("east", spec).lease_seconds(),
+                expected,
+                "{given:?}"
+            );
+        }
+    }
 }

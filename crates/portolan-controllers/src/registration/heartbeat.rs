@@ -18,8 +18,6 @@ use crate::upkeep::{Version, Wanted, with_condition};
 pub(super) const LEASE: &str = ocm::CLUSTER_LEASE;
 /// A cluster is silent after this many lease durations without a renewal.
 const MISSED: u32 = 5;
-/// Where the cluster says nothing usable.
-const DEFAULT_DURATION: Duration = Duration::from_secs(60);
 /// A loop that is this late did not run: the process was paused.
 const ASLEEP: Duration = Duration::from_secs(30);
 
@@ -93,11 +91,7 @@ pub(super) fn patience(cluster: &ManagedCluster) -> Duration {
 
 /// In what time the Lease is to be renewed.
 fn lease_duration(cluster: &ManagedCluster) -> Duration {
-    let seconds = cluster.spec.lease_duration_seconds.unwrap_or_default();
-    match u64::try_from(seconds) {
-        Ok(seconds) if seconds > 0 => Duration::from_secs(seconds),
-        _ => DEFAULT_DURATION,
-    }
+    Duration::from_secs(cluster.lease_seconds().into())
 }
 
 /// How long a process may have listened to nobody without that being a reason to start over. A pause of a lease duration

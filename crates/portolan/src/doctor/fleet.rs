@@ -18,8 +18,6 @@ use crate::up::spokes::Fate;
 
 /// Lease durations without a heartbeat after which a cluster counts as silent, as in OCM's registration.
 const SILENT_AFTER: i64 = 5;
-/// Seconds of a lease where the cluster does not say.
-const LEASE_SECONDS: i32 = 60;
 
 pub(super) fn judge(
     observed: &Observed,
@@ -201,9 +199,7 @@ fn heartbeats(observed: &Observed, clusters: &[&ManagedCluster], now: Timestamp)
         .iter()
         .filter(|cluster| is_true(condition(cluster, conditions::AVAILABLE)))
         .filter(|cluster| {
-            let seconds = cluster.spec.lease_duration_seconds.filter(|seconds| *seconds > 0);
-            let longest =
-                SignedDuration::from_secs(i64::from(seconds.unwrap_or(LEASE_SECONDS)) * SILENT_AFTER);
+            let longest = SignedDuration::from_secs(i64::from(cluster.lease_seconds()) * SILENT_AFTER);
             let is_old = |at: Timestamp| now.duration_since(at) > longest;
             // A controller counts the silence of a cluster from when it made the cluster available.
             let available = condition(cluster, conditions::AVAILABLE);

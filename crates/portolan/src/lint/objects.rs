@@ -70,7 +70,7 @@ pub(super) fn findings(judge: &Judge<'_>) -> Vec<Finding> {
     findings
 }
 
-/// A Lease needs a duration. The controllers and the agent replace a duration below one second, each by another value.
+/// A Lease needs a duration. The controllers and the agent take a duration below one second for none.
 fn lease(cluster: &ManagedCluster) -> Option<FieldError> {
     let seconds = cluster.spec.lease_duration_seconds?;
     (seconds < 1).then(|| {
