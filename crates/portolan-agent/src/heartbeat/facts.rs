@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use kube::Client;
 use serde_json::Value;
 
+use super::health;
 use super::quantity::Sum;
 use crate::settings::Settings;
 use crate::spoke::{Objects, Place, Problem};
 use crate::work::ObjectId;
 
+/// The most claims, and the most resources, that are reported. The hub has to store all of them in one object.
+const MOST: usize = 256;
 /// The longest value that the hub keeps of a claim.
 const LONGEST_CLAIM: usize = 1024;
 
@@ -23,20 +26,22 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// Asks the member cluster. An error means that it does not answer at all.
+    /// Asks the member cluster for each fact, and says what the first problem was. A server that does not say its version is
+    /// not asked for more.
     pub(super) async fn gather(
         spoke: &Client,
         objects: &Objects,
         settings: &Settings,
-    ) -> Result<Facts, Problem> {
-        let version = spoke
-            .apiserver_version()
-            .await
-            .map_err(|error| Problem::of(&error))?;
+    ) -> (Facts, Result<(), Problem>) {
+        let version = match health::within(spoke.apiserver_version()).await {
+            Ok(version) => version,
+            Err(problem) => return (Facts::default(), Err(problem)),
+        };
+        let mut problem = Ok(());
         let (mut capacity, mut allocatable) = match settings.capacity.is_empty() {
-            true => match listed(objects, "", "v1", "nodes").await? {
+            true => match listed(objects, ("", "v1", "nodes"), &mut problem).await {
                 Listed::All(nodes) => sums(&nodes),
-                Listed::Unserved | Listed::Hidden => (None, None),
+                Listed::Unserved | Listed::Unknown => (None, None),
             },
             false => (Some(settings.capacity.clone()), Some(settings.capacity.clone())),
         };
@@ -46,23 +51,28 @@ impl Facts {
         // A cluster whose nodes have not come up yet is not one without resources.
         capacity = capacity.filter(|capacity| !capacity.is_empty());
         allocatable = allocatable.filter(|allocatable| !allocatable.is_empty());
-        Ok(Facts {
+        let facts = Facts {
             version: Some(version.git_version),
             capacity,
             allocatable,
-            claims: claims(objects, settings).await?,
-        })
+            claims: claims(objects, settings, &mut problem).await,
+        };
+        (facts, problem)
     }
 }
 
 enum Listed {
     All(Vec<Value>),
     Unserved,
-    /// We may not look.
-    Hidden,
+    /// We may not look, or got no answer.
+    Unknown,
 }
 
-async fn listed(objects: &Objects, group: &str, version: &str, resource: &str) -> Result<Listed, Problem> {
+async fn listed(
+    objects: &Objects,
+    (group, version, resource): (&str, &str, &str),
+    problem: &mut Result<(), Problem>,
+) -> Listed {
     let place = Place {
         id: ObjectId {
             group: group.to_owned(),
@@ -72,28 +82,51 @@ async fn listed(objects: &Objects, group: &str, version: &str, resource: &str) -
         version: version.to_owned(),
     };
     match objects.list(&place).await {
-        Ok(found) => Ok(Listed::All(found)),
-        Err(Problem::NotFound(_)) => Ok(Listed::Unserved),
-        Err(Problem::Refused(_)) => Ok(Listed::Hidden),
-        Err(problem) => Err(problem),
+        Ok(found) => Listed::All(found),
+        Err(Problem::NotFound(_)) => Listed::Unserved,
+        Err(Problem::Refused(_)) => Listed::Unknown,
+        Err(first) => {
+            if problem.is_ok() {
+                *problem = Err(first);
+            }
+            Listed::Unknown
+        }
     }
 }
 
 /// The claims that the cluster has as objects, of OCM and of the About API, and those of the settings, which count first.
-async fn claims(objects: &Objects, settings: &Settings) -> Result<Option<BTreeMap<String, String>>, Problem> {
+async fn claims(
+    objects: &Objects,
+    settings: &Settings,
+    problem: &mut Result<(), Problem>,
+) -> Option<BTreeMap<String, String>> {
     let mut claims = BTreeMap::new();
-    for (group, version, resource) in [
+    for kind in [
         ("about.k8s.io", "v1beta1", "clusterproperties"),
         ("cluster.open-cluster-management.io", "v1alpha1", "clusterclaims"),
     ] {
-        match listed(objects, group, version, resource).await? {
+        match listed(objects, kind, problem).await {
             Listed::All(found) => claims.extend(found.iter().filter_map(claim)),
             Listed::Unserved => {}
-            Listed::Hidden => return Ok(None),
+            Listed::Unknown => return None,
         }
     }
-    claims.extend(settings.claims.clone());
-    Ok(Some(claims))
+    Some(bounded(claims, &settings.claims))
+}
+
+/// The claims of the settings, and as many of the others as there is room for, in the order of their names.
+fn bounded(claims: BTreeMap<String, String>, first: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let others = claims.len();
+    let room = MOST.saturating_sub(first.len());
+    let mut kept: BTreeMap<String, String> = claims.into_iter().take(room).collect();
+    if others > room {
+        tracing::warn!(
+            claims = others,
+            "the cluster has too many claims; the first {room} by name are reported"
+        );
+    }
+    kept.extend(first.clone());
+    kept
 }
 
 fn claim(object: &Value) -> Option<(String, String)> {
@@ -124,6 +157,7 @@ fn sums(nodes: &[Value]) -> (Resources, Resources) {
     let texts = |sums: BTreeMap<String, Sum>| {
         Some(
             sums.into_iter()
+                .take(MOST)
                 .map(|(name, sum)| (name, sum.to_string()))
                 .collect(),
         )
@@ -167,6 +201,18 @@ mod tests {
             allocatable.unwrap(),
             BTreeMap::from([text("cpu", "3900m"), text("memory", "7Gi")])
         );
+    }
+
+    #[test]
+    fn more_claims_than_the_hub_can_store_are_left_out_and_those_of_the_settings_stay() {
+        let claims = |prefix: &str, count: usize| -> BTreeMap<String, String> {
+            let claim = |number: usize| (format!("{prefix}{number:05}"), "x".repeat(LONGEST_CLAIM));
+            (0..count).map(claim).collect()
+        };
+        let kept = bounded(claims("a", 5_000), &claims("z", 3));
+        assert_eq!(kept.len(), MOST);
+        assert!(kept.contains_key("z00002") && kept.contains_key("a00252"));
+        assert_eq!(bounded(claims("a", 10), &claims("z", 3)).len(), 13);
     }
 
     #[test]

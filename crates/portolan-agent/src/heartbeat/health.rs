@@ -1,5 +1,7 @@
 //! Whether the member cluster is well: what its API server says when it is asked.
 
+use std::time::Duration;
+
 use http::Request;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -7,15 +9,42 @@ use kube::Client;
 use portolan_api::conditions::{ConditionDraft, set};
 use portolan_api::labels::conditions;
 
-/// Asks the API server. One that does not let us ask answers at least.
+use crate::spoke::Problem;
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait before a server that did not answer well is asked again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Asks the API server, and once more if it does not answer well: what follows from that is that workloads leave the cluster.
 pub(super) async fn is_well(spoke: &Client) -> bool {
+    if answers_well(spoke).await {
+        return true;
+    }
+    tokio::time::sleep(PAUSE).await;
+    answers_well(spoke).await
+}
+
+/// A server that does not let us ask, or is too busy to be asked, answers at least.
+async fn answers_well(spoke: &Client) -> bool {
     let Ok(request) = Request::get("/livez").body(Vec::new()) else {
         return false;
     };
-    match spoke.request_text(request).await {
-        Ok(_) => true,
-        Err(kube::Error::Api(status)) => matches!(status.code, 401 | 403 | 404),
-        Err(_) => false,
+    match tokio::time::timeout(PATIENCE, spoke.request_text(request)).await {
+        Ok(Ok(_)) => true,
+        Ok(Err(kube::Error::Api(status))) => matches!(status.code, 401 | 403 | 404 | 429),
+        Ok(Err(_)) | Err(_) => false,
+    }
+}
+
+/// The answer to a request, if it comes in time: a server that hangs must not hold up the heartbeat.
+pub(super) async fn within<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, Problem> {
+    match tokio::time::timeout(PATIENCE, request).await {
+        Ok(answer) => answer.map_err(|error| Problem::of(&error)),
+        Err(_) => Err(Problem::Unanswered(format!(
+            "the member cluster did not answer within {} s",
+            PATIENCE.as_secs()
+        ))),
     }
 }
 

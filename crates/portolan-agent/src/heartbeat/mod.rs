@@ -32,6 +32,8 @@ use rival::Rival;
 const MANAGER: &str = "portolan-agent";
 /// How long to wait, in seconds, where it is not known how often the Lease is to be renewed.
 const UNKNOWN_DURATION: u32 = 60;
+/// The longest time between two renewals.
+const LONGEST_PERIOD: Duration = Duration::from_secs(300);
 /// The first wait after an error.
 const SHORTEST: Duration = Duration::from_millis(500);
 
@@ -56,7 +58,8 @@ pub(crate) async fn beat(
     // An agent that does not do its work must not say that the cluster is looked after.
     while !*stop.borrow() && (heart.monitor.why_not_alive().is_none() || broken(Rule::DeadAgentIsSilent)) {
         let (duration, done) = heart.once().await;
-        let period = Duration::from_secs(duration.into()) / 2;
+        // However long the Lease is good, a change of its duration is to be heard of.
+        let period = (Duration::from_secs(duration.into()) / 2).min(LONGEST_PERIOD);
         wait = match done {
             Ok(()) => period,
             // It was logged where it happened.
@@ -195,18 +198,16 @@ impl Heart {
     }
 
     async fn report(&self, cluster: &ManagedCluster) -> Result<(), Silence> {
-        let gathered = Facts::gather(&self.spoke, &self.objects, &self.settings).await;
+        let (facts, gathered) = Facts::gather(&self.spoke, &self.objects, &self.settings).await;
         let gathered = log(
             &self.monitor.spoke,
             ("read", "version, nodes and claims", ""),
             gathered,
         );
-        // A cluster that does not answer is not well, and that is all that is known about it.
-        let is_well = gathered.is_ok() && health::is_well(&self.spoke).await;
-        let (facts, problem) = match gathered {
-            Ok(facts) => (facts, Ok(())),
-            Err(problem) => (Facts::default(), Err(Silence::Member(problem))),
-        };
+        let problem = gathered.map_err(Silence::Member);
+        // Whether the cluster is well, it says itself. A list that fails, because the server is busy for a moment or a webhook
+        // of a kind is gone, does not make the cluster unavailable, and its workloads go elsewhere.
+        let is_well = health::is_well(&self.spoke).await;
         let Some(patch) = status::patch(cluster, &facts, is_well, self.settings.clock.now()) else {
             return problem;
         };
@@ -215,8 +216,23 @@ impl Heart {
             ..PatchParams::default()
         };
         let name = &self.settings.cluster;
-        let answer = self.clusters.patch_status(name, &how, &Patch::Merge(patch)).await;
-        let answer = answer.map_err(|error| Problem::of(&error));
+        let answer = self
+            .clusters
+            .patch_status(name, &how, &Patch::Merge(&patch))
+            .await;
+        let mut answer = answer.map_err(|error| Problem::of(&error));
+        // What the hub does not take of the facts must not keep it from hearing how the cluster is.
+        if let Err(Problem::Refused(_)) = &answer
+            && let Some(health) = status::health_alone(&patch)
+        {
+            let said = self
+                .clusters
+                .patch_status(name, &how, &Patch::Merge(health))
+                .await;
+            if let Err(error) = said {
+                answer = Err(Problem::of(&error));
+            }
+        }
         match log(
             &self.monitor.hub,
             ("patch", "managedclusters/status", name),
@@ -317,6 +333,34 @@ mod tests {
         assert_eq!(refusal(&monitor), 1, "{:?}", monitor.why_not_ready());
         let _ = beat_for(monitor.clone(), well(), well()).await;
         assert_eq!(refusal(&monitor), 0, "{:?}", monitor.why_not_ready());
+    }
+
+    #[tokio::test]
+    async fn a_list_that_fails_for_a_moment_does_not_make_the_cluster_unavailable() {
+        for code in [429, 500, 503] {
+            let spoke = tower::service_fn(move |request: Request<Body>| {
+                let (code, body) = match request.uri().path() {
+                    "/version" => (
+                        200,
+                        json!({ "major": "1", "minor": "36", "gitVersion": "v1.36.4", "gitCommit": "",
+                        "gitTreeState": "", "buildDate": "", "goVersion": "", "compiler": "", "platform": "" }),
+                    ),
+                    "/livez" => (200, json!("ok")),
+                    path if path.ends_with("/clusterclaims") => (code, json!({})),
+                    _ => (200, json!({ "metadata": {}, "items": [] })),
+                };
+                let mut response = Response::new(Body::from(body.to_string().into_bytes()));
+                *response.status_mut() = http::StatusCode::from_u16(code).unwrap();
+                std::future::ready(Ok::<_, BoxError>(response))
+            });
+            let spoke = Client::new(spoke, "default");
+            let settings = Settings::new("west", Clock::new(|| jiff::Timestamp::UNIX_EPOCH));
+            let (facts, problem) = Facts::gather(&spoke, &Objects::new(spoke.clone()), &settings).await;
+            assert!(problem.is_err(), "{code}");
+            assert_eq!(facts.version.as_deref(), Some("v1.36.4"));
+            assert_eq!(facts.claims, None, "they stay on the hub as they are");
+            assert!(health::is_well(&spoke).await);
+        }
     }
 
     #[tokio::test]

@@ -67,6 +67,13 @@ pub(super) fn patch(cluster: &ManagedCluster, facts: &Facts, is_well: bool, now:
     })
 }
 
+/// The patch without anything but the conditions; `None` if it has nothing else, or no conditions.
+pub(super) fn health_alone(patch: &Value) -> Option<Value> {
+    let status = patch.get("status")?.as_object()?;
+    let conditions = status.get("conditions").filter(|_| status.len() > 1)?;
+    Some(json!({ "metadata": patch.get("metadata"), "status": { "conditions": conditions } }))
+}
+
 /// The conditions with the one that says that the agent is here; `None` if they say so.
 fn joined(there: &[Condition], now: Timestamp) -> Option<Vec<Condition>> {
     let known = there
@@ -85,6 +92,16 @@ fn joined(there: &[Condition], now: Timestamp) -> Option<Vec<Condition>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn health_can_be_said_without_the_facts_that_the_hub_refuses() {
+        let metadata = json!({ "resourceVersion": "7" });
+        let both = json!({ "metadata": metadata, "status": { "conditions": [1], "clusterClaims": [2] } });
+        let alone = json!({ "metadata": metadata, "status": { "conditions": [1] } });
+        assert_eq!(health_alone(&both), Some(alone.clone()));
+        assert_eq!(health_alone(&alone), None);
+        assert_eq!(health_alone(&json!({ "status": { "clusterClaims": [2] } })), None);
+    }
 
     fn facts() -> Facts {
         let pairs = |pairs: &[(&str, &str)]| {

@@ -18,6 +18,8 @@ use crate::upkeep::{Version, Wanted, with_condition};
 pub(super) const LEASE: &str = ocm::CLUSTER_LEASE;
 /// A cluster is silent after this many lease durations without a renewal.
 const MISSED: u32 = 5;
+/// The longest duration in a Lease that counts. Agents renew their Lease within half of it, whatever their ManagedCluster says.
+const LONGEST_ANNOUNCED: Duration = Duration::from_secs(600);
 /// A loop that is this late did not run: the process was paused.
 const ASLEEP: Duration = Duration::from_secs(30);
 
@@ -31,6 +33,8 @@ pub(super) struct Heartbeat {
     heard: Option<Instant>,
     /// When it is looked at again without being touched.
     timer: Option<Instant>,
+    /// How long a silence the agent has announced in the Lease.
+    announced: Duration,
 }
 
 /// How a heartbeat looks at some time.
@@ -55,6 +59,7 @@ impl Heartbeat {
             renewed,
             heard: same.and_then(|before| before.heard),
             timer: before.and_then(|before| before.timer),
+            announced: announced(object),
         }
     }
 
@@ -68,9 +73,10 @@ impl Heartbeat {
         self.heard = Some(now);
     }
 
-    /// Looks at it. A renewal that nobody has looked at yet was heard of now.
+    /// Looks at it. A renewal that nobody has looked at yet was heard of now. An agent hears of a shorter duration with its
+    /// next renewal; until then it is as late as it has announced.
     pub(super) fn look(&mut self, duration: Duration, now: Instant) -> Pulse {
-        let silent = *self.heard.get_or_insert(now) + duration;
+        let silent = *self.heard.get_or_insert(now) + duration.max(self.announced);
         if silent <= now {
             self.timer = None;
             return Pulse::Silent;
@@ -82,6 +88,13 @@ impl Heartbeat {
         self.timer = Some(silent);
         Pulse::BeatsUntil(silent)
     }
+}
+
+/// How long a silence the duration in a Lease announces.
+fn announced(object: &Lease) -> Duration {
+    let seconds = object.spec.as_ref().and_then(|spec| spec.lease_duration_seconds);
+    let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
+    MISSED * Duration::from_secs(seconds.unwrap_or_default()).min(LONGEST_ANNOUNCED)
 }
 
 /// How long a cluster may be silent.
@@ -118,4 +131,35 @@ pub(super) fn silenced(cluster: &ManagedCluster, now: Timestamp) -> Option<Value
         "metadata": {"resourceVersion": version.as_str()},
         "status": {"conditions": conditions},
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_duration_that_is_made_shorter_counts_from_the_next_renewal() {
+        let lease = |seconds: i32| -> Lease {
+            let spec = json!({"leaseDurationSeconds": seconds, "renewTime": "2026-01-01T00:00:00.000000Z"});
+            serde_json::from_value(json!({"metadata": {"name": "l"}, "spec": spec})).unwrap()
+        };
+        let start = Instant::now();
+        let after = |seconds: u64| start + Duration::from_secs(seconds);
+        let short = MISSED * Duration::from_secs(10);
+        let mut beat = Heartbeat::of(&lease(600), None);
+        beat.look(MISSED * Duration::from_secs(600), start);
+        // The ManagedCluster says ten seconds now, and the agent sleeps for five minutes.
+        assert_ne!(beat.look(short, after(300)), Pulse::Silent);
+        let mut beat = Heartbeat::of(&lease(10), None);
+        beat.look(short, after(300));
+        assert_ne!(beat.look(short, after(349)), Pulse::Silent);
+        assert_eq!(beat.look(short, after(350)), Pulse::Silent);
+        // No Lease keeps a silent cluster available for ever.
+        let mut beat = Heartbeat::of(&lease(i32::MAX), None);
+        beat.look(short, start);
+        assert_eq!(
+            beat.look(short, start + MISSED * LONGEST_ANNOUNCED),
+            Pulse::Silent
+        );
+    }
 }

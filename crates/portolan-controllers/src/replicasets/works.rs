@@ -87,7 +87,9 @@ impl Work {
         }
     }
 
-    /// Goes on with what was known of the work, unless its state is another one.
+    /// Goes on with what was known of the work, unless its state is another one. Until a cluster has succeeded, its state is
+    /// what it reports of this generation and no time: an agent that writes new times would otherwise never run out of time, and
+    /// keep a whole rollout waiting.
     pub(super) fn follow(&mut self, before: &Work) {
         let state = |work: &Work| {
             let Report {
@@ -96,7 +98,8 @@ impl Work {
                 given,
                 ..
             } = work.report;
-            (work.generation, status, changed, given)
+            let times = (status == Status::Succeeded).then_some((changed, given));
+            (work.generation, status, times)
         };
         if self.uid == before.uid && state(self) == state(before) {
             self.seen = before.seen;

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind, Status};
 use kube::{Api, Client, ResourceExt};
 use portolan_api::cluster::ManagedCluster;
@@ -40,6 +40,12 @@ pub(crate) async fn enroll(
     refuse_unfit(client, newcomer)
         .await
         .map_err(|error| (format!("let the cluster {name} in"), error))?;
+    end_former_account(client, name).await.map_err(|error| {
+        (
+            format!("delete the ServiceAccount {AGENT_NAMESPACE}/{name} of a former cluster"),
+            error,
+        )
+    })?;
     let former: Api<ServiceAccount> = Api::namespaced(client.clone(), name);
     let former = former.get_metadata_opt(FORMER_ACCOUNT).await;
     let has_former_account = former
@@ -121,6 +127,23 @@ fn belongs_to_tenants(name: &str, sign: &str) -> String {
         "the namespace {name} has {sign}, so it is the namespace of a team; the agent of a cluster {name} could change the \
          works there, and they would go when the cluster leaves; nothing is changed; join your cluster under another name"
     )
+}
+
+/// Ends the tokens of a former cluster of this name. Its account may have outlived it, and must not have the rights of the
+/// new cluster.
+async fn end_former_account(client: &Client, name: &str) -> kube::Result<()> {
+    let clusters: Api<ManagedCluster> = Api::all(client.clone());
+    if clusters.get_metadata_opt(name).await?.is_some() {
+        return Ok(());
+    }
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), AGENT_NAMESPACE);
+    let Some(account) = accounts.get_metadata_opt(name).await? else {
+        return Ok(());
+    };
+    if account.labels().get(ocm::CLUSTER_NAME).map(String::as_str) != Some(name) {
+        return Ok(());
+    }
+    accounts.delete(name, &DeleteParams::default()).await.map(drop)
 }
 
 /// A new token for the agent of a cluster. Earlier ones stay valid until they expire.

@@ -55,6 +55,8 @@ pub(crate) enum Write {
     Condition { cluster: Arc<str>, at: Timestamp },
     /// Makes the namespace of an accepted cluster.
     MakeNamespace { cluster: Arc<str> },
+    /// Reads a namespace that the watch does not show.
+    LookAtNamespace { cluster: Arc<str> },
     /// Lets the agent's rights go with the namespace, once no work is left in it.
     ReleaseRights { cluster: Arc<str> },
     /// Deletes the account, if neither the ManagedCluster nor its namespace are there.
@@ -257,6 +259,8 @@ impl State {
             Some(home) if home.is_leaving => Write::ReleaseRights { cluster },
             Some(home) if home.is_watched => return Decision::Nothing,
             _ if is_wanted && is_dns_label(name) => Write::MakeNamespace { cluster },
+            // The account of a cluster that is gone ends with the namespace.
+            Some(_) if self.departed.contains(name) => Write::LookAtNamespace { cluster },
             _ => return Decision::Nothing,
         };
         match home.and_then(|home| home.next).filter(|next| *next > now) {

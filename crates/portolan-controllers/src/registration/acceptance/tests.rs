@@ -246,6 +246,43 @@ async fn a_cluster_that_loses_its_namespace_alone_keeps_its_account_and_gets_ano
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_account_of_a_cluster_ends_with_its_namespace_though_the_namespace_has_no_label() {
+    let (_hub, client) = hub().await;
+    let labels = json!({"open-cluster-management.io/cluster-name": "west"});
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), AGENT_NAMESPACE);
+    let roles: Api<Role> = Api::namespaced(client.clone(), "west");
+    create(&namespaces, json!({"metadata": {"name": AGENT_NAMESPACE}})).await;
+    create(&namespaces, json!({"metadata": {"name": "west"}})).await;
+    create(&accounts, json!({"metadata": {"name": "west", "labels": labels}})).await;
+    let finalizers = json!([WAIT_FOR_WORKS]);
+    create(
+        &roles,
+        json!({"metadata": {"name": AGENT_ROLE, "finalizers": finalizers}, "rules": []}),
+    )
+    .await;
+    let clusters: Api<ManagedCluster> = Api::all(client.clone());
+    clusters
+        .create(&PostParams::default(), &cluster("west", true))
+        .await
+        .unwrap();
+    let _running = start(&client);
+    rest().await;
+    clusters.delete("west", &DeleteParams::default()).await.unwrap();
+    rest().await;
+    assert!(
+        accounts.get_opt("west").await.unwrap().is_some(),
+        "the namespace is there"
+    );
+    namespaces.delete("west", &DeleteParams::default()).await.unwrap();
+    eventually("the namespace is gone, and the account after it", async || {
+        namespaces.get_opt("west").await.unwrap().is_none()
+            && accounts.get_opt("west").await.unwrap().is_none()
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_namespace_that_was_made_by_hand_comes_back_when_it_is_deleted() {
     let (_hub, client) = hub().await;
     let namespaces: Api<Namespace> = Api::all(client.clone());

@@ -68,6 +68,10 @@ async fn send(client: Client, write: &Write) -> kube::Result<Answer> {
             let made = api.create(&creating(), &namespace).await?;
             Ok(Answer::Namespace(Some(Arc::new(made))))
         }
+        Write::LookAtNamespace { cluster } => {
+            let found = Api::<Namespace>::all(client).get_opt(cluster).await?;
+            Ok(Answer::Namespace(found.map(Arc::new)))
+        }
         Write::ReleaseRights { cluster } => {
             let namespaces = Api::<Namespace>::all(client.clone());
             if namespaces.get_opt(cluster).await?.is_none() {
@@ -186,9 +190,9 @@ impl Write {
     pub(super) fn target(&self) -> Target {
         match self {
             Write::Condition { cluster, .. } => Target::Condition(cluster.clone()),
-            Write::MakeNamespace { cluster } | Write::ReleaseRights { cluster } => {
-                Target::Namespace(cluster.clone())
-            }
+            Write::MakeNamespace { cluster }
+            | Write::LookAtNamespace { cluster }
+            | Write::ReleaseRights { cluster } => Target::Namespace(cluster.clone()),
             Write::DeleteAccount { cluster } => Target::Account(cluster.clone()),
         }
     }
@@ -198,6 +202,7 @@ impl Write {
         match self {
             Write::Condition { .. } => ("patch", "managedclusters/status"),
             Write::MakeNamespace { .. } => ("create", "namespaces"),
+            Write::LookAtNamespace { .. } => ("get", "namespaces"),
             Write::ReleaseRights { .. } => ("patch", "rolebindings"),
             Write::DeleteAccount { .. } => ("delete", "serviceaccounts"),
         }

@@ -176,7 +176,7 @@ pub(super) fn carry_out(server: &mut Server, write: &Write) -> Result<Answer, Fa
 pub(super) fn lease(cluster: &str, renewed: i64) -> Lease {
     object(json!({
         "metadata": {"namespace": cluster, "name": heartbeat::LEASE},
-        "spec": {"leaseDurationSeconds": 60, "renewTime": format!("{:.6}", second(renewed))},
+        "spec": {"renewTime": format!("{:.6}", second(renewed))},
     }))
 }
 

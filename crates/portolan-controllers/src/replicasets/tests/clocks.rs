@@ -93,6 +93,29 @@ fn a_report_that_changes_nothing_goes_on_and_another_success_starts_over() {
 }
 
 #[test]
+fn new_times_alone_do_not_give_a_cluster_that_has_not_succeeded_more_time() {
+    let failing = |changed: i64, given: i64| {
+        let mut object = succeeded(changed, changed);
+        let conditions = &mut object.status.as_mut().unwrap().conditions;
+        conditions[1].status = "False".to_owned();
+        let annotations = object.metadata.annotations.as_mut().unwrap();
+        annotations.insert("portolan.dev/rollout-since".to_owned(), second(given).to_string());
+        Work::of(&object, false)
+    };
+    let mut work = failing(100, 0);
+    assert_ne!(work.report.status, Status::Succeeded);
+    work.see(second(100).into());
+    let began = work.since(second(100).into());
+    for (changed, given) in [(110, 0), (120, 115), (130, 125)] {
+        let mut next = failing(changed, given);
+        next.follow(&work);
+        next.see(second(changed).into());
+        assert_eq!(next.since(second(changed).into()), began, "{changed} {given}");
+        work = next;
+    }
+}
+
+#[test]
 fn a_soak_goes_on_when_the_controllers_own_clock_is_set() {
     let work = seen(0);
     for jump in [-HOUR, DAY] {
