@@ -12,7 +12,7 @@ use portolan_api::labels::conditions;
 use crate::spoke::Problem;
 
 /// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 /// How long to wait before a server that did not answer well is asked again.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -30,7 +30,7 @@ async fn answers_well(spoke: &Client) -> bool {
     let Ok(request) = Request::get("/livez").body(Vec::new()) else {
         return false;
     };
-    match tokio::time::timeout(PATIENCE, spoke.request_text(request)).await {
+    match tokio::time::timeout(ANSWER_LIMIT, spoke.request_text(request)).await {
         Ok(Ok(_)) => true,
         Ok(Err(kube::Error::Api(status))) => matches!(status.code, 401 | 403 | 404 | 429),
         Ok(Err(_)) | Err(_) => false,
@@ -39,11 +39,11 @@ async fn answers_well(spoke: &Client) -> bool {
 
 /// The answer to a request, if it comes in time: a server that hangs must not hold up the heartbeat.
 pub(super) async fn within<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, Problem> {
-    match tokio::time::timeout(PATIENCE, request).await {
+    match tokio::time::timeout(ANSWER_LIMIT, request).await {
         Ok(answer) => answer.map_err(|error| Problem::of(&error)),
         Err(_) => Err(Problem::Unanswered(format!(
             "the member cluster did not answer within {} s",
-            PATIENCE.as_secs()
+            ANSWER_LIMIT.as_secs()
         ))),
     }
 }

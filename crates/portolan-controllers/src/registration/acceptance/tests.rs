@@ -246,7 +246,7 @@ async fn a_cluster_that_loses_its_namespace_alone_keeps_its_account_and_gets_ano
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_account_of_a_cluster_ends_with_its_namespace_though_the_namespace_has_no_label() {
+async fn the_account_of_a_cluster_ends_with_its_namespace_that_has_no_label() {
     let (_hub, client) = hub().await;
     let labels = json!({"open-cluster-management.io/cluster-name": "west"});
     let namespaces: Api<Namespace> = Api::all(client.clone());
