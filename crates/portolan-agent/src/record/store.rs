@@ -31,8 +31,8 @@ pub(crate) enum Unkept {
     Leaving,
     /// The record is that of another work: the names of both are so long that they are shortened to the same name.
     #[error(
-        "the record {record} of what was applied belongs to the work {other:?}: the names of both works are too long for \
-         the name of a record, and are shortened to the same one; give one of the works a shorter name"
+        "another work has the record of what was applied: the names of both are so long that they are shortened to the same \
+         name; give one of the works a shorter name: the record {record} is that of {other:?}"
     )]
     Taken { record: String, other: String },
     /// A request failed.

@@ -6,6 +6,7 @@ use kube::core::{ClusterResourceScope, NamespaceResourceScope};
 use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
 use portolan_api::labels::ocm;
 use portolan_api::reading::Received;
+use portolan_api::shorten::MAX_LABEL_VALUE;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_controllers::overview::Objects;
 use portolan_engine::placement::PlacementKey;
@@ -103,9 +104,16 @@ pub(super) async fn read_if_there(server: &Server, key: &PlacementKey) -> anyhow
     let Some(set) = find(server, key).await? else {
         return Ok(None);
     };
-    let owned = format!("{}={}", ocm::REPLICA_SET, owner_label(&key.namespace, &key.name));
+    let owner = owner_label(&key.namespace, &key.name);
     let namespace = &*key.namespace;
-    let (works, unread_works) = split_list(server, Api::all(server.client.clone()), &owned).await?;
+    let (works, unread_works) = match owner.len() <= MAX_LABEL_VALUE {
+        true => {
+            let owned = format!("{}={owner}", ocm::REPLICA_SET);
+            split_list(server, Api::all(server.client.clone()), &owned).await?
+        }
+        // No work can have that label, and a server refuses to look for it. What is wrong, the replica set's mistakes say.
+        false => Default::default(),
+    };
     let (placements, unread_placements) = split_list(server, namespaced(server, namespace), "").await?;
     let (decisions, unread_decisions) = split_list(server, namespaced(server, namespace), "").await?;
     let (clusters, unread_clusters) = split_list(server, Api::all(server.client.clone()), "").await?;
