@@ -3,7 +3,7 @@
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::rbac::v1::Role;
-use kube::api::{ListParams, Patch, PatchParams, PostParams, WatchParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchParams};
 use kube::{Api, ResourceExt};
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet};
 use portolan_api::work::ManifestWork;
@@ -128,6 +128,29 @@ async fn the_cluster_is_accepted_and_joining_again_changes_nothing() {
     assert_eq!(second.resource_version(), first.resource_version());
     assert_eq!(roles.get("portolan-agent").await.unwrap().rules, role.rules);
     server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_token_of_a_former_cluster_does_not_open_a_new_cluster_of_its_name() {
+    let server = server().await;
+    let former = joined(&server, "join-former", &[]).await;
+    let works: Api<ManifestWork> = Api::namespaced(former, "join-former");
+    let every = ListParams::default();
+    eventually("works can be read", async || works.list(&every).await.is_ok()).await;
+    // Nobody deletes the account: no controller runs here.
+    let clusters: Api<ManagedCluster> = Api::all(server.client());
+    clusters
+        .delete("join-former", &DeleteParams::default())
+        .await
+        .unwrap();
+    let new = joined(&server, "join-former", &[]).await;
+    eventually(
+        "the former token is refused",
+        async || matches!(works.list(&every).await, Err(kube::Error::Api(status)) if status.code == 401),
+    )
+    .await;
+    let works: Api<ManifestWork> = Api::namespaced(new, "join-former");
+    eventually("works can be read", async || works.list(&every).await.is_ok()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
