@@ -205,8 +205,8 @@ impl Heart {
             gathered,
         );
         let problem = gathered.map_err(Silence::Member);
-        // Whether the cluster is well, it says itself. A list that fails, because the server is busy for a moment or a webhook
-        // of a kind is gone, does not make the cluster unavailable, and its workloads go elsewhere.
+        // Only `/livez` says whether the cluster is available. A list can fail because the server is busy for a moment, or
+        // because the webhook of a kind is gone; workloads must not leave a healthy cluster for that.
         let is_well = health::is_well(&self.spoke).await;
         let Some(patch) = status::patch(cluster, &facts, is_well, self.settings.clock.now()) else {
             return problem;

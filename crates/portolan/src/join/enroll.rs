@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind, Status};
 use kube::{Api, Client, ResourceExt};
 use portolan_api::cluster::ManagedCluster;
@@ -42,7 +42,7 @@ pub(crate) async fn enroll(
         .map_err(|error| (format!("let the cluster {name} in"), error))?;
     end_former_account(client, name).await.map_err(|error| {
         (
-            format!("delete the ServiceAccount {AGENT_NAMESPACE}/{name} of a former cluster"),
+            format!("end the account {AGENT_NAMESPACE}/{name} of a former cluster"),
             error,
         )
     })?;
@@ -133,7 +133,9 @@ fn belongs_to_tenants(name: &str, sign: &str) -> String {
 /// new cluster.
 async fn end_former_account(client: &Client, name: &str) -> kube::Result<()> {
     let clusters: Api<ManagedCluster> = Api::all(client.clone());
-    if clusters.get_metadata_opt(name).await?.is_some() {
+    // A list, because a server that does not serve the kind refuses it: then it is not known whether the cluster is there.
+    let named = ListParams::default().fields(&format!("metadata.name={name}"));
+    if !clusters.list_metadata(&named).await?.items.is_empty() {
         return Ok(());
     }
     let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), AGENT_NAMESPACE);

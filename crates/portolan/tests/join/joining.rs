@@ -137,7 +137,7 @@ async fn the_token_of_a_former_cluster_does_not_open_a_new_cluster_of_its_name()
     let works: Api<ManifestWork> = Api::namespaced(former, "join-former");
     let every = ListParams::default();
     eventually("works can be read", async || works.list(&every).await.is_ok()).await;
-    // Nobody deletes the account: no controller runs here.
+    // The account stays, because no controller runs here that would delete it.
     let clusters: Api<ManagedCluster> = Api::all(server.client());
     clusters
         .delete("join-former", &DeleteParams::default())
