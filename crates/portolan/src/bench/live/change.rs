@@ -30,6 +30,8 @@ pub(super) struct Changes {
     last_p99_ms: f64,
     /// CPU of the controllers per change.
     cpu_ms: f64,
+    /// The same / the CPU of a program that only watches.
+    cpu_ratio: f64,
     changes: usize,
     /// Decisions that followed, per change.
     decisions: f64,
@@ -106,6 +108,8 @@ pub(super) struct Subject<'a> {
     pub(super) server: &'a Server,
     pub(super) scene: &'a Scene,
     pub(super) eye: &'a Eye,
+    /// The yardstick of the controllers' CPU.
+    pub(super) reader: &'a Process,
     /// Knows what is to be decided.
     pub(super) engine: &'a mut Engine,
     /// Clusters that are not as the scene has them any more.
@@ -131,7 +135,8 @@ impl Subject<'_> {
     ) -> anyhow::Result<Changes> {
         let mut figures = Changes::default();
         let (mut each, mut last) = (Vec::new(), Vec::new());
-        let (before, cpu) = (process.metrics().await?, process.cpu_ns()?);
+        let before = process.metrics().await?;
+        let (cpu, read) = (process.cpu_ns()?, self.reader.cpu_ns()?);
         for change in changes {
             let cluster = self.relabel(change);
             let name = cluster.metadata.name.clone().unwrap_or_default();
@@ -145,13 +150,14 @@ impl Subject<'_> {
             figures.decisions += awaited.len() as f64;
             each.extend(times);
         }
-        let cpu = process.cpu_ns()? - cpu;
+        let (cpu, read) = (process.cpu_ns()? - cpu, self.reader.cpu_ns()? - read);
         let after = process.metrics().await?;
         let count = changes.len().max(1) as f64;
         figures.changes = changes.len();
         figures.decisions = rounded(figures.decisions / count);
         figures.writes = rounded((after.writes - before.writes) as f64 / count);
         figures.cpu_ms = rounded(cpu as f64 / 1e6 / count);
+        figures.cpu_ratio = rounded(cpu as f64 / read.max(1) as f64);
         (figures.p50_ms, figures.p99_ms) = (percentile(&mut each, 50), percentile(&mut each, 99));
         (figures.last_p50_ms, figures.last_p99_ms) = (percentile(&mut last, 50), percentile(&mut last, 99));
         Ok(figures)

@@ -24,6 +24,8 @@ const ARRIVAL: Duration = Duration::from_millis(500);
 pub(super) struct Heartbeats {
     /// CPU of the controllers per heartbeat.
     cpu_ms: f64,
+    /// The same / the CPU of a program that only watches.
+    cpu_ratio: f64,
     evaluations: u64,
     writes: u64,
     heartbeats: usize,
@@ -34,10 +36,12 @@ pub(super) async fn measure(
     server: &Server,
     scene: &Scene,
     process: &mut Process,
+    reader: &Process,
     count: usize,
 ) -> anyhow::Result<Heartbeats> {
     let api = Api::<ManagedCluster>::all(server.client.clone());
-    let (before, cpu) = (process.metrics().await?, process.cpu_ns()?);
+    let before = process.metrics().await?;
+    let (cpu, read) = (process.cpu_ns()?, reader.cpu_ns()?);
     for beat in 0..count {
         let cluster = scene.cluster(beat % scene.clusters());
         let name = cluster.metadata.name.unwrap_or_default();
@@ -52,10 +56,11 @@ pub(super) async fn measure(
         patched.with_context(|| format!("cannot write the status of ManagedCluster {name}"))?;
     }
     tokio::time::sleep(ARRIVAL).await;
-    let cpu = process.cpu_ns()? - cpu;
+    let (cpu, read) = (process.cpu_ns()? - cpu, reader.cpu_ns()? - read);
     let after = process.metrics().await?;
     Ok(Heartbeats {
         cpu_ms: rounded(cpu as f64 / 1e6 / count.max(1) as f64),
+        cpu_ratio: rounded(cpu as f64 / read.max(1) as f64),
         evaluations: after.evaluations - before.evaluations,
         writes: after.writes - before.writes,
         heartbeats: count,

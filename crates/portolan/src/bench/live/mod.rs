@@ -12,6 +12,7 @@ mod floors;
 mod heartbeat;
 mod process;
 mod quiet;
+mod reader;
 mod report;
 mod scene;
 mod server;
@@ -203,10 +204,13 @@ async fn measure(
     note("restart");
     let mut process = stage.process(embedded).await?;
     report.restart = Some(restart(&mut process, expected.len()).await?);
+    let mut reader = Process::spawn(kubeconfig, false).await?;
+    reader.read().await?;
     if wants(Part::Heartbeat) {
         note("heartbeats");
         let count = args.clusters as usize;
-        report.heartbeat = Some(heartbeat::measure(server, scene, &mut process, count.min(1_000)).await?);
+        let heartbeats = heartbeat::measure(server, scene, &mut process, &reader, count.min(1_000));
+        report.heartbeat = Some(heartbeats.await?);
     }
     if wants(Part::Change) {
         let mut subject = change::Subject {
@@ -214,6 +218,7 @@ async fn measure(
             scene,
             eye: &eye,
             engine: &mut engine,
+            reader: &reader,
             changed: HashMap::new(),
         };
         let changes = args.changes as usize;
@@ -227,6 +232,7 @@ async fn measure(
         let retirements = change::retirements(scene, changes / 5);
         report.change20 = Some(subject.measure(&mut process, &retirements, false).await?);
     }
+    reader.end().await?;
     (report.rss_mb, report.rss_peak_mb) = process.memory_mb()?;
     process.stop().await?;
     if wants(Part::Quiet) {

@@ -83,6 +83,12 @@ impl Process {
         self.expect_done().await
     }
 
+    /// Watches what the controllers watch, until the process ends, and does nothing else.
+    pub(super) async fn read(&mut self) -> anyhow::Result<()> {
+        self.say("read").await?;
+        self.expect_done().await
+    }
+
     /// Stops the controllers; the process stays.
     pub(super) async fn stop(&mut self) -> anyhow::Result<()> {
         self.say("stop").await?;

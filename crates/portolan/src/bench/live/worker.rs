@@ -10,6 +10,7 @@ use portolan_hub::Hub;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use super::process::{DONE, END_OF_METRICS};
+use super::reader;
 use super::server::Server;
 use crate::clock;
 
@@ -43,11 +44,16 @@ async fn work(args: &Args) -> anyhow::Result<()> {
     answer(DONE).await?;
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let mut running: Option<Controllers> = None;
+    let mut reading = None;
     while let Some(command) = lines.next_line().await? {
         match command.as_str() {
             start if start.split(' ').next() == Some("start") => {
                 let profiles = start.split_once(' ').map(|(_, namespace)| namespace);
                 running = Some(run_controllers(server.client.clone(), profiles));
+                answer(DONE).await?;
+            }
+            "read" => {
+                reading = Some(reader::read(&server.client).await);
                 answer(DONE).await?;
             }
             "stop" => {
@@ -61,9 +67,10 @@ async fn work(args: &Args) -> anyhow::Result<()> {
                 let text = running.as_ref().map(|controllers| controllers.metrics().text());
                 answer(text.as_deref().unwrap_or(END_OF_METRICS)).await?;
             }
-            other => bail!("live-worker: {other:?}; accepted: start [NAMESPACE], stop, metrics"),
+            other => bail!("live-worker: {other:?}; accepted: start [NAMESPACE], read, stop, metrics"),
         }
     }
+    drop(reading);
     if let Some(controllers) = running {
         controllers.stop().await;
     }
