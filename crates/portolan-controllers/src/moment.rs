@@ -58,10 +58,14 @@ impl Since {
         }
     }
 
+    /// For how long it has been so.
+    pub(crate) fn age(self, now: Moment) -> Duration {
+        self.age + now.instant.saturating_duration_since(self.learnt)
+    }
+
     /// The same as a time on the wall clock as it goes now.
     pub(crate) fn wall(self, now: Moment) -> Timestamp {
-        let age = self.age + now.instant.saturating_duration_since(self.learnt);
-        now.wall.checked_sub(age).unwrap_or(Timestamp::MIN)
+        now.wall.checked_sub(self.age(now)).unwrap_or(Timestamp::MIN)
     }
 
     /// When it will have been so for `wait`; nothing when that is beyond counting.

@@ -44,11 +44,17 @@ pub(crate) fn classify(mut cluster: Cluster, times: &Times) -> Verdict {
         Status::TimeOut | Status::Skip => Verdict::Settled(cluster),
         Status::Succeeded => {
             let end = end_of(&cluster, times.soak, times.now);
-            if times.now < end {
-                cluster.recheck_time = Some(end);
+            if times.now >= end {
+                return Verdict::Settled(cluster);
+            }
+            let last = last_end(&cluster, times).map_or(end, |last| last.min(end));
+            cluster.recheck_time = Some(last);
+            if times.now < last {
                 Verdict::RollingOut(cluster)
             } else {
-                Verdict::Settled(cluster)
+                // It has succeeded again and again, and never for as long as it should.
+                cluster.status = Status::TimeOut;
+                Verdict::TimedOut(cluster)
             }
         }
         Status::ToApply if !cluster.is_started() => Verdict::RollingOut(cluster),
@@ -57,6 +63,7 @@ pub(crate) fn classify(mut cluster: Cluster, times: &Times) -> Verdict {
                 return Verdict::RollingOut(cluster);
             };
             let end = end_of(&cluster, deadline, times.now);
+            let end = last_end(&cluster, times).map_or(end, |last| last.min(end));
             cluster.recheck_time = Some(end);
             if times.now < end {
                 Verdict::RollingOut(cluster)
@@ -68,10 +75,20 @@ pub(crate) fn classify(mut cluster: Cluster, times: &Times) -> Verdict {
     }
 }
 
+/// When the time of a cluster ends that has reported on the workload, whichever states it went through: it may be on its way
+/// until the deadline, and has to succeed for the time of the soak.
+fn last_end(cluster: &Cluster, times: &Times) -> Option<Timestamp> {
+    let length = times.deadline?.checked_add(times.soak)?;
+    Some(later(cluster.first_report_time?, length))
+}
+
 /// When a time that runs since the last transition ends. Without one it starts now, each time anew. Times past the end
 /// of the calendar end there.
 fn end_of(cluster: &Cluster, length: Duration, now: Timestamp) -> Timestamp {
-    let start = cluster.last_transition_time.unwrap_or(now);
+    later(cluster.last_transition_time.unwrap_or(now), length)
+}
+
+fn later(start: Timestamp, length: Duration) -> Timestamp {
     SignedDuration::try_from(length)
         .ok()
         .and_then(|length| start.checked_add(length).ok())
@@ -186,5 +203,33 @@ mod tests {
             (verdict, recheck),
             ("rolling out", Some(Timestamp::MAX.as_second()))
         );
+    }
+
+    #[test]
+    fn a_cluster_that_goes_to_and_fro_has_no_more_time_than_one_that_does_not() {
+        let judged = |status, since: i64, first: i64| {
+            let times = Times {
+                now: at(NOW),
+                soak: Duration::from_secs(60),
+                deadline: Some(Duration::from_secs(100)),
+            };
+            let cluster = Cluster {
+                status,
+                last_transition_time: Some(at(since)),
+                first_report_time: Some(at(first)),
+                ..Cluster::new("c", &GroupKey::default())
+            };
+            match classify(cluster, &times) {
+                Verdict::RollingOut(cluster) => cluster.recheck_time.map(Timestamp::as_second),
+                Verdict::TimedOut(_) => None,
+                Verdict::Settled(_) => Some(NOW),
+            }
+        };
+        for status in [Status::Succeeded, Status::Progressing, Status::Failed] {
+            assert_eq!(judged(status, NOW - 10, NOW - 160), None, "{status:?}");
+            assert_eq!(judged(status, NOW - 10, NOW - 159), Some(NOW + 1), "{status:?}");
+        }
+        // However long it took, a success that lasts is one.
+        assert_eq!(judged(Status::Succeeded, NOW - 60, NOW - 900), Some(NOW));
     }
 }

@@ -53,6 +53,9 @@ pub struct Existing {
     pub status: Status,
     /// Since when.
     pub last_transition_time: Option<Timestamp>,
+    /// Since when it reports on the workload, whatever it has reported since then. A cluster that goes to and fro between
+    /// states has no more time than one that does not; nothing limits it where this is not known.
+    pub first_report_time: Option<Timestamp>,
 }
 
 /// One cluster in an answer.
@@ -68,6 +71,9 @@ pub struct Cluster {
     /// Since when.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Timestamp>,
+    /// Since when it reports on the workload.
+    #[serde(skip)]
+    pub(crate) first_report_time: Option<Timestamp>,
     /// When its deadline or its soak time ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recheck_time: Option<Timestamp>,
@@ -81,6 +87,7 @@ impl Cluster {
             group_key: group.clone(),
             status: Status::ToApply,
             last_transition_time: None,
+            first_report_time: None,
             recheck_time: None,
         }
     }

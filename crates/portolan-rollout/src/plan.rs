@@ -84,6 +84,8 @@ struct Situation<'a> {
     others: Vec<Cluster>,
     /// Others that are not done and cannot be reached, with the workload or without.
     skipped: BTreeSet<&'a str>,
+    /// When the first of the skipped clusters has succeeded for long enough, and is not skipped any more.
+    first_soaked: Option<Timestamp>,
     removed: Vec<Cluster>,
     /// Clusters that got the workload in the group that they are in now, with their status.
     in_place: BTreeMap<&'a str, Status>,
@@ -106,6 +108,7 @@ impl<'a> Situation<'a> {
             mandatory: Vec::new(),
             others: Vec::new(),
             skipped: BTreeSet::new(),
+            first_soaked: None,
             removed: Vec::new(),
             in_place: BTreeMap::new(),
         };
@@ -115,9 +118,17 @@ impl<'a> Situation<'a> {
         }
         for (key, members) in input.groups.iter().filter(|(key, _)| !strategy.is_mandatory(key)) {
             for name in members.iter().filter(|name| input.unreachable.contains(*name)) {
-                if !situation.is_done(existing.get(name.as_str()).copied(), key) {
-                    situation.skipped.insert(name);
+                let existing = existing.get(name.as_str()).copied();
+                match existing.map(|existing| classify(entry(existing, key), &situation.times)) {
+                    // Nothing is left to do for it, and it may be offline as long as it likes.
+                    Some(Verdict::Settled(cluster)) if cluster.status != Status::TimeOut => continue,
+                    Some(Verdict::RollingOut(cluster)) if cluster.status == Status::Succeeded => {
+                        let times = [situation.first_soaked, cluster.recheck_time];
+                        situation.first_soaked = times.into_iter().flatten().min();
+                    }
+                    _ => {}
                 }
+                situation.skipped.insert(name);
             }
         }
         for existing in existing.into_values() {
@@ -140,15 +151,6 @@ impl<'a> Situation<'a> {
             self.mandatory.push(cluster);
         } else if !self.skipped.contains(name) {
             self.others.push(cluster);
-        }
-    }
-
-    /// Whether nothing is left to do for a cluster, which then may be offline as long as it likes.
-    fn is_done(&self, existing: Option<&Existing>, key: &GroupKey) -> bool {
-        let Some(existing) = existing else { return false };
-        match classify(entry(existing, key), &self.times) {
-            Verdict::Settled(cluster) => cluster.status != Status::TimeOut,
-            _ => false,
         }
     }
 
@@ -255,12 +257,13 @@ impl<'a> Situation<'a> {
         // Stable: names are in order already.
         skipped.sort_by_key(|name| self.groups.group_of(name).map(|key| key.group_index));
         let now = self.times.now;
-        let until = |cluster: &Cluster| {
-            let left = cluster.recheck_time?.duration_since(now);
+        let rechecks = draft.to_rollout.iter().filter_map(|cluster| cluster.recheck_time);
+        let until = |at: Timestamp| {
+            let left = at.duration_since(now);
             Duration::try_from(left).ok().filter(|left| !left.is_zero())
         };
         Plan {
-            recheck_after: draft.to_rollout.iter().filter_map(until).min(),
+            recheck_after: rechecks.chain(self.first_soaked).filter_map(until).min(),
             clusters_to_rollout: draft.to_rollout,
             clusters_time_out: draft.timed_out,
             clusters_removed: removed,
@@ -276,6 +279,7 @@ fn entry(existing: &Existing, key: &GroupKey) -> Cluster {
         group_key: key.clone(),
         status: existing.status,
         last_transition_time: existing.last_transition_time,
+        first_report_time: existing.first_report_time,
         recheck_time: None,
     }
 }

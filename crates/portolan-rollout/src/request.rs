@@ -278,6 +278,7 @@ impl Reader {
                 group_key,
                 status,
                 last_transition_time,
+                first_report_time: None,
             });
         }
         existing

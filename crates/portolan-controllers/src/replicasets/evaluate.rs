@@ -303,6 +303,7 @@ impl<'a> Rollout<'a> {
                 group_key: work.group.clone(),
                 status: work.report.status,
                 last_transition_time: work.since(self.view.now),
+                first_report_time: work.first_report(self.reference.strategy.soak, self.view.now),
             });
         }
         let refusal = self.failed_refusal(cluster)?;
@@ -311,6 +312,7 @@ impl<'a> Rollout<'a> {
             group_key: None,
             status: Status::Failed,
             last_transition_time: Some(refusal.first.wall(self.view.now)),
+            first_report_time: None,
         })
     }
 

@@ -6,6 +6,7 @@ use portolan_api::labels::{conditions, ocm, portolan};
 use portolan_api::work::ManifestWork;
 use portolan_rollout::{GroupKey, Status};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::set::Fingerprint;
 use crate::moment::{Moment, Since, status_written};
@@ -29,6 +30,12 @@ pub(super) struct Work {
     recorded: Option<Timestamp>,
     /// Since when it is in the state that it reports. Nothing before somebody looked.
     seen: Option<Since>,
+    /// Since when its agent reports on this generation, whatever it has reported since then.
+    first_report: Option<Since>,
+    /// Since when the success has been that ended with this report, until somebody looks.
+    ended: Option<Since>,
+    /// The longest success of this generation that has ended.
+    longest_success: Option<Duration>,
 }
 
 /// Characters of an agent's message that are kept.
@@ -84,6 +91,9 @@ impl Work {
             generation: metadata.generation,
             recorded: status_written(metadata).filter(|_| is_found),
             seen: None,
+            first_report: None,
+            ended: None,
+            longest_success: None,
         }
     }
 
@@ -101,9 +111,16 @@ impl Work {
             let times = (status == Status::Succeeded).then_some((changed, given));
             (work.generation, status, times)
         };
-        if self.uid == before.uid && state(self) == state(before) {
+        if self.uid != before.uid || self.generation != before.generation {
+            return;
+        }
+        self.first_report = before.first_report;
+        (self.ended, self.longest_success) = (before.ended, before.longest_success);
+        if state(self) == state(before) {
             self.seen = before.seen;
             self.recorded = before.recorded;
+        } else if before.report.status == Status::Succeeded {
+            self.ended = before.seen;
         }
     }
 
@@ -111,6 +128,12 @@ impl Work {
     pub(super) fn see(&mut self, now: Moment) {
         if self.seen.is_none() {
             self.seen = self.began(now);
+        }
+        if let Some(success) = self.ended.take() {
+            self.longest_success = self.longest_success.max(Some(success.age(now)));
+        }
+        if self.first_report.is_none() && self.report.status != Status::ToApply {
+            self.first_report = self.seen;
         }
     }
 
@@ -139,6 +162,13 @@ impl Work {
         let given = self.report.given?;
         let reached = self.report.changed?.min(self.since(now)?);
         Some(reached.duration_since(given).as_secs().max(0))
+    }
+
+    /// Since when the work's agent reports on this generation, on the wall clock as it goes now. Nothing once it has succeeded
+    /// for as long as it should: what becomes of the workload later is measured anew.
+    pub(super) fn first_report(&self, soak: Duration, now: Moment) -> Option<Timestamp> {
+        let has_soaked = self.longest_success.is_some_and(|longest| longest >= soak);
+        Some(self.first_report.filter(|_| !has_soaked)?.wall(now))
     }
 
     /// Since when the work is in its state, on the wall clock as it goes now.

@@ -270,6 +270,7 @@ impl Fleet {
                 group_key: Some(GroupKey::new("", work.group)),
                 status: work.status,
                 last_transition_time: Timestamp::from_second(work.since).ok(),
+                first_report_time: None,
             })
             .collect();
         let input = Input {
@@ -418,6 +419,7 @@ fn existing() -> impl Generate<Value = Vec<Existing>> {
             group_key: group.map(|group| GroupKey::new("", group)),
             status,
             last_transition_time: since.and_then(|since| Timestamp::from_second(since).ok()),
+            first_report_time: None,
         };
         clusters.into_iter().map(one).collect()
     })

@@ -5,8 +5,10 @@ mod fleet;
 mod formula;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use fleet::{Fate, Fleet, Setting, Turn};
+use jiff::Timestamp;
 use portolan_rollout::{Cluster, Existing, GroupKey, Groups, Input, Plan, Status, plan};
 use proptest::prelude::*;
 
@@ -99,16 +101,42 @@ fn a_group_that_is_over_its_budget_says_so_even_if_nothing_is_left_to_list() {
         group_key: None,
         status: Status::TimeOut,
         last_transition_time: None,
+        first_report_time: None,
     }];
     let input = Input {
         groups: &groups,
         existing: &existing,
         unreachable: &BTreeSet::new(),
-        now: jiff::Timestamp::UNIX_EPOCH,
+        now: Timestamp::UNIX_EPOCH,
     };
     let answer = plan(&strategy, &input).unwrap();
     assert!(
         answer.max_failure_breach && answer.clusters_to_rollout.is_empty(),
         "{answer:?}"
     );
+}
+
+#[test]
+fn the_end_of_the_soak_of_a_cluster_that_is_offline_is_a_time_to_ask_again() {
+    let mut strategy = Setting::per_group(0).strategy();
+    strategy.soak = Duration::from_secs(60);
+    let mut groups = Groups::new();
+    groups.add(GroupKey::new("", 0), ["a".to_owned()]);
+    groups.add(GroupKey::new("", 1), ["b".to_owned()]);
+    let existing = [Existing {
+        cluster_name: "a".to_owned(),
+        group_key: None,
+        status: Status::Succeeded,
+        last_transition_time: Timestamp::from_second(1_000).ok(),
+        first_report_time: None,
+    }];
+    let input = Input {
+        groups: &groups,
+        existing: &existing,
+        unreachable: &["a".to_owned()].into(),
+        now: Timestamp::from_second(1_010).unwrap(),
+    };
+    let plan = plan(&strategy, &input).unwrap();
+    assert_eq!(plan.clusters_skipped, ["a"]);
+    assert_eq!(plan.recheck_after, Some(Duration::from_secs(50)));
 }
