@@ -12,7 +12,8 @@ use jiff::Timestamp;
 use kube::api::{Api, DeleteParams, Preconditions};
 use kube::{Client, Resource as _};
 use portolan_api::labels::{conditions, ocm};
-use portolan_api::work::{ManifestWork, ManifestWorkSpec};
+use portolan_api::semantic::is_complete;
+use portolan_api::work::ManifestWork;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -82,8 +83,9 @@ impl Finished {
         let mut said = work.status.iter().flat_map(|status| &status.conditions);
         let complete =
             said.find(|condition| condition.type_ == conditions::COMPLETE && condition.status == "True")?;
-        // A hub with OCM's definition takes any number. What is negative says nothing that could be meant.
-        if work.metadata.deletion_timestamp.is_some() || seconds < 0 || !can_complete(&work.spec) {
+        // A hub with OCM's definition takes any number. What is negative says nothing that could be meant. The condition is
+        // of the work as it was when the agent looked; a rule or a Job of it may be another one since.
+        if work.metadata.deletion_timestamp.is_some() || seconds < 0 || !is_complete(work) {
             return None;
         }
         Some(Finished {
@@ -116,20 +118,6 @@ impl Finished {
             });
         since.after(self.stays)
     }
-}
-
-/// Whether a rule of the work can say that it is complete. Without one the status is of what the work was before: who takes
-/// the rule out takes the end back.
-fn can_complete(spec: &ManifestWorkSpec) -> bool {
-    spec.manifest_configs.iter().any(|config| {
-        let object = &config.resource_identifier;
-        let usual = || {
-            let kind = (object.group.as_str(), object.resource.as_str());
-            [("batch", "jobs"), ("", "pods")].contains(&kind)
-        };
-        let mut rules = config.condition_rules.iter();
-        rules.any(|rule| rule.can_give(conditions::COMPLETE, usual))
-    })
 }
 
 #[derive(Debug)]
@@ -260,20 +248,34 @@ mod tests {
     /// A work that was complete, or not, since second 100.
     fn work(version: u32, ttl: Option<i64>, complete: &str) -> ManifestWork {
         let time = at(100).to_string();
+        let condition = json!({
+            "type": "Complete", "status": complete, "reason": "r", "message": "", "lastTransitionTime": time,
+        });
         serde_json::from_value(json!({
             "metadata": { "namespace": "east", "name": "job", "uid": "u", "resourceVersion": version.to_string() },
             "spec": {
                 "deleteOption": { "ttlSecondsAfterFinished": ttl },
+                "workload": { "manifests": [job("job")] },
                 "manifestConfigs": [{
-                    "resourceIdentifier": { "group": "batch", "resource": "jobs", "name": "job" },
+                    "resourceIdentifier": { "group": "batch", "resource": "jobs", "namespace": "east", "name": "*" },
                     "conditionRules": [{ "type": "WellKnownConditions" }],
                 }],
             },
-            "status": { "conditions": [{
-                "type": "Complete", "status": complete, "reason": "r", "message": "", "lastTransitionTime": time,
-            }] },
+            "status": {
+                "conditions": [condition],
+                "resourceStatus": { "manifests": [{
+                    "resourceMeta": {
+                        "group": "batch", "kind": "Job", "resource": "jobs", "namespace": "east", "name": "job",
+                    },
+                    "conditions": [condition],
+                }] },
+            },
         }))
         .unwrap()
+    }
+
+    fn job(name: &str) -> serde_json::Value {
+        json!({ "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": name, "namespace": "east" } })
     }
 
     /// State that has heard of all works that there are.
@@ -376,23 +378,13 @@ mod tests {
     }
 
     #[test]
-    fn a_work_can_be_complete_if_a_rule_of_it_can_say_so() {
-        let can = |group: &str, resource: &str, rule: serde_json::Value| {
-            let spec = json!({ "manifestConfigs": [{
-                "resourceIdentifier": { "group": group, "resource": resource, "name": "a" },
-                "conditionRules": [{ "type": "CEL", "condition": "Progressing" }, rule],
-            }] });
-            can_complete(&serde_json::from_value(spec).unwrap())
-        };
-        let usual = json!({ "type": "WellKnownConditions" });
-        let empty = json!({ "type": "WellKnownConditions", "condition": "" });
-        let cel = json!({ "type": "CEL", "condition": "Complete" });
-        assert!(can("batch", "jobs", usual.clone()) && can("", "pods", empty));
-        assert!(can("apps", "deployments", cel.clone()) && can("batch", "jobs", cel));
-        assert!(!can("apps", "deployments", usual));
-        let other = json!({ "type": "WellKnownConditions", "condition": "Degraded" });
-        assert!(!can("batch", "jobs", other));
-        assert!(!can_complete(&ManifestWorkSpec::default()));
+    fn a_work_stays_whose_job_was_replaced_after_the_status_said_complete() {
+        let mut state = state();
+        state.handle(Input::Work(Delta::Applied(Arc::new(work(1, Some(30), "True")))));
+        let mut edited = work(2, Some(30), "True");
+        edited.spec.workload.manifests = vec![job("another")];
+        state.handle(Input::Work(Delta::Applied(Arc::new(edited))));
+        assert_eq!((due_at(&mut state, 10_000), state.next_due()), (0, None));
     }
 
     #[test]

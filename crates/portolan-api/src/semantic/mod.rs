@@ -7,6 +7,7 @@
 
 mod cluster;
 mod comparing;
+mod completion;
 mod multicluster;
 mod options;
 mod well_known;
@@ -17,6 +18,7 @@ use std::fmt;
 use serde_json::Value;
 
 pub use comparing::incomparable_options;
+pub use completion::is_complete;
 pub use options::{
     ManifestOption, ManifestPlace, UnruledWorkload, options_without_effect, workloads_without_rule,
 };

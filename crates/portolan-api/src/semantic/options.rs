@@ -41,7 +41,7 @@ type Place<'m> = ManifestPlace<'m>;
 
 impl<'m> ManifestPlace<'m> {
     /// As far as it can be told without asking the member cluster.
-    fn of(manifest: &'m Value) -> Place<'m> {
+    pub(super) fn of(manifest: &'m Value) -> Place<'m> {
         let text = |pointer: &str| {
             manifest
                 .pointer(pointer)
@@ -77,7 +77,7 @@ impl<'m> ManifestPlace<'m> {
     }
 
     /// Whether the identifier names it, or may.
-    fn is_meant_by(&self, identifier: &ResourceIdentifier) -> bool {
+    pub(super) fn is_meant_by(&self, identifier: &ResourceIdentifier) -> bool {
         let wanted = identifier.resource.as_str();
         let is_kind = wanted == self.kind || wanted == self.kind.to_lowercase();
         let resource = match self.is_certain || is_kind {

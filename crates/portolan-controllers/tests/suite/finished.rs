@@ -55,7 +55,16 @@ async fn a_complete_work_is_deleted_after_its_time_unless_a_replica_set_owns_it_
             "type": "Complete", "status": "True", "reason": "ConditionRulesAggregated", "message": "",
             "lastTransitionTime": now,
         }]);
-        let patch = Patch::Merge(json!({ "status": { "conditions": conditions } }));
+        let manifests = json!([{
+            "resourceMeta": {
+                "ordinal": 0, "version": "v1", "kind": "ConfigMap", "resource": "configmaps", "namespace": "default",
+                "name": "a",
+            },
+            "conditions": conditions,
+        }]);
+        let patch = Patch::Merge(json!({ "status": {
+            "conditions": conditions, "resourceStatus": { "manifests": manifests },
+        } }));
         api.patch_status(name, &PatchParams::default(), &patch)
             .await
             .unwrap();
