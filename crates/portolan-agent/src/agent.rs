@@ -31,7 +31,10 @@ impl Agent {
             .then(|| heartbeat::beat(servers, settings.clone(), monitor.clone(), stopped.clone()));
         let (works, mut others) = works::start(hub, spoke, &settings, &monitor, stopped);
         others.extend(heartbeat.map(|heartbeat| monitor.tasks.spawn("heartbeat", heartbeat)));
-        others.push(monitor.tasks.watch());
+        others.push(match cfg!(test) {
+            true => monitor.tasks.watch_on(&tokio::runtime::Handle::current()),
+            false => monitor.tasks.watch(),
+        });
         Agent {
             monitor,
             stop,

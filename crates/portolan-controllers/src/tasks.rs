@@ -123,11 +123,14 @@ impl Tasks {
     /// Starts the watchdog, on a thread of its own: the threads of the tasks may be the ones that stand still. It ends when
     /// nothing else holds these tasks.
     pub fn watch(&self) -> JoinHandle<()> {
-        // Tests turn the clock of their own runtime.
-        let runtime = match cfg!(test) {
-            true => Handle::current(),
-            false => watchdogs(),
-        };
+        match cfg!(test) {
+            true => self.watch_on(&Handle::current()),
+            false => self.watch_on(&watchdogs()),
+        }
+    }
+
+    /// Starts the watchdog among the tasks of a runtime. Only tests want that: they turn the clock of their own runtime.
+    pub fn watch_on(&self, runtime: &Handle) -> JoinHandle<()> {
         runtime.spawn(self.watching().in_current_span())
     }
 

@@ -10,9 +10,12 @@ mod quantity;
 mod rival;
 mod status;
 
+use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::{Fuse, FusedFuture};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
@@ -21,6 +24,7 @@ use portolan_api::labels::ocm;
 use portolan_controllers::logging::{FailureLog, Operation};
 use serde_json::json;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::monitor::Monitor;
 use crate::sabotage::{Rule, broken};
@@ -54,27 +58,61 @@ pub(crate) async fn beat(
         rival: Mutex::default(),
     };
     let tasks = heart.monitor.tasks.clone();
-    let mut wait = SHORTEST;
+    let mut duration = UNKNOWN_DURATION;
+    let mut pause = SHORTEST;
+    // A member cluster that takes its time must not keep the Lease from being renewed: a report goes on beside the beats.
+    let mut reporting = pin!(Fuse::terminated());
     // An agent that does not do its work must not say that the cluster is looked after.
     while !*stop.borrow() && (heart.monitor.why_not_alive().is_none() || broken(Rule::DeadAgentIsSilent)) {
-        let (duration, done) = heart.once().await;
+        let beat = heart.once(duration).await;
+        duration = beat.duration;
         // However long the Lease is good, a change of its duration is to be heard of.
         let period = (Duration::from_secs(duration.into()) / 2).min(LONGEST_PERIOD);
-        wait = match done {
-            Ok(()) => period,
-            // It was logged where it happened.
-            Err(_) => (wait * 2).min(period).min(heart.settings.longest_backoff),
-        };
-        tokio::select! {
-            () = tokio::time::sleep(wait) => {}
-            _ = tasks.failed(), if !broken(Rule::DeadAgentIsSilent) => {}
-            // The sender is dropped with the agent.
-            changed = stop.changed() => if changed.is_err() { return },
+        let longest = period.min(heart.settings.longest_backoff);
+        if let Some(cluster) = beat.cluster
+            && reporting.is_terminated()
+        {
+            reporting.set(heart.report(cluster).fuse());
         }
-        if wait == period {
-            wait = SHORTEST;
+        // Whatever failed was logged where it happened.
+        let mut until = Instant::now();
+        until += match beat.renewed {
+            Ok(()) => period,
+            Err(_) => longer(&mut pause, longest),
+        };
+        let is_well = beat.renewed.is_ok();
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep_until(until) => break,
+                reported = &mut reporting, if !reporting.is_terminated() => match reported {
+                    Ok(()) if is_well => pause = SHORTEST,
+                    Ok(()) => {}
+                    Err(_) => until = until.min(Instant::now() + longer(&mut pause, longest)),
+                },
+                _ = tasks.failed(), if !broken(Rule::DeadAgentIsSilent) => break,
+                // The sender is dropped with the agent.
+                changed = stop.changed() => match changed {
+                    Ok(()) => break,
+                    Err(_) => return,
+                },
+            }
         }
     }
+}
+
+/// The next pause after an error.
+fn longer(pause: &mut Duration, longest: Duration) -> Duration {
+    *pause = (*pause * 2).min(longest);
+    *pause
+}
+
+/// What came of one beat.
+struct Beat {
+    /// For how many seconds the Lease is good.
+    duration: u32,
+    /// The ManagedCluster, where the hub has shown it.
+    cluster: Option<ManagedCluster>,
+    renewed: Result<(), Silence>,
 }
 
 /// Which of the two servers has not done what was asked of it.
@@ -99,36 +137,36 @@ impl Heart {
         self.rival.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Renews the Lease and brings the status up to date. For how long the Lease is good, and whether all went well.
-    async fn once(&self) -> (u32, Result<(), Silence>) {
+    /// Looks at the ManagedCluster and renews the Lease; for as long as the `last` time where the ManagedCluster cannot be
+    /// read.
+    async fn once(&self, last: u32) -> Beat {
         let name = &self.settings.cluster;
         let found = self.clusters.get_opt(name).await;
         let found = found.map_err(|error| Problem::of(&error));
-        let cluster = match log(&self.monitor.hub, ("get", CLUSTERS, name), found) {
+        let (duration, cluster, read) = match log(&self.monitor.hub, ("get", CLUSTERS, name), found) {
             Ok(cluster) => {
                 self.monitor.found_cluster(name, cluster.as_ref());
-                cluster
+                // A hub without a ManagedCluster for us gets the Lease that it would get for an empty one.
+                let empty = ManagedCluster::default();
+                (
+                    cluster.as_ref().unwrap_or(&empty).lease_seconds(),
+                    cluster,
+                    Ok(()),
+                )
             }
             // A hub may be without ManagedClusters at all, or not let us see ours; it still gets the heartbeat.
-            Err(Problem::NotFound(_) | Problem::Refused(_)) => None,
-            Err(problem) => {
-                let failed = Err(problem);
-                self.monitor.asked_hub(&failed);
-                return (UNKNOWN_DURATION, failed.map_err(Silence::Hub));
-            }
+            Err(Problem::NotFound(_) | Problem::Refused(_)) => (last, None, Ok(())),
+            Err(problem) => (last, None, Err(problem)),
         };
-        // A hub without a ManagedCluster for us gets the Lease that it would get for an empty one.
-        let empty = ManagedCluster::default();
-        let duration = cluster.as_ref().unwrap_or(&empty).lease_seconds();
         let lease = format!("{name}/{}", ocm::CLUSTER_LEASE);
         let renewed = self.renew(duration).await;
         let renewed = log(&self.monitor.hub, ("patch", LEASES, &lease), renewed);
         self.monitor.renewed(&renewed);
-        let reported = match &cluster {
-            Some(cluster) => self.report(cluster).await,
-            None => Ok(()),
-        };
-        (duration, renewed.map_err(Silence::Hub).and(reported))
+        Beat {
+            duration,
+            cluster,
+            renewed: renewed.and(read).map_err(Silence::Hub),
+        }
     }
 
     async fn renew(&self, duration: u32) -> Result<(), Problem> {
@@ -197,7 +235,8 @@ impl Heart {
         Ok(())
     }
 
-    async fn report(&self, cluster: &ManagedCluster) -> Result<(), Silence> {
+    /// Brings the status of the ManagedCluster up to date.
+    async fn report(&self, cluster: ManagedCluster) -> Result<(), Silence> {
         let (facts, gathered) = Facts::gather(&self.spoke, &self.objects, &self.settings).await;
         let gathered = log(
             &self.monitor.spoke,
@@ -208,7 +247,7 @@ impl Heart {
         // Only `/livez` says whether the cluster is available. A list can fail because the server is busy for a moment, or
         // because the webhook of a kind is gone; workloads must not leave a healthy cluster for that.
         let is_well = health::is_well(&self.spoke).await;
-        let Some(patch) = status::patch(cluster, &facts, is_well, self.settings.clock.now()) else {
+        let Some(patch) = status::patch(&cluster, &facts, is_well, self.settings.clock.now()) else {
             return problem;
         };
         let how = PatchParams {
@@ -270,106 +309,4 @@ fn log<T>(
 }
 
 #[cfg(test)]
-mod tests {
-    use http::{Request, Response};
-    use kube::client::Body;
-    use serde_json::Value;
-    use tower::BoxError;
-
-    use super::*;
-    use crate::Clock;
-
-    /// A server that answers every request with this object, or none.
-    fn server(answer: Option<Value>) -> Client {
-        let service = tower::service_fn(move |_: Request<Body>| {
-            let answer = answer.as_ref().map(|answer| answer.to_string().into_bytes());
-            let answer = answer.map(|answer| Response::new(Body::from(answer)));
-            std::future::ready(answer.ok_or_else(|| BoxError::from("no route to host")))
-        });
-        Client::new(service, "default")
-    }
-
-    async fn beat_once(hub: Client, spoke: Client) -> Result<(), Silence> {
-        beat_for(Monitor::new(), hub, spoke).await
-    }
-
-    async fn beat_for(monitor: Monitor, hub: Client, spoke: Client) -> Result<(), Silence> {
-        let settings = Settings::new("west", Clock::new(|| jiff::Timestamp::UNIX_EPOCH));
-        let heart = Heart {
-            clusters: Api::all(hub.clone()),
-            leases: Api::namespaced(hub, "west"),
-            objects: Objects::new(spoke.clone()),
-            spoke,
-            monitor,
-            settings,
-            rival: Mutex::default(),
-        };
-        heart.once().await.1
-    }
-
-    #[tokio::test]
-    async fn an_agent_whose_heartbeat_is_refused_is_not_ready_until_it_is_not() {
-        let refusing = tower::service_fn(|_: Request<Body>| {
-            let status = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-                "message": "Unauthorized", "reason": "Unauthorized", "code": 401 });
-            let mut response = Response::new(Body::from(status.to_string().into_bytes()));
-            *response.status_mut() = http::StatusCode::UNAUTHORIZED;
-            std::future::ready(Ok::<_, BoxError>(response))
-        });
-        let refusal = |monitor: &Monitor| {
-            let reasons = monitor.why_not_ready().into_iter();
-            reasons
-                .filter(|reason| reason.contains("Lease") && reason.contains("Unauthorized"))
-                .count()
-        };
-        let monitor = Monitor::new();
-        let well = || {
-            server(Some(
-                json!({ "metadata": { "name": "west" }, "spec": { "hubAcceptsClient": true } }),
-            ))
-        };
-        let refused = beat_for(monitor.clone(), Client::new(refusing, "default"), well()).await;
-        assert!(matches!(refused, Err(Silence::Hub(_))), "{refused:?}");
-        assert_eq!(refusal(&monitor), 1, "{:?}", monitor.why_not_ready());
-        let _ = beat_for(monitor.clone(), well(), well()).await;
-        assert_eq!(refusal(&monitor), 0, "{:?}", monitor.why_not_ready());
-    }
-
-    #[tokio::test]
-    async fn a_list_that_fails_for_a_moment_does_not_make_the_cluster_unavailable() {
-        for code in [429, 500, 503] {
-            let spoke = tower::service_fn(move |request: Request<Body>| {
-                let (code, body) = match request.uri().path() {
-                    "/version" => (
-                        200,
-                        json!({ "major": "1", "minor": "36", "gitVersion": "v1.36.4", "gitCommit": "",
-                        "gitTreeState": "", "buildDate": "", "goVersion": "", "compiler": "", "platform": "" }),
-                    ),
-                    "/livez" => (200, json!("ok")),
-                    path if path.ends_with("/clusterclaims") => (code, json!({})),
-                    _ => (200, json!({ "metadata": {}, "items": [] })),
-                };
-                let mut response = Response::new(Body::from(body.to_string().into_bytes()));
-                *response.status_mut() = http::StatusCode::from_u16(code).unwrap();
-                std::future::ready(Ok::<_, BoxError>(response))
-            });
-            let spoke = Client::new(spoke, "default");
-            let settings = Settings::new("west", Clock::new(|| jiff::Timestamp::UNIX_EPOCH));
-            let (facts, problem) = Facts::gather(&spoke, &Objects::new(spoke.clone()), &settings).await;
-            assert!(problem.is_err(), "{code}");
-            assert_eq!(facts.version.as_deref(), Some("v1.36.4"));
-            assert_eq!(facts.claims, None, "they stay on the hub as they are");
-            assert!(health::is_well(&spoke).await);
-        }
-    }
-
-    #[tokio::test]
-    async fn the_server_that_does_not_answer_is_the_one_that_is_named() {
-        // A ManagedCluster, and a Lease as far as anybody looks.
-        let cluster = json!({ "metadata": { "name": "west" }, "spec": { "hubAcceptsClient": true } });
-        let dead_member = beat_once(server(Some(cluster.clone())), server(None)).await;
-        assert!(matches!(dead_member, Err(Silence::Member(_))), "{dead_member:?}");
-        let dead_hub = beat_once(server(None), server(Some(cluster))).await;
-        assert!(matches!(dead_hub, Err(Silence::Hub(_))), "{dead_hub:?}");
-    }
-}
+mod tests;

@@ -1,6 +1,8 @@
 //! What an agent may delete, and what happens to objects that stay.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
+use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use super::fixture::{World, manifest, run, spec};
@@ -197,6 +199,23 @@ fn a_work_whose_record_has_the_name_of_another_record_changes_nothing() {
         agent.look().await;
         assert_eq!(world.objects().await, ["x"]);
         assert!(matches!(agent.pass(same).await, Outcome::Failed));
+        let status = world.works().get(same).await.unwrap().status.unwrap();
+        let applied = |condition: &&Condition| condition.type_ == "Applied";
+        let applied = status.conditions.iter().find(applied).unwrap();
+        assert_eq!(applied.status, "False", "{applied:?}");
+        let manifests = json!(status.resource_status).to_string();
+        assert!(
+            manifests.contains("NoRecord") && manifests.contains("a shorter name"),
+            "{manifests}"
+        );
+        // An agent that did not know of it may have held the work.
+        let held = json!({ "metadata": { "finalizers": [WorkKind::ManifestWork.finalizer()] } });
+        let patch = Patch::Merge(held);
+        world
+            .works()
+            .patch(same, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
         world.delete(same).await;
         agent.look().await;
         assert!(world.works().get_opt(same).await.unwrap().is_none());

@@ -8,8 +8,8 @@ use super::judging::Answers;
 use super::known::Known;
 use super::pass::{Passes, Trouble};
 use crate::plan::{Action, Rival, Standing, is_orphaned};
-use crate::record::{Record, Unkept};
-use crate::report::{Applied, Finding, Found, finished};
+use crate::record::Record;
+use crate::report::{Applied, finished};
 use crate::sabotage::{Rule, broken};
 use crate::work::{Fault, Manifest, ObjectId, Strategy, Target, Wish, Work, WorkKind, reserved, resolve};
 
@@ -214,19 +214,6 @@ pub(super) fn note_after(record: &mut Record, before: &Record, noted: Vec<(Objec
             Noted::Refused | Noted::NotOurs => drop(record.entries.remove(&id)),
             Noted::Unknown => {}
         }
-    }
-}
-
-/// Nothing is applied that cannot be written down first.
-pub(super) fn unrecorded(item: Item, why: &Unkept) -> Finding {
-    Finding {
-        meta: item.meta,
-        target: item.target,
-        applied: item.refused.unwrap_or_else(|| Applied::Failed {
-            reason: "NoRecord".to_owned(),
-            message: why.to_string(),
-        }),
-        found: Found::Unknown("nothing was applied".to_owned()),
     }
 }
 

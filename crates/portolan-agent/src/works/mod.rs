@@ -12,6 +12,7 @@
 //! evicting  records whose works are not on the hub
 //! taking_over  records that another agent or an earlier version has written
 //! executing  what the executor of a work may do
+//! unrecorded  works that have no place for a record
 //! telling  the status of a work on its way to the hub
 //! judging  which works have a say in an object
 //! items   the manifests on their way: their places, what the record says
@@ -46,6 +47,7 @@ mod telling;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod unrecorded;
 mod watching;
 
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use super::computing::Computing;
 use super::desk::{Desk, Outcome};
 use super::evicting::Evictions;
 use super::hub::Hub;
-use super::items::{note_after, note_ahead, unrecorded, will_write};
+use super::items::{note_after, note_ahead, will_write};
 use super::known::Remembered;
 use super::preparing::Prepared;
 use super::reach::{Taken, reach};
@@ -25,7 +25,7 @@ use crate::cost::Cost;
 use crate::monitor::Monitor;
 use crate::plan::{Allowed, Judgements, Seen, Served, Stance, stance};
 use crate::record::{Record, Records, Unkept};
-use crate::report::{self, Finding};
+use crate::report;
 use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
 use crate::spoke::{Answered, Objects, Problem, learn};
@@ -187,10 +187,12 @@ impl Passes {
             let _turn = self.turns.acquire().await;
             // The record may have been deleted, and no object may name a record that is gone.
             self.forget(key);
-            let record = self.record(key).await?;
-            match known() {
-                Some(work) => self.with_former(&work, record).await?,
-                None => record,
+            match (self.record(key).await, known()) {
+                (Err(Trouble::Record(why @ Unkept::Taken { .. })), Some(work)) => {
+                    return self.without_record(work, why).await;
+                }
+                (record, Some(work)) => self.with_former(&work, record?).await?,
+                (record, None) => record?,
             }
         };
         loop {
@@ -319,12 +321,7 @@ impl Passes {
         };
         let saved = match self.save(&record, first).await {
             Err(Trouble::Record(unserved @ Unkept::Unserved(_))) => {
-                let findings: Vec<Finding> = items
-                    .into_iter()
-                    .map(|item| unrecorded(item, &unserved))
-                    .collect();
-                self.judge(&work, &record, &findings);
-                return self.conclude(&work, wish, findings, cost, Outcome::Failed).await;
+                return self.say_unrecorded(&work, wish, &record, items, &unserved).await;
             }
             saved => saved?,
         };

@@ -107,7 +107,7 @@ impl Passes {
         Ok(Outcome::Done)
     }
 
-    async fn release(&self, work: &Work) -> Result<(), Trouble> {
+    pub(super) async fn release(&self, work: &Work) -> Result<(), Trouble> {
         if !work.is_held() {
             return Ok(());
         }
