@@ -46,6 +46,8 @@ pub(crate) enum Target {
     Namespace(Arc<str>),
     /// The account of a cluster that is gone.
     Account(Arc<str>),
+    /// The accounts of all clusters.
+    Accounts,
 }
 
 /// One write. Each reads what it depends on before it writes.
@@ -61,6 +63,8 @@ pub(crate) enum Write {
     ReleaseRights { cluster: Arc<str> },
     /// Deletes the account, if neither the ManagedCluster nor its namespace are there.
     DeleteAccount { cluster: Arc<str> },
+    /// Lists the accounts: a cluster may have gone while no controller ran.
+    FindAccounts,
 }
 
 /// What a write found or made.
@@ -76,6 +80,8 @@ pub(crate) enum Answer {
     Released,
     /// The account is gone, or is needed again.
     Settled,
+    /// The clusters that have an account.
+    Accounts(Vec<Arc<str>>),
 }
 
 /// What is known of a cluster.
@@ -129,6 +135,8 @@ pub(crate) struct State {
     homes: HashMap<Arc<str>, Home>,
     /// Clusters of which something was deleted, and whose account may have no use any more.
     departed: BTreeSet<Arc<str>>,
+    /// Whether the accounts are still to be listed, as after each time that all clusters or all namespaces were.
+    are_accounts_unknown: bool,
     queue: Queue<Target>,
 }
 
@@ -140,6 +148,7 @@ impl State {
             clusters: HashMap::new(),
             homes: HashMap::new(),
             departed: BTreeSet::new(),
+            are_accounts_unknown: true,
             queue: Queue::new(longest_backoff),
         }
     }
@@ -209,6 +218,18 @@ impl State {
         for name in &self.departed {
             self.queue.touch(Target::Account(name.clone()));
         }
+        self.are_accounts_unknown = true;
+        self.queue.touch(Target::Accounts);
+    }
+
+    /// Deals with the accounts of clusters that are gone.
+    fn accounts_found(&mut self, names: Vec<Arc<str>>) {
+        self.are_accounts_unknown = false;
+        for name in names {
+            if !self.clusters.contains_key(&name) && self.departed.insert(name.clone()) {
+                self.queue.touch(Target::Account(name));
+            }
+        }
     }
 
     fn ended(&mut self, target: Target, at: Instant, result: Result<Answer, Failure>) {
@@ -226,8 +247,15 @@ impl State {
             (_, Ok(answer)) => answer,
         };
         self.queue.succeeded(&target);
-        let (Target::Condition(name) | Target::Namespace(name) | Target::Account(name)) = target;
+        let (Target::Condition(name) | Target::Namespace(name) | Target::Account(name)) = target else {
+            if let Answer::Accounts(names) = answer {
+                self.accounts_found(names);
+            }
+            return;
+        };
         let pause = match answer {
+            // Only asked for about all of them.
+            Answer::Accounts(_) => return,
             Answer::WorksLeft => WORKS_PAUSE,
             Answer::Released => RELEASED_PAUSE,
             Answer::Settled => {
@@ -313,6 +341,7 @@ impl Keeper for State {
                     false => Decision::Nothing,
                 }
             }
+            Target::Accounts if is_known && self.are_accounts_unknown => Decision::Write(Write::FindAccounts),
             // When all is known, everything is looked at.
             _ => Decision::Nothing,
         });

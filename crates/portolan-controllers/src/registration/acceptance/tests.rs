@@ -283,6 +283,43 @@ async fn the_account_of_a_cluster_ends_with_its_namespace_that_has_no_label() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_account_of_a_cluster_that_went_while_no_controller_ran_ends() {
+    let (_hub, client) = hub().await;
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), AGENT_NAMESPACE);
+    create(&namespaces, json!({"metadata": {"name": AGENT_NAMESPACE}})).await;
+    let clusters: Api<ManagedCluster> = Api::all(client.clone());
+    let there = cluster("there", true);
+    clusters.create(&PostParams::default(), &there).await.unwrap();
+    for name in ["gone", "leaves", "there"] {
+        let labels = json!({"open-cluster-management.io/cluster-name": name});
+        create(&accounts, json!({"metadata": {"name": name, "labels": labels}})).await;
+    }
+    create(&accounts, json!({"metadata": {"name": "other"}})).await;
+    // Made by hand, without the label, and still there.
+    create(&namespaces, json!({"metadata": {"name": "leaves"}})).await;
+    let _running = start(&client);
+    let left = async || {
+        let found = accounts.list_metadata(&ListParams::default()).await.unwrap();
+        let mut names: Vec<String> = found.items.iter().map(ResourceExt::name_any).collect();
+        names.retain(|name| name != "default");
+        names
+    };
+    eventually("the account of the cluster that is gone has ended", async || {
+        left().await == ["leaves", "other", "there"]
+    })
+    .await;
+    namespaces
+        .delete("leaves", &DeleteParams::default())
+        .await
+        .unwrap();
+    eventually("the other account has ended with its namespace", async || {
+        left().await == ["other", "there"]
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_namespace_that_was_made_by_hand_comes_back_when_it_is_deleted() {
     let (_hub, client) = hub().await;
     let namespaces: Api<Namespace> = Api::all(client.clone());

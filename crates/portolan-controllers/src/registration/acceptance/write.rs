@@ -91,11 +91,19 @@ async fn send(client: Client, write: &Write) -> kube::Result<Answer> {
             if let Some(found) = found {
                 return Ok(Answer::Cluster(Some(Arc::new(found))));
             }
-            let namespace = Api::<Namespace>::all(client.clone()).get_opt(cluster).await?;
-            if namespace.is_none() {
-                end_account(client, cluster).await?;
+            // The account outlives the namespace: the agent needs it to remove the works.
+            if let Some(there) = Api::<Namespace>::all(client.clone()).get_opt(cluster).await? {
+                return Ok(Answer::Namespace(Some(Arc::new(there))));
             }
+            end_account(client, cluster).await?;
             Ok(Answer::Settled)
+        }
+        Write::FindAccounts => {
+            let api = Api::<ServiceAccount>::namespaced(client, AGENT_NAMESPACE);
+            let of_clusters = ListParams::default().labels(ocm::CLUSTER_NAME);
+            let found = api.list_metadata(&of_clusters).await?;
+            let names = found.items.iter().map(|account| account.name_any().into());
+            Ok(Answer::Accounts(names.collect()))
         }
     }
 }
@@ -194,6 +202,7 @@ impl Write {
             | Write::LookAtNamespace { cluster }
             | Write::ReleaseRights { cluster } => Target::Namespace(cluster.clone()),
             Write::DeleteAccount { cluster } => Target::Account(cluster.clone()),
+            Write::FindAccounts => Target::Accounts,
         }
     }
 
@@ -205,6 +214,7 @@ impl Write {
             Write::LookAtNamespace { .. } => ("get", "namespaces"),
             Write::ReleaseRights { .. } => ("patch", "rolebindings"),
             Write::DeleteAccount { .. } => ("delete", "serviceaccounts"),
+            Write::FindAccounts => ("list", "serviceaccounts"),
         }
     }
 }
@@ -214,6 +224,7 @@ impl fmt::Display for Target {
         match self {
             Target::Condition(name) | Target::Namespace(name) => formatter.write_str(name),
             Target::Account(name) => write!(formatter, "{AGENT_NAMESPACE}/{name}"),
+            Target::Accounts => formatter.write_str(AGENT_NAMESPACE),
         }
     }
 }
