@@ -145,7 +145,7 @@ async fn a_member_that_does_not_answer_does_not_keep_the_lease_from_being_renewe
 }
 
 #[tokio::test]
-async fn a_lease_is_renewed_for_as_long_as_before_where_the_managed_cluster_cannot_be_read() {
+async fn a_lease_is_good_for_as_long_as_before_where_the_cluster_cannot_be_read() {
     for code in [403, 500] {
         let announced = Arc::new(Mutex::new(None));
         let seen = announced.clone();

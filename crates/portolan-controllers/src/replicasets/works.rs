@@ -30,11 +30,17 @@ pub(super) struct Work {
     recorded: Option<Timestamp>,
     /// Since when it is in the state that it reports. Nothing before somebody looked.
     seen: Option<Since>,
-    /// Since when its agent reports on this generation, whatever it has reported since then.
+    history: History,
+}
+
+/// What a work's agent has reported on its generation so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct History {
+    /// Since when there are reports, whatever they said.
     first_report: Option<Since>,
-    /// Since when the success has been that ended with this report, until somebody looks.
+    /// Since when the success had been that ended with the last report, until somebody looks.
     ended: Option<Since>,
-    /// The longest success of this generation that has ended.
+    /// The longest success that has ended.
     longest_success: Option<Duration>,
 }
 
@@ -91,9 +97,7 @@ impl Work {
             generation: metadata.generation,
             recorded: status_written(metadata).filter(|_| is_found),
             seen: None,
-            first_report: None,
-            ended: None,
-            longest_success: None,
+            history: History::default(),
         }
     }
 
@@ -114,13 +118,12 @@ impl Work {
         if self.uid != before.uid || self.generation != before.generation {
             return;
         }
-        self.first_report = before.first_report;
-        (self.ended, self.longest_success) = (before.ended, before.longest_success);
+        self.history = before.history;
         if state(self) == state(before) {
             self.seen = before.seen;
             self.recorded = before.recorded;
         } else if before.report.status == Status::Succeeded {
-            self.ended = before.seen;
+            self.history.ended = before.seen;
         }
     }
 
@@ -129,11 +132,12 @@ impl Work {
         if self.seen.is_none() {
             self.seen = self.began(now);
         }
-        if let Some(success) = self.ended.take() {
-            self.longest_success = self.longest_success.max(Some(success.age(now)));
+        let history = &mut self.history;
+        if let Some(success) = history.ended.take() {
+            history.longest_success = history.longest_success.max(Some(success.age(now)));
         }
-        if self.first_report.is_none() && self.report.status != Status::ToApply {
-            self.first_report = self.seen;
+        if history.first_report.is_none() && self.report.status != Status::ToApply {
+            history.first_report = self.seen;
         }
     }
 
@@ -167,8 +171,9 @@ impl Work {
     /// Since when the work's agent reports on this generation, on the wall clock as it goes now. Nothing once it has succeeded
     /// for as long as it should: what becomes of the workload later is measured anew.
     pub(super) fn first_report(&self, soak: Duration, now: Moment) -> Option<Timestamp> {
-        let has_soaked = self.longest_success.is_some_and(|longest| longest >= soak);
-        Some(self.first_report.filter(|_| !has_soaked)?.wall(now))
+        let longest = self.history.longest_success;
+        let has_soaked = longest.is_some_and(|longest| longest >= soak);
+        Some(self.history.first_report.filter(|_| !has_soaked)?.wall(now))
     }
 
     /// Since when the work is in its state, on the wall clock as it goes now.
