@@ -75,7 +75,7 @@ fn the_hub_logs_what_it_does_and_what_it_refuses_and_names_its_host() {
     let log = String::from_utf8(hub.wait_with_output().unwrap().stderr).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     for line in [
-        "INFO portolan_hub::server::journal: system:admin: create namespaces",
+        "INFO portolan_hub::server::journal: system:admin: create namespaces shop\n",
         "DEBUG portolan_hub::server::service: refused GET /api/v1/namespaces/default/secrets: 403 secrets is forbidden: User \"eve\"",
     ] {
         assert!(log.contains(line), "{line} is not in\n{log}");

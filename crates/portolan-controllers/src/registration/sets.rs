@@ -152,9 +152,14 @@ impl Binding {
             true => ("True", reasons::CLUSTER_SET_BOUND),
             false => ("False", reasons::CLUSTER_SET_NOT_FOUND),
         };
-        let message = self.misnamed.as_ref().map_or_else(String::new, |said| {
+        let misnamed = self.misnamed.as_ref().map(|said| {
             format!("spec.clusterSet is {said:?}, but a binding binds the set of its own name, {name:?}")
         });
+        let missing = (!bound).then(|| {
+            format!("there is no ManagedClusterSet {name:?}; until there is, the binding gives no clusters")
+        });
+        let said: Vec<String> = misnamed.into_iter().chain(missing).collect();
+        let message = said.join("; ");
         let wanted = Wanted {
             type_: conditions::BOUND,
             status,

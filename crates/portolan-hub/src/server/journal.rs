@@ -1,7 +1,20 @@
 //! What the log says about a write that was carried out.
 
+use std::sync::Arc;
+
 use super::call::Call;
 use super::request::Verb;
+use crate::store::Stored;
+
+/// The object that a write has left, with the answer to it.
+#[derive(Clone)]
+pub(super) struct Written(pub(super) Arc<Stored>);
+
+impl Written {
+    fn name(&self) -> &str {
+        self.0.key().name()
+    }
+}
 
 /// A write of a client.
 pub(super) struct Change {
@@ -9,6 +22,9 @@ pub(super) struct Change {
     verb: &'static str,
     /// `placements.cluster.open-cluster-management.io shop/web`.
     what: String,
+    /// Whether the request names no object, as one that makes an object does not.
+    is_nameless: bool,
+    has_namespace: bool,
     /// Heartbeats, events and status come all the time.
     is_everyday: bool,
 }
@@ -44,12 +60,21 @@ impl Change {
             user: call.identity.user.clone(),
             verb: verb.name(),
             what,
+            is_nameless: place.name.is_none(),
+            has_namespace: place.namespace.is_some(),
             is_everyday: everyday || !call.subresource().is_empty(),
         })
     }
 
-    pub(super) fn log(&self) {
+    /// Says what was done. The name of a new object may be one that the server gave it.
+    pub(super) fn log(&self, written: Option<&Written>) {
         let Change { user, verb, what, .. } = self;
+        let created = written.filter(|_| self.is_nameless).map(Written::name);
+        let what = match created {
+            Some(name) if self.has_namespace => format!("{what}/{name}"),
+            Some(name) => format!("{what} {name}"),
+            None => what.clone(),
+        };
         match self.is_everyday {
             true => tracing::debug!("{user}: {verb} {what}"),
             false => tracing::info!("{user}: {verb} {what}"),

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::accept::{self, Encoding};
 use super::call::Call;
-use super::journal::Change;
+use super::journal::{Change, Written};
 use super::metrics::Labels;
 use super::quota::Share;
 use super::request::{Asked, Place, Prefix, Query, Target, Verb, target};
@@ -183,7 +183,9 @@ impl Core {
                 let change = Change::of(verb, &call);
                 let refusal = Refusal::of(verb, &call);
                 let response = self.serve(verb, call).await?;
-                change.iter().for_each(Change::log);
+                change
+                    .iter()
+                    .for_each(|change| change.log(response.extensions().get()));
                 if verb == Verb::Watch {
                     let watching = self.metrics.watching(labels.clone());
                     return Ok(response.map(|body| body.holding((watching, counted))));
@@ -308,8 +310,12 @@ impl Core {
 
     fn show_done(&self, call: &Call, done: Done) -> Answer<Response<Body>> {
         let form = accept::form(&call.headers)?;
+        let mut written = None;
         let text = match done.object {
-            Object::Stored(object) => self.show(call, &object, form, Encoding::Json, Headers::Show)?,
+            Object::Stored(object) => {
+                written = Some(Written(object.clone()));
+                self.show(call, &object, form, Encoding::Json, Headers::Show)?
+            }
             Object::Value(value) => self
                 .show_value(call, value, form, Headers::Show)?
                 .to_string()
@@ -318,6 +324,9 @@ impl Core {
         let mut response = body::json(done.code, text);
         for warning in warnings::headers(&done.warnings) {
             response.headers_mut().append(WARNING, warning);
+        }
+        if let Some(written) = written {
+            response.extensions_mut().insert(written);
         }
         Ok(response)
     }

@@ -61,6 +61,16 @@ pub(crate) fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Er
             "{url} does not answer in HTTP, although its address begins with http: the server most likely speaks TLS; correct \
              the address (`server` in the kubeconfig: https://), or choose another hub (--kubeconfig, --context)"
         ),
+        error if is_untrusted(error) => format!(
+            "{url} shows a certificate that the kubeconfig does not trust: {}; another server listens there, or the server was \
+             set up anew since the kubeconfig was written; get its kubeconfig again, or choose another hub (--kubeconfig, \
+             --context)",
+            shortened(&describe(error), ANSWER)
+        ),
+        error if is_unanswered(error) => format!(
+            "{url} does not answer in time; is the server overloaded or stopped, does something between drop the packets, and is \
+             it the right server (--kubeconfig, --context)?"
+        ),
         error if is_answer(error) => format!(
             "{url} sent an answer that cannot be used: {}; is it a Kubernetes API server (--kubeconfig, --context)?",
             shortened(&describe(error), ANSWER)
@@ -157,6 +167,19 @@ fn is_plain_http(error: &kube::Error) -> bool {
 /// Whether a server that was asked without TLS answered with something that is no HTTP, as a server with TLS does.
 fn is_tls(error: &kube::Error, url: &str) -> bool {
     url.starts_with("http://") && describe(error).contains("invalid HTTP version")
+}
+
+/// Whether the server's certificate was signed by another authority than the kubeconfig has, or is for another name.
+fn is_untrusted(error: &kube::Error) -> bool {
+    describe(error).contains("invalid peer certificate")
+}
+
+/// Whether no connection was made, or no answer came, in the time for it.
+fn is_unanswered(error: &kube::Error) -> bool {
+    let timed_out = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
+    causes(error).any(|cause| {
+        cause.is::<tokio::time::error::Elapsed>() || cause.downcast_ref::<io::Error>().is_some_and(timed_out)
+    })
 }
 
 /// Why there are no credentials to send a request with.
@@ -276,5 +299,21 @@ mod tests {
             let raw = Err::<(), _>(error).context("cannot wait").unwrap_err();
             assert_eq!(is_of_hub(&raw), of_hub, "{raw:#}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_is_silent_or_shows_another_certificate_is_said_to() {
+        let late =
+            tokio::time::timeout(std::time::Duration::from_secs(1), std::future::pending::<()>()).await;
+        let silent = kube::Error::Service(Box::new(late.unwrap_err()));
+        let text = explain(&silent, "list placements", "https://hub").to_string();
+        assert!(text.contains("https://hub does not answer in time"), "{text}");
+        let foreign = io::Error::other("invalid peer certificate: BadSignature");
+        let text = explain(&kube::Error::Service(Box::new(foreign)), "list", "https://hub").to_string();
+        assert!(
+            text.contains("a certificate that the kubeconfig does not trust")
+                && text.contains("get its kubeconfig again"),
+            "{text}"
+        );
     }
 }
