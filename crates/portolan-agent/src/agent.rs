@@ -1,7 +1,7 @@
 //! Starts an agent and stops it.
 
 use kube::Client;
-use portolan_controllers::watch::patient;
+use portolan_runtime::watch::patient;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 

@@ -38,7 +38,7 @@ mod works;
 
 pub use agent::Agent;
 pub use monitor::Monitor;
-pub use portolan_controllers::Clock;
+pub use portolan_runtime::Clock;
 pub use report::option_mistakes;
 pub use settings::Settings;
 #[doc(hidden)]

@@ -9,9 +9,9 @@ use std::sync::{Mutex, PoisonError};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
+use portolan_runtime::watch::Delta;
 
 use crate::upkeep::{Labels, Membership};
-use crate::watch::Delta;
 
 /// Whether a cluster may get a new work because of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,11 +184,11 @@ fn name_of(metadata: &ObjectMeta) -> &str {
 mod tests {
     use std::sync::Arc;
 
+    use portolan_runtime::watch::Key;
     use serde::de::DeserializeOwned;
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::watch::Key;
 
     fn applied<K: DeserializeOwned>(object: Value) -> Delta<K> {
         Delta::Applied(Arc::new(serde_json::from_value(object).unwrap()))

@@ -12,12 +12,14 @@ use portolan_api::cluster::{
 use portolan_api::labels::ocm;
 use portolan_api::multicluster::ClusterProfile;
 use portolan_engine::fleet::Inventory;
+use portolan_runtime::logging::FailureLog;
+use portolan_runtime::tasks::Tasks;
+use portolan_runtime::watch::{Feed, Source};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::events::Events;
 use crate::health::{Health, Outputs};
-use crate::logging::FailureLog;
 use crate::metrics::Metrics;
 use crate::placements::{self, Input, Placements, Publisher, Received};
 use crate::profiles::{self, Profiles};
@@ -27,9 +29,7 @@ use crate::registration::{self, Registration};
 use crate::replicasets::{self, ReplicaSets};
 use crate::settings::{Output, Settings};
 use crate::syncer::Syncer;
-use crate::tasks::Tasks;
 use crate::upkeep::Pace;
-use crate::watch::{Feed, Source};
 use crate::{fields, finished};
 
 #[cfg(test)]
@@ -139,7 +139,10 @@ impl Controllers {
         });
         tasks.spawn("events", publish_events);
         watches.push(tasks.spawn("connection", connection(client, health.failures().clone())));
-        tasks.watch();
+        match cfg!(test) {
+            true => tasks.watch_on(&tokio::runtime::Handle::current()),
+            false => tasks.watch(),
+        };
         Controllers {
             health,
             metrics,

@@ -61,7 +61,7 @@ async fn publish(client: Client, mut notes: mpsc::Receiver<(ObjectReference, Not
             secondary,
         };
         if let Err(error) = recorder.publish(&event, &placement).await {
-            tracing::debug!(error = %crate::failure::error_chain(&error), "an event was not published");
+            tracing::debug!(error = %portolan_runtime::failure::error_chain(&error), "an event was not published");
         }
         tokio::time::sleep(PACE).await;
     }

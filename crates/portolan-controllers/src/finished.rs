@@ -14,6 +14,7 @@ use kube::{Client, Resource as _};
 use portolan_api::labels::{conditions, ocm};
 use portolan_api::semantic::is_complete;
 use portolan_api::work::ManifestWork;
+use portolan_runtime::watch::{Delta, Feed, Key, Source};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -21,7 +22,6 @@ use crate::moment::{Moment, Since, status_written};
 use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
 use crate::upkeep::{self, Decision, Failure, Keeper, Knowledge, Pace, Queue, Version};
-use crate::watch::{Delta, Feed, Key, Source};
 
 /// Messages between the watch and the state. Small, because a message may hold a whole object.
 const CHANNEL: usize = 256;

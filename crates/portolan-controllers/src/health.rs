@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::logging::FailureLog;
+use portolan_runtime::logging::FailureLog;
+use portolan_runtime::tasks::Tasks;
+
 use crate::metrics::Metrics;
-use crate::tasks::Tasks;
 
 /// Readiness of the controllers, and what else one should know of them, shared.
 #[derive(Clone, Debug)]

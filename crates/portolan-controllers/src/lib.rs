@@ -10,17 +10,14 @@
 //!
 //! ```text
 //! finished       ManifestWorks that are complete go after a while
-//! failure/       what a failed request means, and its text
-//! logging/       how often a failure or a change is said in the log
 //! fields/        which fields the definitions on the server lack
-//! watch/         one watch per kind, shared by all controllers
 //! placements/    desk: state and decisions ─► job ─► publish: phases of writes
 //! readiness      when controllers that do not schedule are ready
 //! profiles/      ClusterProfiles for ManagedClusters, written before the slices that refer to them
 //! registration/  built-in sets, conditions of sets and bindings, availability taints (only where OCM does not)
 //! replicasets/   ManifestWorkReplicaSets: a work per chosen cluster, rolled out in steps
-//! tasks          tasks by name: one that panics, ends early or stands still is noticed
 //! syncer/        a Work for each cluster of a decision, from a template: the KEP's consumer
+//! youth          for how long a missing object means nothing, because its definition has only just come
 //! upkeep/        what the controllers beside placements/ share: a queue, a loop, and how errors and versions are read
 //! ```
 
@@ -28,11 +25,9 @@ mod absence;
 mod bound;
 mod controllers;
 mod events;
-pub mod failure;
 mod fields;
 mod finished;
 mod health;
-pub mod logging;
 mod metrics;
 mod moment;
 mod placements;
@@ -44,15 +39,14 @@ mod request;
 mod sabotage;
 mod settings;
 mod syncer;
-pub mod tasks;
 pub mod trace;
 mod upkeep;
-mod version;
-pub mod watch;
+mod youth;
 
 pub use controllers::Controllers;
 pub use fields::missing_fields;
 pub use health::Health;
 pub use metrics::Metrics;
+pub use portolan_runtime::Clock;
 pub use replicasets::{mistakes as replica_set_mistakes, overview};
-pub use settings::{Carrying, Clock, Output, Settings};
+pub use settings::{Carrying, Output, Settings};

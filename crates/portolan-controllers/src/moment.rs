@@ -5,6 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use portolan_runtime::Clock;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -21,6 +22,14 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
+    /// The time it is on both clocks.
+    pub(crate) fn now(clock: &Clock) -> Moment {
+        Moment {
+            wall: clock.now(),
+            instant: Instant::now(),
+        }
+    }
+
     /// When the wall clock will show `at`, unless it is set meanwhile. To be asked again from time to time.
     pub(crate) fn when(self, at: Timestamp) -> Instant {
         self.instant + between(self.wall, at).min(FAR)

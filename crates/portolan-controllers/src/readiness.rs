@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 
 use kube::Resource;
+use portolan_runtime::watch::{Delta, Feed};
 use tokio::sync::mpsc;
 
 use crate::health::{Missing, Outputs};
-use crate::watch::{Delta, Feed};
 
 /// Lists that may be reported at once.
 const WAITING: usize = 32;

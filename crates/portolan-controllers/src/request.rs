@@ -3,14 +3,14 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use portolan_runtime::failure::error_chain;
+use portolan_runtime::logging::FailureLog;
 use tokio::sync::Semaphore;
 use tracing::Instrument;
 
-pub(crate) use crate::failure::Failure;
-use crate::failure::error_chain;
-use crate::logging::FailureLog;
 use crate::metrics::Metrics;
 use crate::trace;
+pub(crate) use portolan_runtime::failure::Failure;
 
 /// The field manager of all writes.
 pub(crate) const FIELD_MANAGER: &str = "portolan";

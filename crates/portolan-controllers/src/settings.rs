@@ -1,46 +1,10 @@
 //! What a user can set, in the words of the command line.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use portolan_engine::fleet::Inventory;
 use portolan_engine::layout::PublishScores;
-use tokio::time::Instant;
-
-use crate::moment::Moment;
-
-/// Tells the time. The binary hands in the system's; a test one that it moves itself.
-#[derive(Clone)]
-pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
-
-impl Clock {
-    /// A clock that asks `now`.
-    pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Clock {
-        Clock(Arc::new(now))
-    }
-
-    /// The time it is.
-    pub fn now(&self) -> Timestamp {
-        (self.0)()
-    }
-}
-
-impl Clock {
-    /// The time it is on both clocks.
-    pub(crate) fn moment(&self) -> Moment {
-        Moment {
-            wall: self.now(),
-            instant: Instant::now(),
-        }
-    }
-}
-
-impl std::fmt::Debug for Clock {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Clock")
-    }
-}
+use portolan_runtime::Clock;
 
 /// Whether one of the outputs is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -103,7 +103,7 @@ fn parse_level(text: &str) -> Result<String, String> {
         // `loud` would be taken for the name of a module whose every word is wanted.
         Ok(_) if text.split(',').all(|part| part.contains('=') || is_level(part)) => Ok(text.to_owned()),
         _ => Err(
-            "accepted: off, error, warn, info, debug or trace, or such as info,portolan_controllers=debug"
+            "accepted: off, error, warn, info, debug or trace, or such as info,portolan_runtime=debug"
                 .to_owned(),
         ),
     }
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn libraries_are_silent_unless_their_name_is_in_the_level() {
         let quiet = targets("debug").unwrap();
-        assert!(quiet.would_enable("portolan_controllers::watch", &Level::DEBUG));
+        assert!(quiet.would_enable("portolan_runtime::watch", &Level::DEBUG));
         assert!(!quiet.would_enable("kube_runtime::watcher", &Level::ERROR));
         assert!(!quiet.would_enable("hyper_util::client", &Level::ERROR));
         let named = targets("info,kube_runtime::watcher=debug").unwrap();
@@ -140,12 +140,7 @@ mod tests {
 
     #[test]
     fn levels_are_words_and_parts_have_their_own() {
-        for text in [
-            "info",
-            "WARN",
-            "off",
-            "info,portolan_controllers=debug,kube=trace",
-        ] {
+        for text in ["info", "WARN", "off", "info,portolan_runtime=debug,kube=trace"] {
             assert!(parse_level(text).is_ok(), "{text}");
         }
         for text in ["loud", "info,loud", "kube=loud"] {

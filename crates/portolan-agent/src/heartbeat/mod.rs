@@ -21,7 +21,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::labels::ocm;
-use portolan_controllers::logging::{FailureLog, Operation};
+use portolan_runtime::logging::{FailureLog, Operation};
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;

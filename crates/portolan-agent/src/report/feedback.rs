@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use portolan_api::work::{FeedbackType, FeedbackValue, FieldValue, FieldValueType, JsonPath as JsonPathRule};
-use portolan_controllers::failure::shortened;
+use portolan_runtime::failure::shortened;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -9,7 +9,7 @@ use portolan_api::labels::conditions as types;
 use portolan_api::structural::{CONDITION_TYPE, is_condition_type};
 use portolan_api::work::{ConditionRule, ConditionRuleType};
 use portolan_cel::{Environment, Program, Value as Cel, ValueType};
-use portolan_controllers::failure::shortened;
+use portolan_runtime::failure::shortened;
 use serde_json::Value;
 
 use super::conditions::{Said, Truth};

@@ -1,7 +1,7 @@
 //! Classifies failed requests to the member cluster.
 
 use kube::Error;
-use portolan_controllers::failure::{Failure, error_chain};
+use portolan_runtime::failure::{Failure, error_chain};
 
 /// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -9,7 +9,7 @@ use kube::client::Body;
 use tokio::sync::Notify;
 use tower::BoxError;
 
-use portolan_controllers::logging::Operation;
+use portolan_runtime::logging::Operation;
 
 use super::fixture::{World, run, settings};
 use crate::Agent;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use futures::StreamExt;
-use portolan_controllers::logging::Operation;
+use portolan_runtime::logging::Operation;
 use serde_json::Value;
 
 use super::desk::Outcome;

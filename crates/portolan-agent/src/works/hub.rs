@@ -8,7 +8,7 @@ use kube::{Api, Client};
 use portolan_api::multicluster;
 use portolan_api::reading::Received;
 use portolan_api::work::ManifestWork;
-use portolan_controllers::logging::Operation;
+use portolan_runtime::logging::Operation;
 use serde_json::{Value, json};
 
 use crate::monitor::Monitor;

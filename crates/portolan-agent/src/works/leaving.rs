@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portolan_api::work::DeleteOption;
-use portolan_controllers::logging::Operation;
+use portolan_runtime::logging::Operation;
 use tokio::sync::watch;
 
 use super::desk::Outcome;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use portolan_controllers::logging::Operation;
+use portolan_runtime::logging::Operation;
 use tokio::time::Instant;
 
 use super::desk::Works;

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kube::Client;
-use portolan_controllers::failure::Failure;
-use portolan_controllers::logging::Operation;
+use portolan_runtime::failure::Failure;
+use portolan_runtime::logging::Operation;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use portolan_api::work::DeleteOption;
-use portolan_controllers::logging::Operation;
+use portolan_runtime::logging::Operation;
 use serde_json::Value;
 use tokio::time::Instant;
 

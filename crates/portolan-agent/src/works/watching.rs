@@ -14,9 +14,9 @@ use kube::client::Body;
 use kube::core::PartialObjectMeta;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
-use portolan_controllers::failure::error_chain;
-use portolan_controllers::logging::FailureLog;
-use portolan_controllers::tasks::Tasks;
+use portolan_runtime::failure::error_chain;
+use portolan_runtime::logging::FailureLog;
+use portolan_runtime::tasks::Tasks;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use kube::client::Body;
+use portolan_runtime::Clock;
 use tower::BoxError;
 
 use super::*;
 use crate::sabotage::{Fault, set_fault};
-use crate::settings::Clock;
 use crate::upkeep::fake;
 
 const LOOPS: [&str; 7] = [

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Api, Client};
+use portolan_runtime::logging::Operation;
 use tokio::sync::mpsc;
 
 use super::{Field, Lacks};
 use crate::health::Outputs;
-use crate::logging::Operation;
 
 /// How long a change of a definition may go unnoticed.
 const PAUSE: Duration = Duration::from_secs(10);

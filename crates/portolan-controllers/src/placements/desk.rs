@@ -13,6 +13,7 @@ use portolan_engine::decide::Stored;
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet::Inventory;
 use portolan_engine::placement::{PlacementKey, decision_name_prefix};
+use portolan_runtime::watch::{Delta, Key};
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
@@ -31,7 +32,6 @@ use crate::moment::Moment;
 use crate::registration;
 use crate::sabotage::{Rule, broken};
 use crate::settings::{Output, Settings};
-use crate::watch::{Delta, Key};
 
 /// Everything that is known, and what is under way.
 #[derive(Debug)]

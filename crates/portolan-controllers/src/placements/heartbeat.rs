@@ -9,8 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
 use portolan_api::cluster::ManagedCluster;
-
-use crate::watch::Delta;
+use portolan_runtime::watch::Delta;
 
 /// Tells heartbeats from other changes, by what each cluster looked like before.
 pub(crate) fn heartbeats() -> impl Fn(&Delta<ManagedCluster>) -> bool {
@@ -79,10 +78,10 @@ fn substance(cluster: &ManagedCluster) -> u64 {
 mod tests {
     use std::sync::Arc;
 
+    use portolan_runtime::watch::Key;
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::watch::Key;
 
     fn cluster() -> Value {
         json!({

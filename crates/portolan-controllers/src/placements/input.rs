@@ -5,12 +5,12 @@ use portolan_api::cluster::{
     PlacementDecision,
 };
 use portolan_api::multicluster::{self, ClusterProfile};
+use portolan_runtime::watch::Delta;
 
 use tokio::time::Instant;
 
 use super::gate::{Knowledge, Watched};
 use crate::fields::Lacks;
-use crate::watch::Delta;
 
 /// A message, and when it came from the server.
 #[derive(Debug)]

@@ -5,12 +5,12 @@ use portolan_api::cluster::{self, PlacementStatus};
 use portolan_api::multicluster;
 use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{Phase, Plan, Reference};
+use portolan_runtime::watch::Key;
 
 use super::backoff::Severity;
 use super::status::Conditions;
 use crate::sabotage::{Rule, broken};
 use crate::trace;
-use crate::watch::Key;
 
 /// The next thing to do.
 #[derive(Debug)]

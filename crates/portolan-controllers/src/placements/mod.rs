@@ -36,6 +36,9 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::ObjectReference;
 use portolan_api::count::counted;
 use portolan_engine::placement::PlacementKey;
+use portolan_runtime::failure::shortened;
+use portolan_runtime::logging::{self, ChangeLog};
+use portolan_runtime::tasks::{LONGEST_WAIT, Turns};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -47,13 +50,10 @@ pub(crate) use job::{Note, Spoken};
 pub(crate) use publish::Publisher;
 
 use crate::events::Events;
-use crate::failure::shortened;
 use crate::health::{Missing, Outputs, UNSERVED};
-use crate::logging::{self, ChangeLog};
 use crate::metrics::Metrics;
 use crate::moment::Moment;
 use crate::settings::{Output, Settings};
-use crate::tasks::{LONGEST_WAIT, Turns};
 use crate::{sabotage, trace};
 use desk::Desk;
 use gate::{Knowledge, Watched};
@@ -189,7 +189,7 @@ impl Placements {
     }
 
     fn now(&self) -> Moment {
-        self.settings.clock.moment()
+        Moment::now(&self.settings.clock)
     }
 
     /// How long nothing happens unless something comes in.

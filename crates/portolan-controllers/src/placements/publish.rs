@@ -14,6 +14,8 @@ use portolan_api::cluster::{self, Placement, PlacementStatus};
 use portolan_api::multicluster;
 use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{Plan, Reference, Write};
+use portolan_runtime::logging::FailureLog;
+use portolan_runtime::watch::Key;
 use serde_json::json;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tracing::Instrument;
@@ -21,12 +23,10 @@ use tracing::Instrument;
 use super::answer::Objects;
 use super::backoff::Severity;
 use super::job::{Acknowledged, Failure, Job, Report, Teardown, phases};
-use crate::logging::FailureLog;
 use crate::metrics::Metrics;
 use crate::profiles::Profiles;
 use crate::request::{self, Problem};
 use crate::trace;
-use crate::watch::Key;
 
 /// How long a write that no reader waits for lets others go first.
 const LONGEST_STEP_BACK: Duration = Duration::from_millis(250);

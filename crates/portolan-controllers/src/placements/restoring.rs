@@ -6,7 +6,7 @@
 //! * This process has seen it among the candidates of the placement: then cluster, set and binding were there, and what
 //!   became of them since it has heard.
 //! * This process has heard that the cluster was deleted.
-//! * The time that missing objects have is over ([`crate::watch::Youth`]).
+//! * The time that missing objects have is over ([`portolan_runtime::watch::Youth`]).
 //!
 //! The same goes for placements: what belongs to one that is missing is torn down only then.
 
@@ -20,6 +20,7 @@ use portolan_engine::conditions::{Condition, DECISION_KEPT};
 use portolan_engine::fleet::Inventory;
 use portolan_engine::outcome::Outcome;
 use portolan_engine::placement::{PlacementKey, owns_decision, owns_slice};
+use portolan_runtime::watch::{Delta, Key};
 use tokio::time::Instant;
 
 use super::desk::Desk;
@@ -29,7 +30,7 @@ use super::input::Input;
 use super::job::Step;
 use crate::moment::Moment;
 use crate::sabotage::{Rule, broken};
-use crate::watch::{Delta, Grace, Key, Youth};
+use crate::youth::{Grace, Youth};
 
 /// Clusters that are named in a condition; the rest is a number.
 const NAMED: usize = 5;

@@ -4,10 +4,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{Placement, PlacementStatus};
 use portolan_api::shorten;
 use portolan_engine::placement::{PlacementKey, is_handed_over, is_ours, with_stand_ins};
+use portolan_runtime::version::is_newer;
+use portolan_runtime::watch::Key;
 
 use super::desk::{Desk, Known};
-use crate::version::is_newer;
-use crate::watch::Key;
 
 impl Desk {
     /// A placement is there.

@@ -6,11 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
+use portolan_runtime::version::is_newer;
+use portolan_runtime::watch::Key;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-
-use crate::version::is_newer;
-use crate::watch::Key;
 
 /// A kind of decision object.
 pub(crate) trait Published: Resource<DynamicType = ()> + Serialize + DeserializeOwned + Clone {

@@ -12,6 +12,7 @@ use portolan_api::shorten;
 use portolan_engine::conditions::Condition;
 use portolan_engine::outcome::Outcome;
 use portolan_engine::placement::{PlacementKey, decision_name_prefix};
+use portolan_runtime::watch::{Delta, Key};
 
 use super::desk::Desk;
 use super::gate::Watched;
@@ -20,7 +21,6 @@ use super::job::Step;
 use super::status::INPUT_UNREADABLE;
 use crate::moment::Moment;
 use crate::sabotage::{Rule, broken};
-use crate::watch::{Delta, Key};
 
 /// Objects that are named in a condition; the rest is a number.
 const NAMED: usize = 3;

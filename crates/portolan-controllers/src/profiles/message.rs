@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 use portolan_api::multicluster::ClusterProfile;
+use portolan_runtime::watch::Delta;
 use tokio::time::Instant;
 
 use super::content::Content;
 use crate::upkeep::{Failure, Version};
-use crate::watch::Delta;
 
 /// Which profile: namespace and name.
 pub(crate) type Key = (Arc<str>, Arc<str>);

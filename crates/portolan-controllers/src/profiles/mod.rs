@@ -14,7 +14,7 @@
 //! It then stays for [`GRACE`], so that decisions can follow first, and while a decision slice refers to it, but no
 //! longer than [`LONGEST_HOLD`]: a slice of a scheduler that never lets go must not keep a dead cluster in the inventory.
 //! One that was never wanted since the process started stays while its cluster, or what makes it eligible, may be on its
-//! way from a backup ([`crate::watch::Youth`]). With a set that cannot be evaluated in its bindings, a namespace loses no profile.
+//! way from a backup ([`portolan_runtime::watch::Youth`]). With a set that cannot be evaluated in its bindings, a namespace loses no profile.
 //!
 //! **What is compared.** Of each profile a hash of what we would write, and its version; of each cluster the same
 //! and the status to publish, packed. A heartbeat that changes neither costs no write. Who edits our profile is corrected;
@@ -35,12 +35,12 @@ use std::time::Duration;
 use kube::Client;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 use portolan_api::multicluster::ClusterProfile;
+use portolan_runtime::watch::Feed;
 use tokio::sync::mpsc;
 
 use crate::health::Outputs;
 use crate::settings::Settings;
 use crate::upkeep::{self, Pace};
-use crate::watch::Feed;
 
 pub(crate) use board::Profiles;
 use message::Input;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::youth::Grace;
 use tokio::time::Instant;
 
 use super::board::Standing;
@@ -13,7 +14,6 @@ use super::spaces::{Bound, Spaces};
 use super::state::Cluster;
 use super::{GRACE, LONGEST_HOLD};
 use crate::upkeep::{Decision, backoff};
-use crate::watch::Grace;
 
 #[derive(Debug, Default)]
 pub(super) struct Namespace {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::multicluster::ClusterProfile;
+use portolan_runtime::watch::Delta;
 use tokio::time::Instant;
 
 use super::board::Profiles;
@@ -18,7 +19,7 @@ use crate::health::{Outputs, UNSERVED};
 use crate::moment::Moment;
 use crate::sabotage::{Rule, broken};
 use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Labels, Membership, Queue};
-use crate::watch::{Delta, Grace, Youth};
+use crate::youth::{Grace, Youth};
 
 #[derive(Debug)]
 pub(super) struct Cluster {

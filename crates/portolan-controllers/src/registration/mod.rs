@@ -28,11 +28,11 @@ mod write;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
+use portolan_runtime::watch::{Feed, Source};
 use tokio::sync::mpsc;
 
 use crate::settings::Settings;
 use crate::upkeep::{self, Pace};
-use crate::watch::{Feed, Source};
 
 pub(crate) use clusters::with_missing_taint;
 use state::{Input, State};

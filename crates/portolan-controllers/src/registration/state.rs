@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
+use portolan_runtime::watch::Delta;
 use tokio::time::Instant;
 
 use super::clusters::{Cluster, ClusterChange};
@@ -15,7 +16,6 @@ use super::heartbeat::{self, Heartbeat, Pulse};
 use super::sets::{self, Binding, Set};
 use crate::moment::Moment;
 use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Membership, Queue, Version};
-use crate::watch::Delta;
 
 /// What the state hears.
 #[derive(Debug)]

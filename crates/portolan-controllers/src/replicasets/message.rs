@@ -9,12 +9,12 @@ use portolan_api::cluster::{
 };
 use portolan_api::labels::ocm;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet, ManifestWorkReplicaSetStatus};
+use portolan_runtime::watch::Delta;
 use serde_json::Value;
 use tokio::time::Instant;
 
 use super::set::Fingerprint;
 use crate::upkeep::{Failure, Version};
-use crate::watch::Delta;
 
 /// A replica set: namespace and name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

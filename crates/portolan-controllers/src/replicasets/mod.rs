@@ -49,12 +49,12 @@ use portolan_api::cluster::{
 };
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_engine::fleet::Inventory;
+use portolan_runtime::watch::{Delta, Feed};
 use tokio::sync::mpsc;
 
 use crate::absence::Standing;
 use crate::settings::Settings;
 use crate::upkeep::{self, Labels, Pace};
-use crate::watch::{Delta, Feed};
 
 use message::Input;
 use state::State;

@@ -10,6 +10,7 @@ use portolan_api::labels::conditions;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_api::{FieldError, semantic};
 use portolan_rollout::{Kind, Plan, Status};
+use portolan_runtime::watch::Delta;
 use serde::Serialize;
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -23,7 +24,6 @@ use super::state::State;
 use crate::absence::Judgement;
 use crate::moment::Moment;
 use crate::upkeep::Keeper;
-use crate::watch::Delta;
 
 /// A replica set and everything that its rollouts depend on.
 #[derive(Clone, Debug)]

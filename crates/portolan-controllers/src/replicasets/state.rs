@@ -8,6 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{ManagedCluster, Placement};
 use portolan_api::labels::{ocm, portolan};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
+use portolan_runtime::watch::{Delta, Key};
 use tokio::time::Instant;
 
 use super::decisions::{Chosen, Part};
@@ -20,7 +21,6 @@ use crate::bound::Bound;
 use crate::moment::{Moment, Since};
 use crate::sabotage::{Rule, broken};
 use crate::upkeep::{Failure, Keeper, Knowledge, Queue, backoff};
-use crate::watch::{Delta, Key};
 
 /// Replica sets that are evaluated in one turn of the loop. An evaluation visits every cluster of every Placement of the set:
 /// more of them would let a tenant with large sets keep the loop from turning, fewer would make turns for nothing.

@@ -6,12 +6,12 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 use portolan_api::multicluster::{ClusterProfile, PlacementDecision, Work};
+use portolan_runtime::watch::Delta;
 use tokio::time::Instant;
 
 use super::template::Content;
 use crate::placements::Note;
 use crate::upkeep::{Failure, Version};
-use crate::watch::Delta;
 
 /// Which template: namespace and name.
 pub(super) type TemplateKey = (String, String);

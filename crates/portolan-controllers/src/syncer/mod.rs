@@ -38,13 +38,13 @@ use kube::Client;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 use portolan_api::labels::multicluster as labels;
 use portolan_api::multicluster::Work;
+use portolan_runtime::watch::{Feed, Source};
 use tokio::sync::mpsc;
 
 use crate::bound::label_changes;
 use crate::events::Events;
 use crate::settings::Settings;
 use crate::upkeep::{self, Pace};
-use crate::watch::{Feed, Source};
 
 use message::Input;
 use reach::Reach;

@@ -9,12 +9,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::labels::multicluster;
 use portolan_api::multicluster::PlacementDecision;
 use portolan_consumer::{Decisions, Discovery, Options, Slice};
+use portolan_runtime::watch::{Delta, Key};
 use tokio::time::Instant;
 
 use super::template::Template;
 use crate::sabotage::{Rule, broken};
 use crate::upkeep::Knowledge;
-use crate::watch::{Delta, Key};
 
 /// Clusters by name, each with the namespaces of the profiles that stand for it.
 pub(super) type Clusters = BTreeMap<String, BTreeSet<String>>;

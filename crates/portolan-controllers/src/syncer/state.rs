@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portolan_api::multicluster::Work;
+use portolan_runtime::watch::{Delta, Key};
 use tokio::time::Instant;
 
 use super::inventory::Inventory;
@@ -15,7 +16,6 @@ use super::template::{Content, Made, Role, Template};
 use crate::bound::Bound;
 use crate::moment::Moment;
 use crate::upkeep::{Failure, Keeper, Knowledge, Queue};
-use crate::watch::{Delta, Key};
 
 #[derive(Debug)]
 pub(super) struct State {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use kube::Client;
 use kube::api::{Api, DeleteParams, Patch, Preconditions};
 use portolan_api::multicluster::{ClusterProfile, PlacementDecision, Work};
+use portolan_runtime::watch::{Feed, Source};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -15,7 +16,6 @@ use super::message::{Input, Outcome, Write};
 use super::template::Content;
 use crate::events::Events;
 use crate::upkeep::{Pace, creating, patching};
-use crate::watch::{Feed, Source};
 
 const WORKS: &str = "works";
 

@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use portolan_api::reading::Unreadable;
+use portolan_runtime::watch::{Delta, Key};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
 use super::Failure;
-use crate::watch::{Delta, Key};
 
 type Id = (String, String, String);
 
@@ -208,11 +208,12 @@ pub(crate) mod live {
     use kube::api::PostParams;
     use kube::{Api, Client};
     use portolan_hub::Hub;
+    use portolan_runtime::Clock;
     use tokio::sync::Semaphore;
     use tokio::time::{Instant, sleep};
 
     use crate::health::Outputs;
-    use crate::settings::{Clock, Settings};
+    use crate::settings::Settings;
     use crate::upkeep::Pace;
 
     /// A hub with all our kinds.

@@ -15,6 +15,8 @@ mod version;
 use std::future::Future;
 use std::time::Duration;
 
+use portolan_runtime::tasks::LONGEST_WAIT;
+use portolan_runtime::watch::Delta;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -28,8 +30,6 @@ pub(crate) use version::Version;
 use crate::moment::Moment;
 pub(crate) use crate::request::Failure;
 use crate::sabotage;
-use crate::tasks::LONGEST_WAIT;
-use crate::watch::Delta;
 
 /// How many messages are handled before it is asked again what is due: enough to take a whole list in a few rounds,
 /// few enough that writes start while it is still coming in.
@@ -73,7 +73,7 @@ pub(crate) async fn keep<K, F>(
     loop {
         turns.turn();
         sabotage::at_turn(K::NAME).await;
-        let now = pace.clock.moment();
+        let now = Moment::now(&pace.clock);
         let late = planned.map_or(Duration::ZERO, |planned| {
             now.instant.saturating_duration_since(planned)
         });
@@ -168,10 +168,11 @@ mod tests {
     use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
     use jiff::Timestamp;
+    use portolan_runtime::Clock;
 
     use super::*;
     use crate::sabotage::{Fault, set_fault};
-    use crate::settings::{Clock, Settings};
+    use crate::settings::Settings;
 
     /// Writes one thing, and again whenever that failed. Counts pauses.
     struct Stubborn(Queue<()>, Arc<AtomicUsize>);

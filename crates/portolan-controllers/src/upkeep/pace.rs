@@ -4,15 +4,16 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use kube::api::{PatchParams, PostParams};
+use portolan_runtime::Clock;
+use portolan_runtime::logging::FailureLog;
+use portolan_runtime::tasks::Tasks;
 use tokio::sync::Semaphore;
 
 use super::Failure;
 use crate::health::Outputs;
-use crate::logging::FailureLog;
 use crate::metrics::Metrics;
 use crate::request::FIELD_MANAGER;
-use crate::settings::{Clock, Settings};
-use crate::tasks::Tasks;
+use crate::settings::Settings;
 
 /// How a keeper reaches the server: how much at once, counted by whom, and by which clock.
 #[derive(Clone, Debug)]

@@ -3,8 +3,7 @@
 use std::cmp::Ordering;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-
-use crate::version::compare;
+use portolan_runtime::version::compare;
 
 /// The `resourceVersion` of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use k8s_openapi::apimachinery::pkg::version::Info;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
-use portolan_controllers::watch::with_timeout;
+use portolan_runtime::watch::with_timeout;
 use secrecy::ExposeSecret as _;
 
 use super::api_server::only_api_servers;

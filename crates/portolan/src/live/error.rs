@@ -4,8 +4,8 @@ use std::error::Error;
 use std::io;
 
 use kube::client::AuthError;
-pub(crate) use portolan_controllers::failure::error_chain as describe;
-use portolan_controllers::failure::shortened;
+pub(crate) use portolan_runtime::failure::error_chain as describe;
+use portolan_runtime::failure::shortened;
 
 use super::api_server::NotAnApiServer;
 use super::credentials;
@@ -37,6 +37,18 @@ pub(crate) fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Er
                 _ => answer,
             }
         }
+        error => without_answer(error, url),
+    };
+    let text = format!("cannot {doing}: {text}");
+    match is_unavailable(error) {
+        true => HubUnavailable(text).into(),
+        false => anyhow::Error::msg(text),
+    }
+}
+
+/// What is said of a request that was not answered by an API server.
+fn without_answer(error: &kube::Error, url: &str) -> String {
+    match error {
         error
             if let Some(auth) = auth_error(error)
                 && let Some(advice) = credentials::advice(auth, None) =>
@@ -79,11 +91,6 @@ pub(crate) fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Er
             "{url} cannot be reached: {}; is it the right server (--kubeconfig, --context)?",
             shortened(&describe(error), ANSWER)
         ),
-    };
-    let text = format!("cannot {doing}: {text}");
-    match is_unavailable(error) {
-        true => HubUnavailable(text).into(),
-        false => anyhow::Error::msg(text),
     }
 }
 

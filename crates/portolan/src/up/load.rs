@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::count::counted;
 use portolan_api::labels::conditions;
-use portolan_controllers::logging::FailureLog;
+use portolan_runtime::logging::FailureLog;
 use tokio::time::MissedTickBehavior;
 
 use super::demo::{Change, Demo, Health, NAMESPACES, State, between};

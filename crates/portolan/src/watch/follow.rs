@@ -7,7 +7,7 @@ use std::time::Duration;
 use kube::api::ListParams;
 use kube::{Api, Client};
 use portolan_api::{cluster, multicluster};
-use portolan_controllers::watch::{Delta, Feed, Key, Source};
+use portolan_runtime::watch::{Delta, Feed, Key, Source};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};

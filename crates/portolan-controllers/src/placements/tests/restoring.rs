@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use portolan_api::cluster::{AddOnPlacementScore, Placement};
 use portolan_check::{Cluster, DecisionId, Report, stream};
+use portolan_runtime::watch::{Delta, Key};
 use serde_json::json;
 
 use super::rules::{at_rest, cluster, remove};
@@ -12,7 +13,6 @@ use super::server::{NAMESPACE, Server, binding, desk, now, object};
 use crate::placements::desk::Desk;
 use crate::placements::input::Input;
 use crate::sabotage::{Rule, with_broken};
-use crate::watch::{Delta, Key};
 
 fn after(seconds: i64) -> Timestamp {
     now() + SignedDuration::from_secs(seconds)

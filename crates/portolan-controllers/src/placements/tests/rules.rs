@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use portolan_api::cluster::ManagedCluster;
 use portolan_check::{CheckId, Cluster, DecisionId, Report, stream};
+use portolan_runtime::Clock;
+use portolan_runtime::watch::{Delta, Key};
 use serde_json::{Value, json};
 
 use super::server::{NAMESPACE, Server, desk, now, object};
@@ -12,9 +14,8 @@ use crate::moment::tests::instant;
 use crate::placements::desk::Desk;
 use crate::placements::input::Input;
 use crate::sabotage::{Rule, with_broken};
-use crate::settings::{Clock, Settings};
+use crate::settings::Settings;
 use crate::upkeep::fake::cannot_be_read;
-use crate::watch::{Delta, Key};
 
 pub(super) fn cluster(desk: &mut Desk, name: &str) {
     let cluster: ManagedCluster =

@@ -10,6 +10,8 @@ use portolan_check::stream::{Event, Recording};
 use portolan_check::{Object, State};
 use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{Observed, Plan, Write};
+use portolan_runtime::Clock;
+use portolan_runtime::watch::{Delta, Key};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -18,8 +20,7 @@ use crate::moment::tests::instant;
 use crate::placements::desk::Desk;
 use crate::placements::input::Input;
 use crate::placements::job::{Acknowledged, Job, Report, Step, Teardown, phases};
-use crate::settings::{Clock, Settings};
-use crate::watch::{Delta, Key};
+use crate::settings::Settings;
 
 pub(super) const NAMESPACE: &str = "team";
 

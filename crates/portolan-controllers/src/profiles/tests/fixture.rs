@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 use portolan_api::multicluster::ClusterProfile;
+use portolan_runtime::watch::Delta;
 use serde_json::{Value, json};
 
 use crate::health::Outputs;
@@ -17,7 +18,6 @@ use crate::profiles::message::{Input, Key, Outcome, Write};
 use crate::profiles::state::State;
 use crate::upkeep::fake::{Event, Part, Server, object};
 use crate::upkeep::{Failure, Keeper, Version};
-use crate::watch::Delta;
 
 pub(super) const RESTORE_GRACE: Duration = Duration::from_secs(300);
 

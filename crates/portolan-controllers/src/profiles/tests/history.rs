@@ -2,6 +2,7 @@
 
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 use portolan_api::multicluster::ClusterProfile;
+use portolan_runtime::watch::Delta;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -11,7 +12,6 @@ use crate::profiles::content::{Content, Observed, Owner};
 use crate::profiles::message::{Input, Outcome, Write};
 use crate::upkeep::fake::{object, second};
 use crate::upkeep::{Failure, Keeper, Labels, Membership};
-use crate::watch::Delta;
 
 #[derive(Clone, Debug)]
 enum Step {

@@ -6,6 +6,7 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchE
 use kube::{Api, Client};
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 use portolan_api::multicluster::{ClusterProfile, PlacementDecision};
+use portolan_runtime::watch::Source;
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -15,7 +16,6 @@ use crate::profiles::{Profiles, Publisher};
 use crate::settings::Settings;
 use crate::upkeep::fake::live::{clock, eventually, hub, install, pace, rest};
 use crate::upkeep::fake::object;
-use crate::watch::Source;
 
 /// A publisher with its watches; it ends when this is dropped.
 fn start(client: &Client) -> (JoinSet<()>, Profiles) {

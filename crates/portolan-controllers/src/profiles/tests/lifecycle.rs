@@ -1,5 +1,6 @@
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 use portolan_api::multicluster::ClusterProfile;
+use portolan_runtime::watch::Delta;
 use serde_json::json;
 
 use super::fixture::{Hub, binding, cluster, foreign, placement, set};
@@ -7,7 +8,6 @@ use crate::moment::tests::instant;
 use crate::profiles::message::{Input, Write};
 use crate::upkeep::Keeper;
 use crate::upkeep::fake::{object, second};
-use crate::watch::Delta;
 
 #[test]
 fn a_namespace_has_the_clusters_of_its_bound_sets_when_it_has_a_placement() {

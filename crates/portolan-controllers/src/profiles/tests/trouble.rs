@@ -1,5 +1,6 @@
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet};
 use portolan_api::multicluster::ClusterProfile;
+use portolan_runtime::watch::{Delta, Key};
 
 use super::fixture::{Hub, cluster, foreign};
 use crate::moment::tests::instant;
@@ -7,7 +8,6 @@ use crate::profiles::message::{Input, Outcome, Write};
 use crate::sabotage::{Rule, with_broken};
 use crate::upkeep::fake::{cannot_be_read, second};
 use crate::upkeep::{Failure, Keeper};
-use crate::watch::{Delta, Key};
 
 /// Lets every write that is due fail. How many there were.
 fn fail(hub: &mut Hub, now: i64, failure: Failure) -> usize {

@@ -3,13 +3,14 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use portolan_runtime::watch::Delta;
+
 use super::fixture::{Hub, cluster, foreign, placement};
 use crate::moment::tests::instant;
 use crate::profiles::Profiles;
 use crate::profiles::message::{Input, Outcome, Write};
 use crate::upkeep::fake::second;
 use crate::upkeep::{Failure, Keeper};
-use crate::watch::Delta;
 
 /// Whether the wait is over at once, as often as it is asked.
 fn at_once(future: impl Future<Output = ()>) -> bool {

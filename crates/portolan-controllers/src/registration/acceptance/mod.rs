@@ -21,11 +21,11 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::labels::ocm;
+use portolan_runtime::watch::{Delta, Feed, Source};
 use tokio::sync::mpsc;
 
 use crate::settings::Settings;
 use crate::upkeep::{self, Pace};
-use crate::watch::{Delta, Feed, Source};
 
 use state::{Input, Standing, State};
 

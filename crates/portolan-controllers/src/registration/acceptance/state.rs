@@ -9,11 +9,11 @@ use k8s_openapi::api::core::v1::Namespace;
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::labels::{conditions, ocm};
 use portolan_api::structural::is_dns_label;
+use portolan_runtime::watch::Delta;
 use tokio::time::Instant;
 
 use crate::moment::Moment;
 use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Queue, Version};
-use crate::watch::Delta;
 
 /// How often a namespace that is being deleted is asked for works that are left. Shorter costs lists, longer keeps the
 /// namespace longer than its works.

@@ -7,6 +7,7 @@ use kube::{Api, Client, ResourceExt};
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::labels::portolan::{AGENT_NAMESPACE, AGENT_ROLE, WAIT_FOR_WORKS};
 use portolan_api::work::ManifestWork;
+use portolan_runtime::watch::Source;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -14,7 +15,6 @@ use super::Acceptance;
 use crate::settings::Settings;
 use crate::upkeep::fake::live::{clock, eventually, hub, pace, rest};
 use crate::upkeep::fake::object;
-use crate::watch::Source;
 
 /// Acceptance with its watches; it ends when this is dropped.
 fn start(client: &Client) -> JoinSet<()> {

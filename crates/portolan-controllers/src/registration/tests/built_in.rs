@@ -1,11 +1,11 @@
 use portolan_api::cluster::ManagedClusterSet;
+use portolan_runtime::watch::Delta;
 use serde_json::json;
 
 use super::fixture::{Hub, set};
 use crate::registration::state::{Input, Write};
 use crate::upkeep::Keeper;
 use crate::upkeep::fake::second;
-use crate::watch::Delta;
 
 fn selector(hub: &Hub, name: &str) -> serde_json::Value {
     serde_json::to_value(hub.set(name).spec.cluster_selector).unwrap()

@@ -1,4 +1,5 @@
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
+use portolan_runtime::watch::Delta;
 use serde_json::json;
 
 use super::fixture::{Hub, binding, cluster, labelled, set};
@@ -6,7 +7,6 @@ use crate::moment::tests::instant;
 use crate::registration::state::{Input, Write};
 use crate::upkeep::Keeper;
 use crate::upkeep::fake::{object, second};
-use crate::watch::Delta;
 
 fn empty() -> (String, String, String) {
     (

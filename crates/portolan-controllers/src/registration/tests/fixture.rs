@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
+use portolan_runtime::watch::Delta;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,6 @@ use crate::registration::sets;
 use crate::registration::state::{Answer, Input, State, Write};
 use crate::upkeep::fake::{Event, Part, Server, object, second};
 use crate::upkeep::{Failure, Keeper, Version};
-use crate::watch::Delta;
 
 pub(super) struct Hub {
     pub(super) server: Server,

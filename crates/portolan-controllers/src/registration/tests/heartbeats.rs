@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use portolan_api::cluster::ManagedCluster;
+use portolan_runtime::watch::Delta;
 use serde_json::json;
 
 use super::fixture::{Hub, cluster, lease, synced};
@@ -9,7 +10,6 @@ use crate::moment::tests::{instant, shifted, wall};
 use crate::registration::state::{Input, Write};
 use crate::upkeep::Keeper;
 use crate::upkeep::fake::second;
-use crate::watch::Delta;
 
 /// Status, reason and message of the Available condition.
 fn available(hub: &Hub, name: &str) -> (String, String, String) {

@@ -1,6 +1,7 @@
 //! Whatever happened in whatever order, in the end everything is as if it had been so from the start.
 
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
+use portolan_runtime::watch::Delta;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -10,7 +11,6 @@ use crate::registration::sets::built_in;
 use crate::registration::state::{Input, Write};
 use crate::upkeep::fake::second;
 use crate::upkeep::{Failure, Keeper, Labels, Membership};
-use crate::watch::Delta;
 
 #[derive(Clone, Debug)]
 enum Step {

@@ -3,6 +3,7 @@
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
+use portolan_runtime::watch::Source;
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -10,7 +11,6 @@ use super::fixture::{binding, labelled};
 use crate::registration::{self, Registration};
 use crate::settings::Settings;
 use crate::upkeep::fake::live::{clock, eventually, hub, pace, rest};
-use crate::watch::Source;
 
 /// Registration with its watches; it ends when this is dropped.
 fn start(client: &Client) -> JoinSet<()> {

@@ -1,3 +1,4 @@
+use portolan_runtime::watch::Delta;
 use serde_json::json;
 
 use super::fixture::{Hub, cluster, labelled};
@@ -5,7 +6,6 @@ use crate::moment::tests::instant;
 use crate::registration::state::Input;
 use crate::upkeep::fake::second;
 use crate::upkeep::{Failure, Keeper};
-use crate::watch::Delta;
 
 fn taints(hub: &Hub, name: &str) -> Vec<(String, Option<String>)> {
     let taints = hub.cluster(name).spec.taints.into_iter();

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
+use portolan_runtime::watch::Delta;
 use serde_json::{Value, json};
 
 use crate::moment::tests::instant;
@@ -14,7 +15,6 @@ use crate::replicasets::state::State;
 use crate::sabotage::{Rule, with_broken};
 use crate::upkeep::Keeper;
 use crate::upkeep::fake::{object, second};
-use crate::watch::Delta;
 
 fn template() -> Value {
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
@@ -225,7 +225,7 @@ fn a_cluster_that_answers_or_is_gone_or_leaves_loses_its_work_at_once() {
     let mut world = World::new(None);
     world.silence(second(10));
     world.writes(second(10));
-    let gone = crate::watch::Key {
+    let gone = portolan_runtime::watch::Key {
         namespace: String::new(),
         name: "b".to_owned(),
         uid: String::new(),

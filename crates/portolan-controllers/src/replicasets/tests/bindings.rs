@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
+use portolan_runtime::watch::{Delta, Key};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -14,7 +15,6 @@ use crate::replicasets::state::State;
 use crate::sabotage::{Rule, with_broken};
 use crate::upkeep::Keeper;
 use crate::upkeep::fake::{cannot_be_read, object, second};
-use crate::watch::{Delta, Key};
 
 /// A replica set in `ns` whose decision, written by hand, names `mine` and `theirs`. `mine` is in the set `ours`, which is
 /// bound to `ns`; `theirs` is in the set `others`, which is not.

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use portolan_api::cluster::{Placement, PlacementDecision};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
+use portolan_runtime::watch::{Delta, Key};
 use serde_json::{Value, json};
 
 use crate::moment::tests::{instant, wall};
@@ -14,7 +15,6 @@ use crate::replicasets::message::{Ending, Input, Job, SetWrite, WorkEnding, Work
 use crate::replicasets::state::State;
 use crate::upkeep::fake::{object, second};
 use crate::upkeep::{Failure, Keeper};
-use crate::watch::{Delta, Key};
 
 fn work(cluster: &str) -> ManifestWork {
     object(json!({

@@ -2,6 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use portolan_api::multicluster::{ClusterProfile, PlacementDecision, Work};
+use portolan_runtime::watch::{Delta, Key};
 use serde_json::json;
 
 use super::fixture::*;
@@ -11,7 +12,6 @@ use crate::syncer::reach::Reach;
 use crate::syncer::state::State;
 use crate::upkeep::Keeper;
 use crate::upkeep::fake::{cannot_be_read, second};
-use crate::watch::{Delta, Key};
 
 fn synced() -> Hub {
     let mut hub = Hub::with_template();

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use portolan_api::multicluster::{ClusterProfile, PlacementDecision, Work};
+use portolan_runtime::watch::Delta;
 use serde_json::{Value, json};
 
 use crate::moment::tests::instant;
@@ -15,7 +16,6 @@ use crate::syncer::reach::Reach;
 use crate::syncer::state::State;
 use crate::upkeep::fake::{Part, Server, object, second};
 use crate::upkeep::{Failure, Keeper};
-use crate::watch::Delta;
 
 pub(super) const HOME: &str = "shop";
 

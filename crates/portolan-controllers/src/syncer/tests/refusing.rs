@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portolan_api::multicluster::{ClusterProfile, PlacementDecision, Work};
+use portolan_runtime::Clock;
+use portolan_runtime::watch::{Delta, Key};
 use serde_json::{Value, json};
 
 use super::fixture::*;
 use crate::sabotage::{Rule, broken, with_broken};
-use crate::settings::{Clock, Settings};
+use crate::settings::Settings;
 use crate::syncer::message::Input;
 use crate::syncer::reach::Reach;
 use crate::syncer::state::State;
 use crate::upkeep::Keeper;
 use crate::upkeep::fake::object;
-use crate::watch::{Delta, Key};
 
 /// A template goes bad while its works are there.
 fn spoiled(manifests: Value) -> (Hub, String) {

@@ -10,7 +10,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
-use portolan_controllers::logging::FailureLog;
+use portolan_runtime::logging::FailureLog;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 

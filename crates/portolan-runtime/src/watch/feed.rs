@@ -20,7 +20,7 @@ type Sending = BoxFuture<'static, Result<(), Closed>>;
 
 /// The listener is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Closed;
+pub struct Closed;
 
 impl<K: Send + Sync + 'static> Feed<K> {
     /// Feeds a channel of messages that deltas are turned into.
@@ -70,7 +70,8 @@ impl<K: Send + Sync + 'static> Feed<K> {
         }))
     }
 
-    pub(crate) fn tell(&self, delta: Delta<K>) -> Sending {
+    /// Tells the listener, and waits while it is behind.
+    pub fn tell(&self, delta: Delta<K>) -> BoxFuture<'static, Result<(), Closed>> {
         (self.0)(delta)
     }
 }

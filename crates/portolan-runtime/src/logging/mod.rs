@@ -12,6 +12,6 @@ mod words;
 
 pub use cause::Operation;
 pub use changes::ChangeLog;
-pub(crate) use counting::UnreadableObjects;
+pub use counting::UnreadableObjects;
 pub use failures::FailureLog;
 pub use words::{change, time_span};

@@ -14,7 +14,7 @@ const LINES: usize = 100;
 
 impl FailureLog {
     /// An object of a resource is there and cannot be read.
-    pub(crate) fn cannot_read(&self, resource: &str, object: &str, problem: &str) {
+    pub fn cannot_read(&self, resource: &str, object: &str, problem: &str) {
         let before = {
             let mut known = self.lock();
             let at = (resource.to_owned(), object.to_owned());
@@ -33,7 +33,7 @@ impl FailureLog {
     }
 
     /// An object of a resource can be read, or is gone.
-    pub(crate) fn can_read(&self, resource: &str, object: &str) {
+    pub fn can_read(&self, resource: &str, object: &str) {
         if !self.0.has_unreadable.load(Ordering::Relaxed) {
             return;
         }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 /// Which of two versions is the later one, as numbers of any length. Nothing where one of them is no decimal number, which
 /// no server in use has; each caller says what that means.
-pub(crate) fn compare(first: &str, second: &str) -> Option<Ordering> {
+pub fn compare(first: &str, second: &str) -> Option<Ordering> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !digits(first) || !digits(second) {
         return None;
@@ -14,7 +14,7 @@ pub(crate) fn compare(first: &str, second: &str) -> Option<Ordering> {
 }
 
 /// Whether `candidate` is a later version than `held`. Where that is not known, a different version is taken for a later one.
-pub(crate) fn is_newer(candidate: &str, held: &str) -> bool {
+pub fn is_newer(candidate: &str, held: &str) -> bool {
     match compare(candidate, held) {
         Some(order) => order == Ordering::Greater,
         None => candidate != held,

@@ -2,7 +2,7 @@
 //!
 //! A complete list that lacks an object says that it is gone, unless the kind itself has only just come (back): then the
 //! objects may still be on their way, one by one, from a backup. A process that saw them before knows
-//! ([`super::guard`]); one that has just started does not, and goes by the definition:
+//! (`portolan_runtime::watch` holds them back); one that has just started does not, and goes by the definition:
 //!
 //! * A kind that was not served when the process started, and is now, may lack anything.
 //! * A definition that was created after an object that speaks of others (a decision, a profile) is not the one that
@@ -14,9 +14,9 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use portolan_runtime::watch::Delta;
 use tokio::time::Instant;
 
-use super::Delta;
 use crate::moment::Moment;
 
 /// What is known of the age of one kind. Only what comes before the first complete list counts.

@@ -62,7 +62,7 @@ impl FailureLog {
     }
 
     /// Something failed without which nothing is decided.
-    pub(crate) fn reading_failed(&self, operation: Operation<'_>, error: &kube::Error) {
+    pub fn reading_failed(&self, operation: Operation<'_>, error: &kube::Error) {
         let (at, text) = (Instant::now(), self.problem(operation, error));
         let mut known = self.lock();
         let before = known.reading.get(operation.resource);
@@ -110,14 +110,14 @@ impl FailureLog {
     }
 
     /// Whether a resource cannot be read because the server did not answer.
-    pub(crate) fn is_unanswered(&self) -> bool {
+    pub fn is_unanswered(&self) -> bool {
         let known = self.lock();
         let mut reading = known.reading.values();
         reading.any(|unread| unread.is_unanswered && unread.at.elapsed() < FAILING)
     }
 
     /// The server answered. A watch that goes on says so only when something changes.
-    pub(crate) fn answered(&self) {
+    pub fn answered(&self) {
         self.lock().reading.retain(|_, unread| !unread.is_unanswered);
         let operation = Operation {
             verb: "get",
@@ -137,7 +137,7 @@ impl FailureLog {
     }
 
     /// The same, without what may be over in a moment: a server that is started again is away for seconds.
-    pub(crate) fn lasting_problems(&self) -> BTreeMap<String, String> {
+    pub fn lasting_problems(&self) -> BTreeMap<String, String> {
         self.problems_since(LASTING)
     }
 

@@ -9,7 +9,7 @@ use super::FailureLog;
 
 /// Counts when it is asked: what a log knows changes with every object that is read.
 #[derive(Debug)]
-pub(crate) struct UnreadableObjects(pub(crate) FailureLog);
+pub struct UnreadableObjects(pub FailureLog);
 
 impl Collector for UnreadableObjects {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {

@@ -7,7 +7,6 @@ mod feed;
 mod guard;
 mod patience;
 mod source;
-mod youth;
 
 use std::sync::Arc;
 
@@ -15,10 +14,9 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::reading::Unreadable;
 
-pub use feed::Feed;
+pub use feed::{Closed, Feed};
 pub use patience::{patient, with_timeout};
 pub use source::Source;
-pub(crate) use youth::{Grace, Youth};
 
 /// What a watch says.
 #[derive(Debug)]
@@ -81,7 +79,7 @@ impl Key {
     }
 
     /// Namespace and name, or the name alone.
-    pub(crate) fn place(&self) -> String {
+    pub fn place(&self) -> String {
         match self.namespace.as_str() {
             "" => self.name.clone(),
             namespace => format!("{namespace}/{}", self.name),

@@ -123,10 +123,7 @@ impl Tasks {
     /// Starts the watchdog, on a thread of its own: the threads of the tasks may be the ones that stand still. It ends when
     /// nothing else holds these tasks.
     pub fn watch(&self) -> JoinHandle<()> {
-        match cfg!(test) {
-            true => self.watch_on(&Handle::current()),
-            false => self.watch_on(&watchdogs()),
-        }
+        self.watch_on(&watchdogs())
     }
 
     /// Starts the watchdog among the tasks of a runtime. Only tests want that: they turn the clock of their own runtime.

@@ -41,7 +41,7 @@ impl Failure {
     }
 
     /// In metrics and traces.
-    pub(crate) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Failure::Conflict => "conflict",
             Failure::Missing => "not_found",
