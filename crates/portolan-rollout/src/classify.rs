@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::{Cluster, Status};
+use crate::strategy::Strategy;
 
 /// The times that a cluster is measured by.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +15,16 @@ pub(crate) struct Times {
     pub(crate) soak: Duration,
     /// `progressDeadline`; `None` is no limit.
     pub(crate) deadline: Option<Duration>,
+}
+
+impl Times {
+    pub(crate) fn of(strategy: &Strategy, now: Timestamp) -> Times {
+        Times {
+            now,
+            soak: strategy.soak_time(),
+            deadline: strategy.deadline,
+        }
+    }
 }
 
 /// Where a cluster goes.

@@ -25,6 +25,6 @@ mod strategy;
 pub use amount::Amount;
 pub use cluster::{Cluster, Existing, Status};
 pub use groups::{GroupKey, Groups};
-pub use plan::{Input, Plan, plan};
+pub use plan::{Input, Plan, is_done, plan};
 pub use request::Request;
 pub use strategy::{Kind, Mandatory, Strategy};

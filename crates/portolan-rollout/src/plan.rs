@@ -73,6 +73,14 @@ pub fn plan(strategy: &Strategy, input: &Input<'_>) -> Result<Plan, Vec<FieldErr
     Ok(situation.finish(draft))
 }
 
+/// Whether a cluster has succeeded for as long as it should. One that succeeded and is offline, or ran out of time, is not done
+/// before its soak time has ended.
+pub fn is_done(strategy: &Strategy, existing: &Existing, now: Timestamp) -> bool {
+    let cluster = entry(existing, &GroupKey::default());
+    let verdict = classify(cluster, &Times::of(strategy, now));
+    matches!(verdict, Verdict::Settled(cluster) if cluster.status == Status::Succeeded)
+}
+
 /// The input, sorted out.
 struct Situation<'a> {
     strategy: &'a Strategy,
@@ -93,18 +101,10 @@ struct Situation<'a> {
 
 impl<'a> Situation<'a> {
     fn new(strategy: &'a Strategy, input: &Input<'a>) -> Situation<'a> {
-        let soak = match strategy.kind {
-            Kind::All => Duration::ZERO,
-            _ => strategy.soak,
-        };
         let mut situation = Situation {
             strategy,
             groups: input.groups,
-            times: Times {
-                now: input.now,
-                soak,
-                deadline: strategy.deadline,
-            },
+            times: Times::of(strategy, input.now),
             mandatory: Vec::new(),
             others: Vec::new(),
             skipped: BTreeSet::new(),

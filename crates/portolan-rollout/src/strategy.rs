@@ -74,6 +74,14 @@ impl Mandatory {
 }
 
 impl Strategy {
+    /// How long a cluster has to stay successful before it is done: not at all with `All`.
+    pub fn soak_time(&self) -> Duration {
+        match self.kind {
+            Kind::All => Duration::ZERO,
+            _ => self.soak,
+        }
+    }
+
     /// Checks a strategy. `path` is where it stands, for errors. Settings of the other types have no effect, but a
     /// value that cannot be read is refused there as well.
     pub fn new(strategy: &RolloutStrategy, path: &str) -> Result<Strategy, Vec<FieldError>> {

@@ -38,6 +38,8 @@ const MANAGER: &str = "portolan-agent";
 const UNKNOWN_DURATION: u32 = 60;
 /// The longest time between two renewals.
 const LONGEST_PERIOD: Duration = Duration::from_secs(300);
+/// How long the member cluster may take to say what it has.
+const GATHERING_LIMIT: Duration = Duration::from_secs(60);
 /// The first wait after an error.
 const SHORTEST: Duration = Duration::from_millis(500);
 
@@ -237,7 +239,15 @@ impl Heart {
 
     /// Brings the status of the ManagedCluster up to date.
     async fn report(&self, cluster: ManagedCluster) -> Result<(), Silence> {
-        let (facts, gathered) = Facts::gather(&self.spoke, &self.objects, &self.settings).await;
+        // Side by side: a member that goes on and on about itself must not keep the hub from hearing how it is.
+        let gathering = Facts::gather(&self.spoke, &self.objects, &self.settings);
+        let gathering = tokio::time::timeout(GATHERING_LIMIT, gathering);
+        let (gathered, is_well) = tokio::join!(gathering, health::is_well(&self.spoke));
+        let (facts, gathered) = gathered.unwrap_or_else(|_| {
+            let limit = GATHERING_LIMIT.as_secs();
+            let late = format!("the member cluster did not say what it has within {limit} s");
+            (Facts::default(), Err(Problem::Unanswered(late)))
+        });
         let gathered = log(
             &self.monitor.spoke,
             ("read", "version, nodes and claims", ""),
@@ -246,7 +256,6 @@ impl Heart {
         let problem = gathered.map_err(Silence::Member);
         // Only `/livez` says whether the cluster is available. A list can fail because the server is busy for a moment, or
         // because the webhook of a kind is gone; workloads must not leave a healthy cluster for that.
-        let is_well = health::is_well(&self.spoke).await;
         let Some(patch) = status::patch(&cluster, &facts, is_well, self.settings.clock.now()) else {
             return problem;
         };

@@ -171,3 +171,53 @@ async fn a_lease_is_good_for_as_long_as_before_where_the_cluster_cannot_be_read(
         assert_eq!(*announced.lock().unwrap(), Some(json!(10)), "{code}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_list_without_an_end_does_not_keep_the_hub_from_hearing_that_the_member_is_ill() {
+    let spoke = tower::service_fn(|request: Request<Body>| async move {
+        let (code, body) = match request.uri().path() {
+            "/livez" => (500, json!({})),
+            "/version" => (
+                200,
+                json!({ "major": "1", "minor": "36", "gitVersion": "v1.36.4", "gitCommit": "", "gitTreeState": "",
+                    "buildDate": "", "goVersion": "", "compiler": "", "platform": "" }),
+            ),
+            _ => {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                (200, json!({ "metadata": { "continue": "more" }, "items": [{}] }))
+            }
+        };
+        let mut response = Response::new(Body::from(body.to_string().into_bytes()));
+        *response.status_mut() = http::StatusCode::from_u16(code).unwrap();
+        Ok::<_, BoxError>(response)
+    });
+    let said = Arc::new(Mutex::new(String::new()));
+    let heard = said.clone();
+    let hub = tower::service_fn(move |request: Request<Body>| {
+        let heard = heard.clone();
+        async move {
+            let body = request.into_body().collect().await.unwrap().to_bytes();
+            heard.lock().unwrap().push_str(&String::from_utf8_lossy(&body));
+            let answer = json!({ "metadata": { "name": "west" }, "spec": { "hubAcceptsClient": true } });
+            Ok::<_, BoxError>(Response::new(Body::from(answer.to_string().into_bytes())))
+        }
+    });
+    let heart = heart(
+        Monitor::new(),
+        Client::new(hub, "default"),
+        Client::new(spoke, "default"),
+    );
+    let cluster = serde_json::from_value(json!({
+        "metadata": { "name": "west" }, "spec": { "hubAcceptsClient": true },
+    }));
+    let started = Instant::now();
+    let reported = heart.report(cluster.unwrap()).await;
+    assert!(matches!(reported, Err(Silence::Member(_))), "{reported:?}");
+    assert!(
+        started.elapsed() < Duration::from_secs(90),
+        "{:?}",
+        started.elapsed()
+    );
+    let said = said.lock().unwrap().clone();
+    assert!(said.contains("ManagedClusterKubeAPIServerUnavailable"), "{said}");
+}

@@ -83,8 +83,9 @@ impl Records {
         let found = self.objects.get(&place(key.kind, &name), None).await?;
         match found {
             Some(object) => match work_name(key.kind, &object) {
-                // One without the name of a work is found by its own name alone.
-                other if other.is_empty() || other == key.name => Ok(parse(key, name, &object)),
+                // A record is found by its own name. The name of a work that it gives counts if that work has such a record:
+                // somebody may have edited it.
+                other if other == key.name || !self.can_be_of(&name, other) => Ok(parse(key, name, &object)),
                 other => Err(Unkept::Taken {
                     record: name,
                     other: other.to_owned(),
@@ -92,6 +93,12 @@ impl Records {
             },
             None => Ok(Record::new(key, name)),
         }
+    }
+
+    /// Whether a record of this name can be that of the work.
+    fn can_be_of(&self, record: &str, work: &str) -> bool {
+        let hashes = [&self.hub_hash, &self.former_hub_hash];
+        !work.is_empty() && hashes.into_iter().any(|hash| name(hash, work) == record)
     }
 
     /// The record as it is now.

@@ -19,6 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(35);
 
 /// Objects in one answer of a list.
 const PAGE: u32 = 100;
+/// Answers to one list. A server that never comes to an end would fill the memory.
+const MOST_PAGES: u32 = 500;
 
 pub(crate) const IMPERSONATE: HeaderName = HeaderName::from_static("impersonate-user");
 
@@ -200,7 +202,7 @@ impl Objects {
     pub(crate) async fn list(&self, place: &Place) -> Result<Vec<Value>, Problem> {
         let mut objects = Vec::new();
         let mut how = ListParams::default().limit(PAGE);
-        loop {
+        for _ in 0..MOST_PAGES {
             let mut answer = self
                 .send(Request::new(place.collection()).list(&how), None)
                 .await?;
@@ -212,6 +214,11 @@ impl Objects {
                 _ => return Ok(objects),
             }
         }
+        Err(Problem::Refused(format!(
+            "the list of {} has more than {} objects",
+            place.id.kind(),
+            PAGE * MOST_PAGES
+        )))
     }
 
     /// Deletes the object, if it has this UID; what depends on it goes first.

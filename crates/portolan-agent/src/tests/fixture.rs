@@ -330,6 +330,16 @@ impl World {
         listed.find(is_its).unwrap()
     }
 
+    /// Makes a record say that it is of another work.
+    pub(super) async fn rename_work_in(&self, record: &str, work: &str) {
+        let records = Api::<AppliedManifestWork>::all(self.spoke());
+        let patch = Patch::Merge(json!({ "spec": { "manifestWorkName": work } }));
+        records
+            .patch(record, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
     /// Adds an object to the record of a work and makes the record one of another agent.
     pub(super) async fn list_as_another_agent(&self, work: &str, name: &str) {
         let records = Api::<AppliedManifestWork>::all(self.spoke());

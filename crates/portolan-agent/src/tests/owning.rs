@@ -222,3 +222,20 @@ fn a_work_whose_record_has_the_name_of_another_record_changes_nothing() {
         assert_eq!(world.objects().await, ["x"]);
     });
 }
+
+#[test]
+fn a_record_that_somebody_gave_the_name_of_another_work_is_still_the_record_of_its_work() {
+    run(async {
+        let world = World::new().await;
+        world.put("app", &["x"]).await;
+        world.agent().look().await;
+        let record = world.record("app").await.name_any();
+        world.rename_work_in(&record, "other").await;
+        world.delete("app").await;
+        for _ in 0..3 {
+            world.agent().look().await;
+        }
+        assert!(world.works().get_opt("app").await.unwrap().is_none());
+        assert!(world.objects().await.is_empty(), "the object went with its work");
+    });
+}

@@ -192,6 +192,9 @@ impl Observed {
     }
 }
 
+/// The most claims of a cluster that become properties, the first by name. An agent reports no more.
+const MOST_PROPERTIES: usize = 256;
+
 fn status_of(cluster: &ManagedCluster) -> ClusterProfileStatus {
     let Some(status) = &cluster.status else {
         return ClusterProfileStatus::default();
@@ -205,6 +208,8 @@ fn status_of(cluster: &ManagedCluster) -> ClusterProfileStatus {
         .filter(|claim| (1..=1024).contains(&claim.value.chars().count()))
         .map(|claim| (claim.name.as_str(), claim.value.as_str()))
         .collect();
+    // Every bound namespace has a copy.
+    let properties = properties.into_iter().take(MOST_PROPERTIES);
     let conditions = CONDITIONS.iter().filter_map(|(from, to)| {
         let condition = status
             .conditions
@@ -235,7 +240,6 @@ fn status_of(cluster: &ManagedCluster) -> ClusterProfileStatus {
                 kubernetes: Some(version),
             }),
         properties: properties
-            .into_iter()
             .map(|(name, value)| Property {
                 name: name.to_owned(),
                 value: value.to_owned(),

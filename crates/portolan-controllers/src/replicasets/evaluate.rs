@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use portolan_api::FieldError;
 use portolan_api::work::Summary;
-use portolan_rollout::{Cluster, Existing, Groups, Input, Plan, Status, plan};
+use portolan_rollout::{Cluster, Existing, Groups, Input, Plan, Status, is_done, plan};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -303,7 +303,7 @@ impl<'a> Rollout<'a> {
                 group_key: work.group.clone(),
                 status: work.report.status,
                 last_transition_time: work.since(self.view.now),
-                first_report_time: work.first_report(self.reference.strategy.soak, self.view.now),
+                first_report_time: work.first_report(self.reference.strategy.soak_time(), self.view.now),
             });
         }
         let refusal = self.failed_refusal(cluster)?;
@@ -407,6 +407,12 @@ impl<'a> Rollout<'a> {
         }
     }
 
+    /// Whether the cluster has succeeded for as long as it should, wherever the rollout is now.
+    pub(super) fn is_done(&self, cluster: &str) -> bool {
+        let existing = self.existing(cluster);
+        existing.is_some_and(|existing| is_done(&self.reference.strategy, &existing, self.view.now.wall))
+    }
+
     fn tally(&self, plan: &Plan) -> PlacementTally {
         let mut tally = PlacementTally {
             name: self.reference.placement.clone(),
@@ -419,12 +425,6 @@ impl<'a> Rollout<'a> {
             is_over_budget: plan.max_failure_breach,
             ..PlacementTally::default()
         };
-        let soaking: BTreeSet<&str> = plan
-            .clusters_to_rollout
-            .iter()
-            .filter(|cluster| cluster.status == Status::Succeeded)
-            .map(|cluster| cluster.cluster_name.as_str())
-            .collect();
         let timed_out: BTreeSet<&str> = plan
             .clusters_time_out
             .iter()
@@ -447,7 +447,7 @@ impl<'a> Rollout<'a> {
             tally.in_progress += usize::from(matches!(report.status, Status::ToApply | Status::Progressing));
             let is_failed = report.status == Status::Failed || timed_out.contains(cluster);
             tally.failed += usize::from(is_failed);
-            tally.done += usize::from(report.status == Status::Succeeded && !soaking.contains(cluster));
+            tally.done += usize::from(self.is_done(cluster));
         }
         tally
     }

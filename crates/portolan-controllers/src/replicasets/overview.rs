@@ -416,12 +416,6 @@ fn words(mistake: &Mistake) -> Vec<String> {
 
 fn describe(placement: &mut PlacementOverview, rollout: &Rollout<'_>, plan: &Plan, set: &Set) {
     let offline: BTreeSet<&str> = plan.clusters_skipped.iter().map(String::as_str).collect();
-    let soaking: BTreeSet<&str> = plan
-        .clusters_to_rollout
-        .iter()
-        .filter(|cluster| cluster.status == Status::Succeeded)
-        .map(|cluster| cluster.cluster_name.as_str())
-        .collect();
     let timed_out: BTreeSet<&str> = plan
         .clusters_time_out
         .iter()
@@ -449,7 +443,7 @@ fn describe(placement: &mut PlacementOverview, rollout: &Rollout<'_>, plan: &Pla
                 _ if timed_out.contains(name) => &mut group.failed,
                 None if rollout.failed_refusal(name).is_some() => &mut group.failed,
                 None => &mut group.waiting,
-                Some(Status::Succeeded) if soaking.contains(name) => &mut group.soaking,
+                Some(Status::Succeeded) if !rollout.is_done(name) => &mut group.soaking,
                 Some(Status::Succeeded) => {
                     took.extend(work.and_then(|work| work.took(rollout.now())));
                     &mut group.done

@@ -208,3 +208,17 @@ fn claims_that_a_property_cannot_hold_are_left_out_and_of_two_with_one_name_the_
     );
     assert_eq!(status.conditions[0].reason, "Unspecified");
 }
+
+#[test]
+fn a_profile_has_no_more_properties_than_an_agent_reports_claims() {
+    let mut hub = Hub::new();
+    let mut crowded = cluster("a", "prod");
+    let claim = |number: usize| object(json!({"name": format!("claim-{number:04}"), "value": "x"}));
+    crowded.status.as_mut().unwrap().cluster_claims = (0..2_400).map(claim).collect();
+    hub.server.put(&crowded);
+    hub.settle(second(0));
+    let properties = json_of(&hub, "a")["status"]["properties"].clone();
+    let properties = properties.as_array().unwrap();
+    assert_eq!(properties.len(), 256);
+    assert_eq!(properties[255]["name"], "claim-0255");
+}

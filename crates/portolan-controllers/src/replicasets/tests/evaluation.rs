@@ -262,3 +262,52 @@ fn too_many_references_are_a_mistake_and_nothing_is_deleted() {
         "{mistake}"
     );
 }
+
+#[test]
+fn a_success_whose_soak_is_not_over_is_not_done_whether_the_cluster_is_offline_or_out_of_time() {
+    let strategy =
+        json!({"type": "Progressive", "progressive": {"minSuccessTime": "60s", "progressDeadline": "10s"}});
+    let set = set(json!([{"name": "p", "rolloutStrategy": strategy}]), json!({}));
+    let condition = |type_: &str| {
+        json!({"type": type_, "status": "True", "reason": "R", "message": "", "observedGeneration": 1,
+            "lastTransitionTime": second(0).to_string()})
+    };
+    let mut object: ManifestWork = object(json!({
+        "metadata": {"name": "w", "namespace": "a", "uid": "w", "resourceVersion": "1", "generation": 1},
+        "spec": template("2"), "status": {"conditions": [condition("Applied"), condition("Available")]},
+    }));
+    let mut work = Work::of(&object, false);
+    work.see(second(0).into());
+    // It succeeds anew, so that its soak begins anew.
+    for condition in &mut object.status.as_mut().unwrap().conditions {
+        condition.last_transition_time.0 = second(50);
+    }
+    let mut again = Work::of(&object, false);
+    again.follow(&work);
+    again.see(second(50).into());
+    let key = WorkKey {
+        cluster: "a".to_owned(),
+        name: "w".to_owned(),
+    };
+    let done = |work: &Work, offline: &[&str], now: i64| {
+        let answer = evaluate(&View {
+            set: &set,
+            works: &BTreeMap::from([(key.clone(), work.clone())]),
+            read: &|_| groups(&["a"]),
+            wanted: &|_| None,
+            offline: &offline.iter().map(|name| (*name).to_owned()).collect(),
+            absences: &Absences::default(),
+            right: &|_| Right::Granted,
+            refusals: &BTreeMap::new(),
+            now: second(now).into(),
+        });
+        let tally = &answer.tally.placements[0];
+        (tally.done, tally.failed)
+    };
+    assert_eq!(done(&work, &[], 30), (0, 0), "it soaks");
+    assert_eq!(done(&work, &["a"], 30), (0, 0), "it soaks, and is offline");
+    assert_eq!(done(&work, &["a"], 60), (1, 0));
+    assert_eq!(done(&again, &[], 69), (0, 0));
+    assert_eq!(done(&again, &[], 70), (0, 1), "it is out of time");
+    assert_eq!(done(&again, &[], 110), (1, 0), "it has soaked after all");
+}
