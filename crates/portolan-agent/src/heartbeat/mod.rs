@@ -161,7 +161,13 @@ impl Heart {
             Err(problem) => (last, None, Err(problem)),
         };
         let lease = format!("{name}/{}", ocm::CLUSTER_LEASE);
-        let renewed = self.renew(duration).await;
+        let renewed = self.renew(duration).await.map_err(|problem| match problem {
+            // As in a namespace that was deleted and came back without the agent's rights.
+            Problem::Refused(why) if why.contains("403 Forbidden") => Problem::Refused(format!(
+                "{why}; `portolan join {name}` on the hub gives the agent its rights again"
+            )),
+            problem => problem,
+        });
         let renewed = log(&self.monitor.hub, ("patch", LEASES, &lease), renewed);
         self.monitor.renewed(&renewed);
         Beat {

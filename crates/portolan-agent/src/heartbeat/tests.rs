@@ -221,3 +221,27 @@ async fn a_list_without_an_end_does_not_keep_the_hub_from_hearing_that_the_membe
     let said = said.lock().unwrap().clone();
     assert!(said.contains("ManagedClusterKubeAPIServerUnavailable"), "{said}");
 }
+
+#[tokio::test]
+async fn a_lease_that_the_agent_may_not_renew_says_how_the_rights_come_back() {
+    let hub = tower::service_fn(|request: Request<Body>| {
+        let is_lease = request.uri().path().contains("/leases");
+        let answer = match is_lease {
+            true => json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+                "message": "cannot patch leases", "reason": "Forbidden", "code": 403 }),
+            false => json!({ "metadata": { "name": "west" }, "spec": { "hubAcceptsClient": true } }),
+        };
+        let mut response = Response::new(Body::from(answer.to_string().into_bytes()));
+        if is_lease {
+            *response.status_mut() = http::StatusCode::FORBIDDEN;
+        }
+        std::future::ready(Ok::<_, BoxError>(response))
+    });
+    let beat = heart(Monitor::new(), Client::new(hub, "default"), server(None))
+        .once(10)
+        .await;
+    let Err(Silence::Hub(problem)) = beat.renewed else {
+        panic!("the hub refuses");
+    };
+    assert!(problem.to_string().contains("portolan join west"), "{problem}");
+}

@@ -224,7 +224,7 @@ fn a_work_whose_record_has_the_name_of_another_record_changes_nothing() {
 }
 
 #[test]
-fn a_record_that_somebody_gave_the_name_of_another_work_is_still_the_record_of_its_work() {
+fn a_record_that_names_another_work_is_still_the_record_of_its_own() {
     run(async {
         let world = World::new().await;
         world.put("app", &["x"]).await;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
+use super::inventory::Origin;
 use super::message::{Item, Target, TemplateKey, Write};
 use super::report;
 use super::space::{Decided, Space};
@@ -85,10 +86,14 @@ impl State {
             return Verdict::Keep;
         }
         let home = &target.template.0;
+        let origin = match self.bound.is_cluster(&target.cluster) {
+            true => Origin::ManagedCluster,
+            false => Origin::Profiles,
+        };
         let resolved = self
             .reach
             .allows(home, &target.cluster, namespaces)
-            .and_then(|()| self.inventory.resolve(&target.cluster, namespaces));
+            .and_then(|()| self.inventory.resolve(&target.cluster, namespaces, origin));
         match resolved {
             Ok(()) if broken(Rule::BoundClustersOnly) => Verdict::Present(content.clone()),
             Ok(()) => match self.bound.right(home, &target.cluster) {

@@ -33,6 +33,15 @@ struct Profile {
     is_managed: bool,
 }
 
+/// Where it is known from that there is a cluster of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A ManagedCluster, which only an administrator makes.
+    ManagedCluster,
+    /// Its profiles alone.
+    Profiles,
+}
+
 /// What two profiles of one cluster have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Identity {
@@ -105,11 +114,14 @@ impl Inventory {
         judgements.max().unwrap_or(Judgement::Delete)
     }
 
-    /// Whether a cluster that a decision names, in each of the namespaces given, can have works; or why not.
-    pub(super) fn resolve<'a>(
+    /// Whether a cluster that a decision names, in each of the namespaces given, can have works; or why not. What a profile
+    /// says of itself anybody can write who may create profiles in some namespace: of a ManagedCluster, only the profiles that
+    /// the decision names count.
+    pub(super) fn resolve(
         &self,
         name: &str,
-        namespaces: impl IntoIterator<Item = &'a String>,
+        namespaces: &BTreeSet<String>,
+        origin: Origin,
     ) -> Result<(), String> {
         if !is_dns_label(name) {
             return Err(format!(
@@ -118,7 +130,12 @@ impl Inventory {
             ));
         }
         let profiles = self.profiles.get(name);
-        let is_managed = profiles.is_some_and(|profiles| profiles.values().any(|profile| profile.is_managed));
+        let is_heard = |namespace: &String| origin == Origin::Profiles || namespaces.contains(namespace);
+        let mut heard = profiles
+            .into_iter()
+            .flatten()
+            .filter(|(namespace, _)| is_heard(namespace));
+        let is_managed = heard.any(|(_, profile)| profile.is_managed);
         for namespace in namespaces {
             let Some(profile) = profiles.and_then(|profiles| profiles.get(namespace)) else {
                 return Err(format!("there is no ClusterProfile {namespace}/{name}"));
@@ -132,7 +149,9 @@ impl Inventory {
             }
         }
         // A profile that somebody makes in a namespace of their own must not keep others from a ManagedCluster.
-        let counts = |(_, profile): &(&String, &Profile)| profile.is_managed || !is_managed;
+        let counts = |(namespace, profile): &(&String, &Profile)| {
+            is_heard(namespace) && (profile.is_managed || !is_managed)
+        };
         let mut profiles = profiles.into_iter().flatten().filter(counts);
         let Some((first, one)) = profiles.next() else {
             return Ok(());

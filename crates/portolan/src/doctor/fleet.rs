@@ -198,6 +198,8 @@ fn heartbeats(observed: &Observed, clusters: &[&ManagedCluster], now: Timestamp)
     let silent: Vec<&str> = clusters
         .iter()
         .filter(|cluster| is_true(condition(cluster, conditions::AVAILABLE)))
+        // Nothing is said of a cluster that is leaving any more, and the check before says that it is.
+        .filter(|cluster| cluster.metadata.deletion_timestamp.is_none())
         .filter(|cluster| {
             let longest = SignedDuration::from_secs(i64::from(cluster.lease_seconds()) * SILENT_AFTER);
             let is_old = |at: Timestamp| now.duration_since(at) > longest;
@@ -241,8 +243,7 @@ fn bindings(manifests: &Manifests, concern: &Concern<'_>) -> Check {
             let name = metadata.name.as_deref()?;
             let namespace = metadata.namespace.as_deref().unwrap_or_default();
             let is_checked = concern.has_namespace(namespace);
-            (is_checked && (!sets.contains(name) || binding.spec.cluster_set != name))
-                .then(|| format!("{namespace}/{name}"))
+            (is_checked && !sets.contains(name)).then(|| format!("{namespace}/{name}"))
         })
         .collect();
     if !astray.is_empty() {
@@ -255,6 +256,9 @@ fn bindings(manifests: &Manifests, concern: &Concern<'_>) -> Check {
                  correct or delete {all}"
             ),
         );
+    }
+    if let Some(note) = misnamed(manifests, concern) {
+        return note;
     }
     let bound: BTreeSet<&str> = manifests
         .bindings()
@@ -291,6 +295,29 @@ fn bindings(manifests: &Manifests, concern: &Concern<'_>) -> Check {
             "every namespace with Placements has a binding to an existing set",
         ),
     }
+}
+
+/// Bindings whose `spec.clusterSet` is another name than their own. Each of them binds the set of its own name.
+fn misnamed(manifests: &Manifests, concern: &Concern<'_>) -> Option<Check> {
+    let misnamed: Vec<String> = manifests
+        .bindings()
+        .filter_map(|binding| {
+            let (metadata, said) = (&binding.metadata, &binding.spec.cluster_set);
+            let name = metadata.name.as_deref()?;
+            let namespace = metadata.namespace.as_deref().unwrap_or_default();
+            (concern.has_namespace(namespace) && said != name)
+                .then(|| format!("{namespace}/{name} (spec.clusterSet is {said:?})"))
+        })
+        .collect();
+    let all = names(misnamed.iter().map(String::as_str));
+    (!misnamed.is_empty()).then(|| {
+        Check::note(
+            "bindings",
+            format!(
+                "a binding binds the ManagedClusterSet of its own name, whatever spec.clusterSet says: {all}"
+            ),
+        )
+    })
 }
 
 fn profiles(manifests: &Manifests) -> Check {

@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use portolan_api::cluster::Placement;
 use portolan_api::count::counted;
 use portolan_api::labels::conditions;
+use portolan_engine::fleet::Inventory;
 use portolan_engine::placement::{PlacementKey, is_ours};
 
 use super::concern::Concern;
@@ -16,6 +17,10 @@ const FIRST_EVALUATION: SignedDuration = SignedDuration::from_secs(10);
 /// What to do where no controller writes.
 const START: &str =
     "start `portolan controller --kubeconfig FILE` (or `portolan up`), or read the log of the one that runs";
+
+/// For a hub with ClusterProfiles and no ManagedCluster, where a controller that runs may look at the wrong kind.
+const BY_PROFILES: &str = "there are ClusterProfiles and no ManagedCluster, and a controller looks at ManagedClusters unless it is \
+     started with `--inventory=clusterprofiles`; start `portolan controller` or `portolan up` with that";
 
 /// Everything that can be said. Without an answer of the hub there is one check.
 pub(super) fn judge(observed: &Observed, wanted: Option<&PlacementKey>, now: Timestamp) -> Vec<Check> {
@@ -135,6 +140,14 @@ fn definitions(observed: &Observed) -> Check {
     }
 }
 
+/// How to get a controller that writes the decisions.
+fn start(inventory: Inventory) -> &'static str {
+    match inventory {
+        Inventory::ClusterProfiles => BY_PROFILES,
+        Inventory::ManagedClusters => START,
+    }
+}
+
 /// Judged by what a controller writes. It cannot be told whether one runs at this moment when there is nothing to do.
 fn controller(
     observed: &Observed,
@@ -143,12 +156,11 @@ fn controller(
     now: Timestamp,
 ) -> Check {
     let name = "controller";
-    if observed.manifests.is_none() {
-        return Check::unknown(
-            name,
-            "Placements cannot be read, and it is judged by their conditions",
-        );
-    }
+    let Some(manifests) = &observed.manifests else {
+        let found = "Placements cannot be read, and it is judged by their conditions";
+        return Check::unknown(name, found);
+    };
+    let start = start(observed.inventory.resolve(manifests));
     // One that is evaluated already says as much as one that had the time.
     let old: Vec<&&Placement> = placements
         .iter()
@@ -174,7 +186,7 @@ fn controller(
                     counted(more, "other Placement")
                 ),
             },
-            START,
+            start,
         ),
         (all, 0) => Check::ok(
             name,
@@ -192,7 +204,7 @@ fn controller(
                 counted(all, "Placement"),
                 names(behind.iter().map(String::as_str))
             ),
-            START,
+            start,
         ),
     }
 }

@@ -453,6 +453,14 @@ fn a_binding_that_is_missing_or_without_effect_is_named() {
     assert!(found.ends_with("shop"), "{found}");
     let (name, found) = problem(&changed(2, "/metadata/name", json!("typo")));
     assert_eq!((name, found.as_str()), ("bindings", "without effect: shop/typo"));
+    // The name counts, so that this one has an effect.
+    let checks = judge(&changed(2, "/spec/clusterSet", json!("typo")), None, now());
+    let check = checks.iter().find(|check| check.name == "bindings").unwrap();
+    assert_eq!(check.result, Verdict::Note);
+    assert!(
+        check.found.ends_with("shop/global (spec.clusterSet is \"typo\")"),
+        "{check:?}"
+    );
 }
 
 #[test]

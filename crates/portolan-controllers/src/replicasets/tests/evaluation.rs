@@ -264,7 +264,7 @@ fn too_many_references_are_a_mistake_and_nothing_is_deleted() {
 }
 
 #[test]
-fn a_success_whose_soak_is_not_over_is_not_done_whether_the_cluster_is_offline_or_out_of_time() {
+fn a_cluster_that_is_offline_or_out_of_time_is_not_done_before_it_has_soaked() {
     let strategy =
         json!({"type": "Progressive", "progressive": {"minSuccessTime": "60s", "progressDeadline": "10s"}});
     let set = set(json!([{"name": "p", "rolloutStrategy": strategy}]), json!({}));

@@ -323,6 +323,20 @@ fn a_profile_that_somebody_made_is_no_binding_to_a_managed_cluster() {
 }
 
 #[test]
+fn a_profile_in_another_namespace_keeps_nobody_from_a_managed_cluster() {
+    let mut hub = hub_with_bindings();
+    hub.state.handle(Input::Binding(Delta::Synced));
+    // It says that it is of a ManagedCluster, and not which.
+    let forged: ClusterProfile = object(json!({
+        "metadata": { "namespace": "tenant", "name": "a" },
+        "spec": { "clusterManager": { "name": "open-cluster-management" } },
+    }));
+    hub.server.put(&forged);
+    hub.settle();
+    assert_eq!(hub.made(), ["a"]);
+}
+
+#[test]
 fn a_managed_cluster_that_is_not_bound_is_named_and_one_that_has_a_work_keeps_it() {
     let mut hub = hub_with_bindings();
     hub.state.handle(Input::Binding(Delta::Synced));
