@@ -76,7 +76,11 @@ pub(crate) async fn beat(
         {
             reporting.set(heart.report(cluster).fuse());
         }
-        // Whatever failed was logged where it happened.
+        // Nothing is reported where the hub shows no ManagedCluster, so the renewal alone says that all is well.
+        if beat.renewed.is_ok() && reporting.is_terminated() {
+            pause = SHORTEST;
+        }
+        // The error was logged where the request failed.
         let mut until = Instant::now();
         until += match beat.renewed {
             Ok(()) => period,
@@ -245,10 +249,9 @@ impl Heart {
 
     /// Brings the status of the ManagedCluster up to date.
     async fn report(&self, cluster: ManagedCluster) -> Result<(), Silence> {
-        // Side by side: a member that goes on and on about itself must not keep the hub from hearing how it is.
+        // A list without an end must not keep the hub from hearing whether the member cluster is available.
         let gathering = Facts::gather(&self.spoke, &self.objects, &self.settings);
-        let gathering = tokio::time::timeout(GATHERING_LIMIT, gathering);
-        let (gathered, is_well) = tokio::join!(gathering, health::is_well(&self.spoke));
+        let gathered = tokio::time::timeout(GATHERING_LIMIT, gathering).await;
         let (facts, gathered) = gathered.unwrap_or_else(|_| {
             let limit = GATHERING_LIMIT.as_secs();
             let late = format!("the member cluster did not say what it has within {limit} s");
@@ -261,7 +264,9 @@ impl Heart {
         );
         let problem = gathered.map_err(Silence::Member);
         // Only `/livez` says whether the cluster is available. A list can fail because the server is busy for a moment, or
-        // because the webhook of a kind is gone; workloads must not leave a healthy cluster for that.
+        // because the webhook of a kind is gone; workloads must not leave a healthy cluster for that. `/livez` is asked last:
+        // an old answer would make a cluster unavailable that has recovered meanwhile.
+        let is_well = health::is_well(&self.spoke).await;
         let Some(patch) = status::patch(&cluster, &facts, is_well, self.settings.clock.now()) else {
             return problem;
         };
