@@ -64,7 +64,7 @@ pub(crate) enum Write {
     /// Deletes the account, if neither the ManagedCluster nor its namespace are there.
     DeleteAccount { cluster: Arc<str> },
     /// Lists the accounts: a cluster may have gone while no controller ran.
-    FindAccounts,
+    FindAccounts { at: Timestamp },
 }
 
 /// What a write found or made.
@@ -341,7 +341,9 @@ impl Keeper for State {
                     false => Decision::Nothing,
                 }
             }
-            Target::Accounts if is_known && self.are_accounts_unknown => Decision::Write(Write::FindAccounts),
+            Target::Accounts if is_known && self.are_accounts_unknown => {
+                Decision::Write(Write::FindAccounts { at: now.wall })
+            }
             // When all is known, everything is looked at.
             _ => Decision::Nothing,
         });

@@ -1,5 +1,7 @@
 //! Acceptance on the embedded hub, through real watches.
 
+use std::time::Duration;
+
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::api::rbac::v1::Role;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -7,6 +9,7 @@ use kube::{Api, Client, ResourceExt};
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::labels::portolan::{AGENT_NAMESPACE, AGENT_ROLE, WAIT_FOR_WORKS};
 use portolan_api::work::ManifestWork;
+use portolan_runtime::Clock;
 use portolan_runtime::watch::Source;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -18,7 +21,11 @@ use crate::upkeep::fake::object;
 
 /// Acceptance with its watches; it ends when this is dropped.
 fn start(client: &Client) -> JoinSet<()> {
-    let settings = Settings::new(clock());
+    start_with(client, clock())
+}
+
+fn start_with(client: &Client, clock: Clock) -> JoinSet<()> {
+    let settings = Settings::new(clock);
     let (acceptance, feeds) = Acceptance::new(client.clone(), &settings, pace(&settings));
     let mut tasks = JoinSet::new();
     tasks.spawn(Source::new(client.clone(), vec![feeds.clusters]).run());
@@ -298,13 +305,25 @@ async fn the_account_of_a_cluster_that_went_while_no_controller_ran_ends() {
     create(&accounts, json!({"metadata": {"name": "other"}})).await;
     // Made by hand, without the label, and still there.
     create(&namespaces, json!({"metadata": {"name": "leaves"}})).await;
-    let _running = start(&client);
+    let made = accounts
+        .get("gone")
+        .await
+        .unwrap()
+        .creation_timestamp()
+        .unwrap()
+        .0;
     let left = async || {
         let found = accounts.list_metadata(&ListParams::default()).await.unwrap();
         let mut names: Vec<String> = found.items.iter().map(ResourceExt::name_any).collect();
         names.retain(|name| name != "default");
         names
     };
+    // A backup may be on its way, with the account first.
+    let young = start_with(&client, Clock::new(move || made + Duration::from_secs(600)));
+    rest().await;
+    assert_eq!(left().await, ["gone", "leaves", "other", "there"]);
+    drop(young);
+    let _running = start_with(&client, Clock::new(move || made + Duration::from_secs(7200)));
     eventually("the account of the cluster that is gone has ended", async || {
         left().await == ["leaves", "other", "there"]
     })

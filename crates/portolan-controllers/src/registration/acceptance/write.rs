@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::api::{Api, DeleteParams, ListParams, Patch, Preconditions};
@@ -18,6 +19,9 @@ use serde_json::json;
 
 use super::state::{Answer, Input, Standing, Target, Write};
 use crate::upkeep::{Pace, Wanted, creating, patching, with_condition};
+
+/// An account that is younger may be one of a cluster that is still to come.
+const OLD_ACCOUNT: SignedDuration = SignedDuration::from_hours(1);
 
 /// Sends one write and says how it ended.
 pub(super) async fn carry_out(client: Client, pace: Pace, write: Write) -> Input {
@@ -98,18 +102,24 @@ async fn send(client: Client, write: &Write) -> kube::Result<Answer> {
             end_account(client, cluster).await?;
             Ok(Answer::Settled)
         }
-        Write::FindAccounts => {
+        Write::FindAccounts { at } => {
             let api = Api::<ServiceAccount>::namespaced(client, AGENT_NAMESPACE);
             let of_clusters = ListParams::default().labels(ocm::CLUSTER_NAME);
             let found = api.list_metadata(&of_clusters).await?;
-            let names = found.items.iter().map(|account| account.name_any().into());
+            // While a backup is restored, an account may be there before its cluster and its namespace.
+            let is_old = |made: Timestamp| at.duration_since(made) > OLD_ACCOUNT;
+            let accounts = found.items.iter().filter(|account| {
+                let made = account.creation_timestamp();
+                made.is_some_and(|made| is_old(made.0))
+            });
+            let names = accounts.map(|account| account.name_any().into());
             Ok(Answer::Accounts(names.collect()))
         }
     }
 }
 
 /// The conditions of a cluster, with what the hub has decided about it, in OCM's words.
-fn said(cluster: &ManagedCluster, now: jiff::Timestamp) -> serde_json::Value {
+fn said(cluster: &ManagedCluster, now: Timestamp) -> serde_json::Value {
     let mut there = cluster.status.clone().unwrap_or_default().conditions;
     let wanted = match cluster.spec.hub_accepts_client {
         true => {
@@ -202,7 +212,7 @@ impl Write {
             | Write::LookAtNamespace { cluster }
             | Write::ReleaseRights { cluster } => Target::Namespace(cluster.clone()),
             Write::DeleteAccount { cluster } => Target::Account(cluster.clone()),
-            Write::FindAccounts => Target::Accounts,
+            Write::FindAccounts { .. } => Target::Accounts,
         }
     }
 
@@ -214,7 +224,7 @@ impl Write {
             Write::LookAtNamespace { .. } => ("get", "namespaces"),
             Write::ReleaseRights { .. } => ("patch", "rolebindings"),
             Write::DeleteAccount { .. } => ("delete", "serviceaccounts"),
-            Write::FindAccounts => ("list", "serviceaccounts"),
+            Write::FindAccounts { .. } => ("list", "serviceaccounts"),
         }
     }
 }
