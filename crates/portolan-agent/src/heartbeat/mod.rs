@@ -81,12 +81,13 @@ pub(crate) async fn beat(
             pause = SHORTEST;
         }
         // The error was logged where the request failed.
-        let mut until = Instant::now();
-        until += match beat.renewed {
-            Ok(()) => period,
-            Err(_) => longer(&mut pause, longest),
-        };
         let is_well = beat.renewed.is_ok();
+        let wait = if is_well {
+            period
+        } else {
+            longer(&mut pause, longest)
+        };
+        let mut until = Instant::now() + wait;
         loop {
             tokio::select! {
                 () = tokio::time::sleep_until(until) => break,

@@ -102,19 +102,7 @@ async fn send(client: Client, write: &Write) -> kube::Result<Answer> {
             end_account(client, cluster).await?;
             Ok(Answer::Settled)
         }
-        Write::FindAccounts { at } => {
-            let api = Api::<ServiceAccount>::namespaced(client, AGENT_NAMESPACE);
-            let of_clusters = ListParams::default().labels(ocm::CLUSTER_NAME);
-            let found = api.list_metadata(&of_clusters).await?;
-            // While a backup is restored, an account may be there before its cluster and its namespace.
-            let is_old = |made: Timestamp| at.duration_since(made) > OLD_ACCOUNT;
-            let accounts = found.items.iter().filter(|account| {
-                let made = account.creation_timestamp();
-                made.is_some_and(|made| is_old(made.0))
-            });
-            let names = accounts.map(|account| account.name_any().into());
-            Ok(Answer::Accounts(names.collect()))
-        }
+        Write::FindAccounts { at } => find_accounts(client, *at).await,
     }
 }
 
@@ -183,6 +171,21 @@ where
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
         answer => answer.map(drop),
     }
+}
+
+/// The clusters that have an account which is not young.
+async fn find_accounts(client: Client, at: Timestamp) -> kube::Result<Answer> {
+    let api = Api::<ServiceAccount>::namespaced(client, AGENT_NAMESPACE);
+    let of_clusters = ListParams::default().labels(ocm::CLUSTER_NAME);
+    let found = api.list_metadata(&of_clusters).await?;
+    // While a backup is restored, an account may be there before its cluster and its namespace.
+    let is_old = |made: Timestamp| at.duration_since(made) > OLD_ACCOUNT;
+    let accounts = found.items.iter().filter(|account| {
+        let made = account.creation_timestamp();
+        made.is_some_and(|made| is_old(made.0))
+    });
+    let names = accounts.map(|account| account.name_any().into());
+    Ok(Answer::Accounts(names.collect()))
 }
 
 /// Deletes the account of a cluster that is gone. One that has the name and is not the cluster's stays.
