@@ -50,15 +50,7 @@ pub(crate) async fn beat(
     monitor: Monitor,
     mut stop: watch::Receiver<bool>,
 ) {
-    let heart = Heart {
-        clusters: Api::all(hub.clone()),
-        leases: Api::namespaced(hub, &settings.cluster),
-        objects: Objects::new(spoke.clone()),
-        spoke,
-        settings,
-        monitor,
-        rival: Mutex::default(),
-    };
+    let heart = Heart::new(hub, spoke, settings, monitor);
     let tasks = heart.monitor.tasks.clone();
     let mut duration = UNKNOWN_DURATION;
     let mut pause = SHORTEST;
@@ -140,6 +132,18 @@ struct Heart {
 }
 
 impl Heart {
+    fn new(hub: Client, spoke: Client, settings: Settings, monitor: Monitor) -> Heart {
+        Heart {
+            clusters: Api::all(hub.clone()),
+            leases: Api::namespaced(hub, &settings.cluster),
+            objects: Objects::new(spoke.clone()),
+            spoke,
+            settings,
+            monitor,
+            rival: Mutex::default(),
+        }
+    }
+
     fn rival(&self) -> MutexGuard<'_, Rival> {
         self.rival.lock().unwrap_or_else(PoisonError::into_inner)
     }
