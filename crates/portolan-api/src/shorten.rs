@@ -40,6 +40,13 @@ pub fn object_name_prefix(text: &str) -> &str {
     }
 }
 
+/// Whether [`object_name`] may have cut a longer text to this one.
+pub fn may_be_cut(name: &str) -> bool {
+    let is_digit = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
+    name.rsplit_once('-')
+        .is_some_and(|(_, end)| end.len() == DIGITS && end.as_bytes().iter().all(is_digit))
+}
+
 fn cut(text: &str, limit: usize, drop_at_cut: impl Fn(char) -> bool) -> Cow<'_, str> {
     if text.len() <= limit {
         return Cow::Borrowed(text);
@@ -75,6 +82,25 @@ mod tests {
                     assert!(prefix.len() > 200 || prefix == text);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_name_that_was_cut_may_have_been_and_one_without_a_hash_was_not() {
+        for length in [254, 300] {
+            for end in ["a", "-a", ".a"] {
+                assert!(may_be_cut(&object_name(&format!("{}{end}", "n".repeat(length)))));
+            }
+        }
+        for name in [
+            "web",
+            "web-1",
+            "web-0123456789a",
+            "web-012345678g",
+            "0123456789",
+            "",
+        ] {
+            assert!(!may_be_cut(name), "{name}");
         }
     }
 

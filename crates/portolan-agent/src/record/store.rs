@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use kube::Resource;
-use portolan_api::multicluster;
 use portolan_api::work::AppliedManifestWork;
+use portolan_api::{multicluster, shorten};
 use serde_json::{Value, json};
 
 use super::{Header, Note, Record, Stored, former_hub_hash, hub_hash, name};
@@ -111,9 +111,9 @@ impl Records {
         Record::new(key, self.name(key))
     }
 
-    /// What tells our hub from others.
-    pub(crate) fn hub_hash(&self) -> &str {
-        &self.hub_hash
+    /// Whether the record is of another hub. The name of a record counts as well: it cannot be edited.
+    pub(crate) fn is_of_another_hub(&self, record: &Record) -> bool {
+        record.header.hub_hash != self.hub_hash && self.behind_our_hash(&record.name).is_none()
     }
 
     /// Notes since when the work of a record is not on the hub, or that it is there.
@@ -159,14 +159,35 @@ impl Records {
             listed => listed?,
         };
         let named = objects.iter().map(|object| {
+            let name = object.pointer("/metadata/name").and_then(Value::as_str);
+            let name = name.unwrap_or_default();
             let key = WorkKey {
                 kind,
-                name: work_name(kind, object).to_owned(),
+                name: self.work_of(name, work_name(kind, object)).to_owned(),
             };
-            let name = object.pointer("/metadata/name").and_then(Value::as_str);
-            parse(&key, name.unwrap_or_default().to_owned(), object)
+            parse(&key, name.to_owned(), object)
         });
         Ok(named.collect())
+    }
+
+    /// The work that a record is of. Somebody may have edited what the record says: it counts only if a work of that name has
+    /// such a record. Otherwise the name of the record says it, unless the name was cut.
+    fn work_of<'a>(&self, record: &'a str, said: &'a str) -> &'a str {
+        match self.behind_our_hash(record) {
+            Some(work) if !self.can_be_of(record, said) && !shorten::may_be_cut(record) => work,
+            _ => said,
+        }
+    }
+
+    /// Whether a record has the name of one of ours, and nothing tells which work it is of. That work may be on the hub.
+    pub(crate) fn is_in_doubt(&self, record: &Record) -> bool {
+        self.behind_our_hash(&record.name).is_some() && !self.can_be_of(&record.name, &record.key.name)
+    }
+
+    /// The rest of a record's name that begins with the hash of our hub.
+    fn behind_our_hash<'a>(&self, record: &'a str) -> Option<&'a str> {
+        let mut hashes = [&self.hub_hash, &self.former_hub_hash].into_iter();
+        hashes.find_map(|hash| record.strip_prefix(hash.as_str())?.strip_prefix('-'))
     }
 
     /// The record as objects name it; `None` while it is not stored.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use kube::ResourceExt;
 use kube::api::PostParams;
 use serde_json::json;
 
@@ -44,6 +45,33 @@ fn the_objects_of_a_work_that_comes_back_while_they_are_waited_for_stay() {
             world.objects().await,
             Vec::<String>::new(),
             "a work that stays lost is evicted"
+        );
+    });
+}
+
+#[test]
+fn objects_stay_whatever_work_and_hub_their_record_says_it_is_of() {
+    run(async {
+        let long = "w".repeat(200);
+        let world = World::new().await;
+        world.put("web", &["a"]).await;
+        world.put(&long, &["b"]).await;
+        let mut agent = world.agent_that_evicts(world.hub_then(|| async {}));
+        agent.look().await;
+        for work in ["web", long.as_str()] {
+            let record = world.record(work).await.name_any();
+            world.rename_work_in(&record, "other").await;
+        }
+        world.put("mine", &["c"]).await;
+        agent.look().await;
+        world.move_to_another_hub("mine").await;
+        for _ in 0..3 {
+            agent.sweep().await;
+        }
+        assert_eq!(
+            world.objects().await,
+            ["a", "b", "c"],
+            "their works are on the hub"
         );
     });
 }

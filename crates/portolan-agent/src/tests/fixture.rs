@@ -340,6 +340,15 @@ impl World {
             .unwrap();
     }
 
+    /// Makes the record of a work say that it is of another hub.
+    pub(super) async fn move_to_another_hub(&self, work: &str) {
+        let records = Api::<AppliedManifestWork>::all(self.spoke());
+        let record = self.record(work).await.name_any();
+        let patch = Patch::Merge(json!({ "spec": { "hubHash": "0123" } }));
+        let how = PatchParams::default();
+        records.patch(&record, &how, &patch).await.unwrap();
+    }
+
     /// Adds an object to the record of a work and makes the record one of another agent.
     pub(super) async fn list_as_another_agent(&self, work: &str, name: &str) {
         let records = Api::<AppliedManifestWork>::all(self.spoke());

@@ -73,7 +73,7 @@ impl Evictions {
 impl Passes {
     /// Deals with a record that has the id of this agent, whichever hub it is of. All works of this hub are known.
     pub(super) async fn look_after(&self, record: &Record) -> Result<(), Trouble> {
-        let is_of_another_hub = self.is_of_another_hub(record);
+        let is_of_another_hub = self.records.is_of_another_hub(record);
         let is_unmanaged = is_of_another_hub || !self.desk().works().contains_key(&record.key);
         if is_of_another_hub && self.is_taken_by_others(record).await.map_err(Trouble::Spoke)? {
             return self.leave_to_others(record).await;
@@ -93,7 +93,7 @@ impl Passes {
     async fn is_certain(&self, record: &Record) -> Result<bool, Trouble> {
         let lasts = self.hub.is_lasting(record.key.kind).await.map_err(Trouble::Hub)?
             && self.records.is_lasting(record.key.kind).await?;
-        let is_missing = self.is_of_another_hub(record)
+        let is_missing = self.records.is_of_another_hub(record)
             || self.hub.find(&record.key).await.map_err(Trouble::Hub)?.is_none();
         Ok(lasts && is_missing && self.desk().is_complete())
     }
@@ -124,14 +124,10 @@ impl Passes {
         Ok(())
     }
 
-    /// A work of the same name on another hub is another work.
-    fn is_of_another_hub(&self, record: &Record) -> bool {
-        record.header.hub_hash != self.records.hub_hash()
-    }
-
     /// Whether the work of a record that seemed to be lost is on the hub.
     pub(super) async fn is_back(&self, record: &Record) -> Result<bool, Trouble> {
-        if self.is_of_another_hub(record) {
+        // A work of the same name on another hub is another work.
+        if self.records.is_of_another_hub(record) {
             return Ok(false);
         }
         let is_known = self.desk().works().contains_key(&record.key);

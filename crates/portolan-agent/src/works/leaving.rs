@@ -157,6 +157,9 @@ impl Passes {
 
     async fn sweep_one(&self, record: &Record) -> Result<(), Trouble> {
         let is_ours = self.records.is_ours(record);
+        if self.records.is_in_doubt(record) {
+            return Ok(());
+        }
         if !is_ours && !self.has_own_id(record) || !self.desk().is_complete() {
             return Ok(());
         }
