@@ -1,5 +1,8 @@
 //! What came of a work, said to the hub.
 
+use portolan_api::labels::conditions;
+use portolan_runtime::failure::Failure;
+use portolan_runtime::logging::Operation;
 use tokio::time::Instant;
 
 use super::desk::Outcome;
@@ -37,6 +40,7 @@ impl Passes {
     /// Writes the status, if it is another one. In place of a status that the hub refuses, it writes that.
     pub(super) async fn tell(&self, work: &Work, status: Status) -> Result<(), Trouble> {
         self.monitor.told(work, &status);
+        self.log_applied(work, &status);
         if status == work.status {
             return Ok(());
         }
@@ -51,11 +55,31 @@ impl Passes {
         Err(Trouble::Hub(Problem::Refused(problem)))
     }
 
+    /// The log of an agent says what its works lack.
+    fn log_applied(&self, work: &Work, status: &Status) {
+        let operation = Operation {
+            verb: "apply all manifests of",
+            resource: work.key.kind.resource(),
+            object: &work.key.name,
+        };
+        match complaint(work, status) {
+            Some(message) => self.monitor.spoke.failed_as(operation, Failure::Invalid, message),
+            None => self.monitor.spoke.completed(operation),
+        }
+    }
+
     async fn write(&self, work: &Work, status: &Status) -> Result<(), Problem> {
         let written = self.hub.report(work, status).await?;
         self.desk().answered(work, written, Instant::now());
         Ok(())
     }
+}
+
+/// What a status says of manifests that are not applied. While a work is deleted its objects go, and none is missing.
+fn complaint<'s>(work: &Work, status: &'s Status) -> Option<&'s str> {
+    let mut said = status.conditions.iter();
+    let applied = said.find(|condition| condition.type_ == conditions::APPLIED)?;
+    (applied.status == "False" && !work.deleting).then_some(applied.message.as_str())
 }
 
 /// Whether the hub will never take the status. Where the store is too small for a work with a status of the usual size, a server
@@ -70,7 +94,34 @@ fn is_final(problem: &Problem) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::work::{WorkKind, read};
+
+    #[test]
+    fn the_log_says_what_is_not_applied_unless_the_work_is_deleted() {
+        let status = |status: &str| {
+            let applied = json!({
+                "type": conditions::APPLIED, "status": status, "reason": "R",
+                "message": "ConfigMap shop/web: it is refused", "lastTransitionTime": "2026-01-01T00:00:00Z",
+            });
+            Status {
+                conditions: vec![serde_json::from_value(applied).unwrap()],
+                manifests: Vec::new(),
+            }
+        };
+        let nothing = ObjectMeta::default();
+        let mut work = read(WorkKind::ManifestWork, &nothing, &Value::Null, &Value::Null);
+        assert_eq!(complaint(&work, &status("True")), None);
+        assert_eq!(
+            complaint(&work, &status("False")),
+            Some("ConfigMap shop/web: it is refused")
+        );
+        work.deleting = true;
+        assert_eq!(complaint(&work, &status("False")), None);
+    }
 
     #[test]
     fn a_status_that_the_store_has_no_room_for_is_refused_and_one_that_got_no_answer_is_not() {
