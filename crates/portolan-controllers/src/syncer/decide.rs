@@ -75,7 +75,9 @@ impl State {
         };
         let Some(namespaces) = clusters.get(&target.cluster) else {
             let is_replaced = space.is_replaced(&template.placement_key, &target.cluster);
-            return match self.inventory.judge(&target.cluster, is_replaced, now) {
+            let (home, cluster) = (&target.template.0, &target.cluster);
+            let may_be_named = |namespace: &String| self.reach.allows(home, cluster, [namespace]).is_ok();
+            return match self.inventory.judge(cluster, may_be_named, is_replaced, now) {
                 _ if !exact || self.inventory.known == Knowledge::Partial => Verdict::Keep,
                 Judgement::KeepUntil(at) if !broken(Rule::SilentIsNotUnwanted) => Verdict::KeepUntil(at),
                 Judgement::Keep if !broken(Rule::SilentIsNotUnwanted) => Verdict::Keep,

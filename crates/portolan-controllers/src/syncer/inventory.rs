@@ -102,13 +102,24 @@ impl Inventory {
     }
 
     /// What becomes of a work of a cluster that no decision names: one that cannot be reached keeps it, unless another has
-    /// its place.
-    pub(super) fn judge(&self, name: &str, is_replaced: bool, now: Moment) -> Judgement {
-        let is_unreadable = self.unreadable.iter().any(|(unreadable, _)| unreadable == name);
-        if is_unreadable && !broken(Rule::UnreadableIsNotAbsent) {
+    /// its place. Only the profiles count that a decision may name there: what others write into namespaces of their own
+    /// keeps nothing.
+    pub(super) fn judge(
+        &self,
+        name: &str,
+        may_be_named: impl Fn(&String) -> bool,
+        is_replaced: bool,
+        now: Moment,
+    ) -> Judgement {
+        let mut unreadable = self
+            .unreadable
+            .iter()
+            .filter(|(unreadable, _)| unreadable == name);
+        if unreadable.any(|(_, namespace)| may_be_named(namespace)) && !broken(Rule::UnreadableIsNotAbsent) {
             return Judgement::Keep;
         }
         let namespaces = self.profiles.get(name).into_iter().flat_map(BTreeMap::keys);
+        let namespaces = namespaces.filter(|namespace| may_be_named(namespace));
         let absences = namespaces.filter_map(|namespace| self.absences.of(&format!("{namespace}/{name}")));
         let judgements = absences.map(|absence| absence.judge(is_replaced, now));
         judgements.max().unwrap_or(Judgement::Delete)

@@ -7,7 +7,12 @@ use crate::sabotage::{Rule, with_broken};
 
 /// Cluster `b` is, or is not, healthy.
 fn health(hub: &mut Hub, status: &str) {
-    let mut profile = profile(HOME, "b", json!({}));
+    health_in(hub, HOME, status);
+}
+
+/// A profile of `b` in this namespace says so.
+fn health_in(hub: &mut Hub, namespace: &str, status: &str) {
+    let mut profile = profile(namespace, "b", json!({}));
     let condition = json!({
         "type": "ControlPlaneHealthy", "status": status, "reason": "R", "message": "",
         "lastTransitionTime": "2020-01-01T00:00:00Z",
@@ -65,6 +70,18 @@ fn a_silent_cluster_whose_place_another_takes_loses_its_work_at_once() {
     hub.decide(&slice(&["b"]));
     health(&mut hub, "True");
     health(&mut hub, "False");
+    hub.decide(&slice(&["a"]));
+    hub.settle();
+    assert_eq!(hub.made(), ["a"]);
+}
+
+#[test]
+fn a_profile_that_no_decision_may_name_there_keeps_no_work() {
+    let mut hub = Hub::with_template();
+    hub.decide(&slice(&["a", "b"]));
+    health(&mut hub, "True");
+    hub.wait(1_000);
+    health_in(&mut hub, "tenant", "Unknown");
     hub.decide(&slice(&["a"]));
     hub.settle();
     assert_eq!(hub.made(), ["a"]);
