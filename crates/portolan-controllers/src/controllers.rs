@@ -38,6 +38,10 @@ mod tests;
 /// Messages that may wait between a watch and a controller; a full channel slows the watch down.
 const WAITING: usize = 256;
 
+/// How long a watch lasts before it is asked for anew. A hub that is frozen, or behind a line that drops everything, is noticed
+/// then; a shorter time asks a healthy one more often for nothing.
+const WATCH: Duration = Duration::from_secs(60);
+
 /// One request in so many may be a write that no reader of decisions waits for.
 const AFTERTHOUGHTS: usize = 8;
 
@@ -335,6 +339,7 @@ impl Feeds {
                     feeds.extend(self.readiness.as_mut().map(Readiness::feed));
                     let source = Source::new(client.clone(), feeds)
                         $(.$guarded(client.clone(), self.restore_grace))?
+                        .lasting(WATCH)
                         .logging(&self.log);
                     watches.push(tasks.spawn(source.name(), source.run()))
                 }
