@@ -8,11 +8,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::HeaderName;
+use http::header::{CONNECTION, HeaderName, HeaderValue};
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use serde_json::json;
 
 use super::accept::{self, Encoding};
+use super::arrival::Arrival;
 use super::call::Call;
 use super::journal::{Change, Written};
 use super::metrics::Labels;
@@ -28,6 +29,7 @@ use crate::kinds::names::Rule;
 use crate::sabotage;
 use crate::table::Headers;
 
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
 const WARNING: HeaderName = http::header::WARNING;
 
 /// A client that has not sent the body of its request by then has stopped sending. Shorter, and clients on slow lines could
@@ -83,17 +85,21 @@ where
             let (head, incoming) = request.into_parts();
             let started = core.clock.now();
             let mut labels = Labels::of(&head.method);
-            let body: Incoming = Box::pin(body::read(incoming));
+            let arrival = Arrival::of(head.version, &incoming);
+            let body: Incoming = Box::pin(arrival.clone().noting(body::read(incoming)));
             let method = head.method.clone();
             let answer = core
                 .answer(&peer, head.method, &head.uri, head.headers, body, &mut labels)
                 .await;
-            let response = answer.unwrap_or_else(|failure| {
+            let mut response = answer.unwrap_or_else(|failure| {
                 // The path alone: a query may hold what is none of the log's business.
                 let (path, code) = (head.uri.path(), failure.code().as_u16());
                 tracing::debug!("refused {method} {path}: {code} {}", failure.message());
                 body::failure(&failure)
             });
+            if arrival.ends_connection() {
+                response.headers_mut().insert(CONNECTION, CLOSE);
+            }
             let took = core.clock.now().duration_since(started);
             core.metrics.observe(labels, response.status(), took);
             Ok(response)

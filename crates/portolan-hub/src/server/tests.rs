@@ -73,6 +73,9 @@ async fn a_user_without_rights_is_refused_before_the_body_is_read() {
         std::time::Duration::ZERO,
         "nothing was waited for"
     );
+    assert_eq!(answer.headers()["connection"], "close", "the body is in the way");
+    let answer = remote(&core, "bob").oneshot(get(CONFIG_MAPS)).await.unwrap();
+    assert!(!answer.headers().contains_key("connection"));
 }
 
 #[tokio::test(start_paused = true)]
