@@ -19,6 +19,8 @@ use crate::failure::{Failure, error_chain, shortened};
 pub(super) const ERROR: usize = 280;
 /// The server that every component talks to, in messages.
 const HUB: &str = "the hub";
+/// As rustls begins what it says of a certificate that is not the one of the kubeconfig.
+const UNTRUSTED: &str = "invalid peer certificate";
 /// What is over in less than this happens every day, where objects change and go while they are written.
 const EVERYDAY: Duration = Duration::from_secs(20);
 /// For how long a watch that failed counts as failing unless it fails again: longer than a request may take and than the
@@ -209,6 +211,10 @@ impl FailureLog {
             server => format!(" on {server}"),
         };
         let mut text = match cause {
+            Cause::Unreachable if error.contains(UNTRUSTED) => format!(
+                "cannot {operation}: {server} cannot be reached: {error}; another server listens there, or it was set up anew \
+                 since the kubeconfig was written: get its kubeconfig again"
+            ),
             Cause::Unreachable => format!("cannot {operation}: {server} cannot be reached: {error}"),
             Cause::Unauthorized => {
                 format!(
@@ -368,5 +374,17 @@ mod tests {
         let message = "unable to create new content in namespace shop because it is being terminated";
         assert!(is_leaving(&answered(403, "Forbidden", message)));
         assert!(!is_leaving(&forbidden()));
+    }
+
+    #[test]
+    fn a_certificate_that_is_not_trusted_is_said_with_what_to_do() {
+        let operation = Operation {
+            verb: "list",
+            resource: RESOURCE,
+            object: "",
+        };
+        let error = "invalid peer certificate: UnknownIssuer";
+        let text = FailureLog::new(HUB).words(&Cause::Unreachable, operation, error, Line::Begins);
+        assert!(text.ends_with("get its kubeconfig again"), "{text}");
     }
 }
