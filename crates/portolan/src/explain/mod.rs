@@ -100,7 +100,11 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     let mut world = World::new(&manifests, args.input.inventory);
     let key = match wanted {
         Some(wanted) => world.find(&wanted, &place).map_err(Problems::from)?,
-        None => return Err(Problems::from(no_placement_named(&world, &place)).into()),
+        None => {
+            let files = args.input.file.iter().map(|file| file.display().to_string());
+            let files: Vec<String> = files.collect();
+            return Err(Problems::from(no_placement_named(&world, &place, &files)).into());
+        }
     };
     let text = match &args.cluster {
         None => {
@@ -154,21 +158,29 @@ fn note_stored(
     if stored.is_empty() || there == chosen {
         return Ok(());
     }
+    notes.remark(format!(
+        "this is an evaluation of now; the decision on the hub {}. A controller evaluates a placement again when the placement or \
+         one of its clusters changes, and not when other placements decide",
+        difference(&there, &chosen)
+    ));
+    Ok(())
+}
+
+/// How the clusters of a decision differ from those that were chosen now: `has a and lacks b`.
+fn difference(there: &BTreeSet<String>, chosen: &BTreeSet<String>) -> String {
     let named = |clusters: &BTreeSet<String>, others: &BTreeSet<String>| {
         let names: Vec<&str> = clusters.difference(others).map(String::as_str).collect();
         match names.as_slice() {
-            [] => "no other".to_owned(),
-            [a, b, c, _, ..] => format!("{a}, {b}, {c} and {} more", names.len() - 3),
-            names => names.join(", "),
+            [] => None,
+            [a, b, c, _, ..] => Some(format!("{a}, {b}, {c} and {} more", names.len() - 3)),
+            names => Some(names.join(", ")),
         }
     };
-    notes.remark(format!(
-        "this is an evaluation of now; the decision on the hub has {} instead of {}. A controller evaluates a placement again \
-         when the placement or one of its clusters changes, and not when other placements decide",
-        named(&there, &chosen),
-        named(&chosen, &there),
-    ));
-    Ok(())
+    match (named(there, chosen), named(chosen, there)) {
+        (Some(more), Some(less)) => format!("has {more} instead of {less}"),
+        (Some(more), None) => format!("also has {more}"),
+        (None, less) => format!("does not have {}", less.unwrap_or_default()),
+    }
 }
 
 /// Events are an extra: without them the explanation is as good as any.
@@ -209,13 +221,31 @@ fn explain_cluster(
     }
 }
 
-fn no_placement_named(world: &World, place: &str) -> Problem {
+fn no_placement_named(world: &World, place: &str, files: &[String]) -> Problem {
     let mut names = world.placements().into_iter().map(|key| key.to_string());
+    let files = match files {
+        [] => String::new(),
+        files => format!(" -f {}", files.join(" ")),
+    };
     let there = match names.next() {
-        Some(first) => format!("such as {first}; `portolan get placements` lists all"),
+        Some(first) => format!("such as {first}; `portolan get placements{files}` lists all"),
         None => format!("but there is no Placement {place}"),
     };
     Problem::of_arguments(format!(
         "no placement is named; accepted: an argument NAMESPACE/NAME, {there}"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_that_differs_is_said_to_have_more_less_or_others() {
+        let clusters = |names: &str| names.split_whitespace().map(str::to_owned).collect();
+        let difference = |there, chosen| difference(&clusters(there), &clusters(chosen));
+        assert_eq!(difference("a b", "a"), "also has b");
+        assert_eq!(difference("a", "a b c d e"), "does not have b, c, d and 1 more");
+        assert_eq!(difference("a b", "a c"), "has b instead of c");
+    }
 }

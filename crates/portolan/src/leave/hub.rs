@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
 use kube::core::{ClusterResourceScope, NamespaceResourceScope};
 use kube::{Api, Client, Resource, ResourceExt};
@@ -12,6 +13,7 @@ use portolan_api::cluster::{ManagedCluster, PlacementDecision};
 use portolan_api::labels::ocm;
 use portolan_api::labels::portolan::{AGENT_NAMESPACE, AGENT_ROLE, LEAVE, WAIT_FOR_WORKS};
 use portolan_api::multicluster;
+use portolan_api::reading::Received;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
@@ -44,16 +46,12 @@ pub(super) struct Hub {
 /// What a hub has of a cluster, works apart.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
-    pub(super) cluster: Option<ManagedCluster>,
-    pub(super) namespace: Option<Namespace>,
+    pub(super) cluster: Option<ObjectMeta>,
+    pub(super) namespace: Option<ObjectMeta>,
     has_account: bool,
 }
 
 impl Found {
-    pub(super) fn is_nothing(&self) -> bool {
-        self.cluster.is_none() && self.namespace.is_none() && !self.has_account
-    }
-
     /// Whether anything says that this is a cluster. A namespace alone that has the name may be anybody's.
     pub(super) fn is_cluster(&self, name: &str) -> bool {
         self.cluster.is_some() || self.has_account || self.owns_namespace(name)
@@ -67,33 +65,37 @@ impl Found {
     /// How many members `portolan up` has to start for this one to be among them, if it is an embedded member.
     pub(super) fn embedded(&self) -> Option<usize> {
         let cluster = self.cluster.as_ref()?;
-        let number = spokes::number(cluster.metadata.name.as_deref()?)?;
-        is_embedded(&cluster.metadata).then_some(number + 1)
+        let number = spokes::number(cluster.name.as_deref()?)?;
+        is_embedded(cluster).then_some(number + 1)
     }
 
     /// The same, of a member that no process runs.
     pub(super) fn stopped(&self) -> Option<usize> {
-        let is_running = self
-            .cluster
-            .as_ref()
-            .is_some_and(|cluster| spokes::runs(&cluster.metadata));
+        let is_running = self.cluster.as_ref().is_some_and(spokes::runs);
         self.embedded().filter(|_| !is_running)
     }
 
     /// Whether the namespace was made for the cluster, so that it goes with it.
     pub(super) fn owns_namespace(&self, name: &str) -> bool {
-        let label = |namespace: &Namespace| namespace.labels().get(ocm::CLUSTER_NAME).cloned();
-        self.namespace.as_ref().and_then(label).as_deref() == Some(name)
+        let labels = self
+            .namespace
+            .as_ref()
+            .and_then(|namespace| namespace.labels.as_ref());
+        labels
+            .and_then(|labels| labels.get(ocm::CLUSTER_NAME))
+            .map(String::as_str)
+            == Some(name)
     }
 }
 
 impl Hub {
-    pub(super) fn all<K: Kind + Resource<Scope = ClusterResourceScope>>(&self) -> Api<K> {
+    /// One object that cannot be read must not keep a cluster from leaving: its metadata is all that is asked for here.
+    pub(super) fn all<K: Kind + Resource<Scope = ClusterResourceScope>>(&self) -> Api<Received<K>> {
         Api::all(self.client.clone())
     }
 
     /// In the namespace of the cluster.
-    pub(super) fn own<K: Kind + Resource<Scope = NamespaceResourceScope>>(&self) -> Api<K> {
+    pub(super) fn own<K: Kind + Resource<Scope = NamespaceResourceScope>>(&self) -> Api<Received<K>> {
         Api::namespaced(self.client.clone(), &self.cluster)
     }
 
@@ -105,10 +107,18 @@ impl Hub {
         let account = read(&self.accounts(), &self.cluster).await?;
         let role = read(&self.all::<ClusterRole>(), &cluster_role(&self.cluster)).await?;
         Ok(Found {
-            cluster: read(&self.all(), &self.cluster).await?,
-            namespace: read(&self.all(), &self.cluster).await?,
+            cluster: read(&self.all::<ManagedCluster>(), &self.cluster)
+                .await?
+                .map(metadata),
+            namespace: read(&self.all::<Namespace>(), &self.cluster).await?.map(metadata),
             has_account: account.is_some_and(|account| self.is_ours(&account)) || role.is_some(),
         })
+    }
+
+    /// The names of all clusters.
+    pub(super) async fn names(&self) -> Doing<Vec<String>> {
+        let clusters = listed(&self.all::<ManagedCluster>()).await?;
+        Ok(clusters.iter().map(ResourceExt::name_any).collect())
     }
 
     /// An account that somebody else made under the name of the cluster is not touched.
@@ -118,13 +128,13 @@ impl Hub {
 
     /// Begins the deletion of the ManagedCluster: nothing is placed there any more, and it is shown until all is gone.
     pub(super) async fn begin(&self) -> Doing<()> {
-        let api: Api<ManagedCluster> = self.all();
+        let api = self.all::<ManagedCluster>();
         let doing = || format!("delete the ManagedCluster {}", self.cluster);
         for attempt in 1.. {
             let Some(cluster) = read(&api, &self.cluster).await? else {
                 return Ok(());
             };
-            if cluster.metadata.deletion_timestamp.is_some() {
+            if cluster.meta().deletion_timestamp.is_some() {
                 return Ok(());
             }
             let mut finalizers = cluster.finalizers().to_vec();
@@ -144,10 +154,11 @@ impl Hub {
         Ok(())
     }
 
-    /// Decision objects of either kind that name the cluster. A kind that is not served or may not be read names none.
+    /// Decision objects of either kind that name the cluster. A kind that is not served or may not be read names none, and
+    /// neither does an object that cannot be read.
     pub(super) async fn decisions(&self) -> Doing<Vec<String>> {
-        let decisions: Vec<PlacementDecision> = listed(&Api::all(self.client.clone())).await?;
-        let slices: Vec<multicluster::PlacementDecision> = listed(&Api::all(self.client.clone())).await?;
+        let decisions = listed::<PlacementDecision>(&Api::all(self.client.clone())).await?;
+        let slices = listed::<multicluster::PlacementDecision>(&Api::all(self.client.clone())).await?;
         let decisions = decisions
             .iter()
             .filter(|decision| {
@@ -170,7 +181,8 @@ impl Hub {
 
     /// When the agent renewed its Lease the last time, by the clock of the member.
     pub(super) async fn heartbeat(&self) -> Doing<Option<jiff::Timestamp>> {
-        let lease: Option<Lease> = read(&self.own(), ocm::CLUSTER_LEASE).await?;
+        let lease = read(&self.own::<Lease>(), ocm::CLUSTER_LEASE).await?;
+        let lease = lease.and_then(|lease| lease.readable().ok());
         Ok(lease.and_then(|lease| Some(lease.spec?.renew_time?.0)))
     }
 
@@ -222,12 +234,21 @@ pub(super) async fn read<K: Kind>(api: &Api<K>, name: &str) -> Doing<Option<K>> 
     }
 }
 
-/// All objects. A kind that is not served, or may not be listed, has none.
-async fn listed<K: Kind>(api: &Api<K>) -> Doing<Vec<K>> {
+fn metadata<K: Kind>(object: K) -> ObjectMeta {
+    object.meta().clone()
+}
+
+/// All objects that can be read. A kind that is not served, or may not be listed, has none.
+async fn listed<K: Kind>(api: &Api<Received<K>>) -> Doing<Vec<K>> {
     match api.list(&ListParams::default()).await {
         Err(error) if matches!(code(&error), Some(403 | 404)) => Ok(Vec::new()),
         answer => answer
-            .map(|list| list.items)
+            .map(|list| {
+                list.items
+                    .into_iter()
+                    .filter_map(|item| item.readable().ok())
+                    .collect()
+            })
             .map_err(|error| (format!("list the {}", K::plural(&())), error)),
     }
 }
@@ -279,4 +300,52 @@ pub(super) async fn release<K: Kind>(api: &Api<K>, name: &str, finalizer: &str) 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::client::Body;
+    use tower::service_fn;
+
+    use super::*;
+
+    /// A hub whose decisions and whose ManagedCluster have a field of another type than their kinds say.
+    fn odd_hub() -> Hub {
+        let answer = |request: http::Request<Body>| async move {
+            let metadata =
+                |name: &str| json!({"name": name, "namespace": "shop", "uid": "1", "resourceVersion": "1"});
+            let status = |cluster: &str| json!({"decisions": [{"clusterName": cluster, "reason": ""}]});
+            let path = request.uri().path();
+            let answer = match (path.rsplit('/').next(), path.contains("multicluster")) {
+                (Some("placementdecisions"), false) => json!({"metadata": {}, "items": [
+                    {"metadata": metadata("odd"), "status": {"decisions": "none"}},
+                    {"metadata": metadata("plain"), "status": status("west")},
+                ]}),
+                (Some("placementdecisions"), true) => json!({"metadata": {}, "items": [
+                    {"metadata": metadata("odd"), "decisions": 7},
+                ]}),
+                (Some("west"), _) => {
+                    json!({"metadata": metadata("west"), "spec": {"leaseDurationSeconds": "long"}})
+                }
+                (name, _) => panic!("{name:?} is not asked for"),
+            };
+            Ok::<_, std::convert::Infallible>(http::Response::new(Body::from(
+                answer.to_string().into_bytes(),
+            )))
+        };
+        Hub {
+            client: Client::new(service_fn(answer), "default"),
+            cluster: "west".to_owned(),
+            keeps_templates: false,
+        }
+    }
+
+    #[tokio::test]
+    async fn an_object_that_cannot_be_read_keeps_no_cluster_from_leaving() {
+        let hub = odd_hub();
+        assert_eq!(hub.decisions().await.unwrap(), ["shop/plain"]);
+        let clusters = hub.all::<ManagedCluster>();
+        assert!(read(&clusters, "west").await.unwrap().is_some());
+        delete(&clusters, "west", None).await.unwrap();
+    }
 }

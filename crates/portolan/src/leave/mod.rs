@@ -17,6 +17,8 @@ use portolan_api::labels::ocm;
 use portolan_api::labels::portolan::AGENT_NAMESPACE;
 
 use crate::completions::names;
+use crate::given;
+use crate::input::Problems;
 use crate::join::parse_name;
 use crate::live::{self, ConnectArgs, Server};
 use crate::stop::Stop;
@@ -39,8 +41,9 @@ Examples:
   # Give the agent ten more minutes before doing without it
   portolan leave west-1 --hub hub.kubeconfig --force --timeout 10m
 
-Exit codes: 0 the cluster is removed, or was not there;
-1 it is not removed within --timeout or was interrupted; 2 bad input;
+Exit codes: 0 the cluster is removed;
+1 it is not removed within --timeout or was interrupted;
+2 bad input, or there is no such cluster (0 with --ignore-not-found);
 3 the hub cannot be reached or refuses.";
 
 /// Remove a cluster from the fleet: its works, then its account, its namespace and its ManagedCluster
@@ -66,6 +69,10 @@ pub(crate) struct Args {
     /// Do not wait for the agent: let the works go without it. Their objects stay on the member cluster
     #[arg(long)]
     force: bool,
+
+    /// A cluster that is not there is no error
+    #[arg(long)]
+    ignore_not_found: bool,
 
     /// How long to wait for the agent, and for the namespace to end; 0s does not wait: it looks once, begins what can begin,
     /// and says what is left [default: 5m; with --force no time for the agent]
@@ -101,21 +108,18 @@ async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let name = args.name.as_str();
     let found = said(hub.find().await, &server)?;
-    if found.is_nothing() {
-        output::say(&format!(
-            "there is nothing of a cluster {name} on {}\n",
-            server.url
-        ))?;
-        return Ok(ExitCode::SUCCESS);
-    }
     // A namespace that has nothing to do with a cluster must not be deleted because of a slip of the pen.
     if !found.is_cluster(name) {
-        let stays = stays(name);
-        output::say(&format!(
-            "there is nothing of a cluster {name} on {}\n{stays}",
-            server.url
-        ))?;
-        return Ok(ExitCode::SUCCESS);
+        if found.namespace.is_some() {
+            output::remark(&stays(name));
+        }
+        if args.ignore_not_found {
+            output::say(&format!("there is no cluster {name} on {}\n", server.url))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let names = said(hub.names().await, &server)?;
+        let missing = given::missing("cluster", name, &format!("on {}", server.url), names);
+        return Err(Problems::from(missing).into());
     }
     // With --force nobody waits for its agent.
     if let Some(number) = found.stopped().filter(|_| !args.force) {
@@ -279,7 +283,7 @@ mod tests {
     use super::*;
 
     fn found(annotations: &serde_json::Value) -> Found {
-        let cluster = json!({"metadata": {"name": "member-3", "annotations": annotations}, "spec": {}});
+        let cluster = json!({"name": "member-3", "annotations": annotations});
         let mut found = Found::default();
         found.cluster = Some(serde_json::from_value(cluster).unwrap());
         found

@@ -177,7 +177,8 @@ pub(super) async fn namespace(hub: &Hub, timeout: Duration) -> Doing<Option<Stri
             return Ok(None);
         };
         if begun.elapsed() >= timeout {
-            let conditions = namespace.status.and_then(|status| status.conditions);
+            let status = namespace.readable().ok().and_then(|namespace| namespace.status);
+            let conditions = status.and_then(|status| status.conditions);
             let held: Vec<String> = conditions
                 .into_iter()
                 .flatten()

@@ -77,7 +77,7 @@ impl Hub {
     where
         K: Kind + Resource<Scope = kube::core::NamespaceResourceScope>,
     {
-        match self.own::<Received<K>>().list(&ListParams::default()).await {
+        match self.own::<K>().list(&ListParams::default()).await {
             // A hub without the kind has none of them.
             Err(error) if code(&error) == Some(404) => Ok(Vec::new()),
             answer => answer.map(|list| list.items).map_err(|error| {

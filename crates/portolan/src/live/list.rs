@@ -53,6 +53,11 @@ impl Extent {
         }
     }
 
+    /// Whether placements are evaluated, as a controller does.
+    fn is_evaluated(self) -> bool {
+        matches!(self, Extent::Placing | Extent::Linting)
+    }
+
     /// ClusterProfiles are read where they are the clusters: published from ManagedClusters there are many, and nothing
     /// is asked of them.
     fn has_profiles(self, inventory: Inventory, managed_clusters: usize) -> bool {
@@ -65,6 +70,9 @@ impl Extent {
             }
     }
 }
+
+const PROFILES_ARE_CLUSTERS: &str = "the hub has no ManagedCluster, so ClusterProfiles are the clusters here; a controller decides \
+     so only if it was started with `--inventory=clusterprofiles`";
 
 /// Objects asked for at once: what kubectl asks for.
 const PAGE: u32 = 500;
@@ -129,7 +137,13 @@ pub(crate) async fn read(
         )
         .await?
         {
-            Some(mut found) => objects.append(&mut found),
+            Some(mut found) => {
+                // A controller does not choose: without the flag it sees no cluster here.
+                if inventory == Inventory::Auto && extent.is_evaluated() && !found.is_empty() {
+                    notes.remark(PROFILES_ARE_CLUSTERS.to_owned());
+                }
+                objects.append(&mut found);
+            }
             None => unserved.push(format!("ClusterProfile.{}", multicluster::GROUP)),
         }
     }

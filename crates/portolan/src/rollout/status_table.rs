@@ -15,6 +15,8 @@ use crate::output::table::{Cell, Column, Table, Tone};
 /// Clusters of a kind that are named one by one.
 const LISTED: usize = 10;
 
+const WHEN_STOPPED: &str = "  it goes on by itself when you correct the template, repair the clusters that failed, or raise maxFailures\n";
+
 /// The whole state.
 pub(super) fn render(overview: &Overview, now: Timestamp, width: Option<usize>) -> String {
     let mut text = format!("{}/{}: {}\n", overview.namespace, overview.name, gist(overview));
@@ -33,6 +35,9 @@ pub(super) fn render(overview: &Overview, now: Timestamp, width: Option<usize>) 
         }
         text.push_str(&listed("next", placement.starting.iter().cloned()));
         text.push_str(&soaking(&placement.soaking));
+        if placement.max_failure_breach {
+            text.push_str(WHEN_STOPPED);
+        }
         text.push_str(&listed("offline", placement.offline.iter().cloned()));
         text.push_str(&listed("kept, cannot be reached", placement.kept.iter().cloned()));
         text.push_str(&troubles(placement, now, width));

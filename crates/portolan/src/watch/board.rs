@@ -37,7 +37,8 @@ pub(crate) enum Change {
 pub(crate) struct Turn {
     pub(crate) placement: PlacementKey,
     pub(crate) changes: Vec<(String, Change)>,
-    pub(crate) clusters: usize,
+    /// None when its last decision object is gone.
+    pub(crate) clusters: Option<usize>,
 }
 
 /// All decisions that are followed.
@@ -49,6 +50,8 @@ pub(crate) struct Board {
     /// The placements whose slices are shown. Of the others it is the OCM decisions.
     by_slices: BTreeSet<PlacementKey>,
     due: BTreeSet<PlacementKey>,
+    /// Placements whose first decision was empty, which has not been told.
+    empty: BTreeSet<PlacementKey>,
 }
 
 impl Board {
@@ -87,13 +90,36 @@ impl Board {
         !self.due.is_empty()
     }
 
-    /// What changed, placement by placement. A decision without clusters is told only `at_start`: later it is one that
-    /// is just being written.
+    /// What changed, placement by placement. A new decision without clusters is told `at_start`, and otherwise by
+    /// [`Board::still_empty`]: it may be one that is just being written.
     pub(crate) fn settle(&mut self, at_start: bool) -> Vec<Turn> {
         let due = std::mem::take(&mut self.due);
-        due.into_iter()
+        let mut turns: Vec<Turn> = due
+            .into_iter()
             .filter_map(|placement| self.turn(placement))
-            .filter(|turn| at_start || !turn.changes.is_empty())
+            .collect();
+        if !at_start {
+            let untold = turns.extract_if(.., |turn| turn.changes.is_empty() && turn.clusters.is_some());
+            self.empty.extend(untold.map(|turn| turn.placement));
+        }
+        turns
+    }
+
+    /// Whether there are decisions for [`Board::still_empty`].
+    pub(crate) fn has_empty(&self) -> bool {
+        !self.empty.is_empty()
+    }
+
+    /// The decisions that were empty when they were new, and still are.
+    pub(crate) fn still_empty(&mut self) -> Vec<Turn> {
+        let empty = std::mem::take(&mut self.empty).into_iter();
+        let empty = empty.filter(|placement| self.shown.get(placement).is_some_and(BTreeMap::is_empty));
+        empty
+            .map(|placement| Turn {
+                placement,
+                changes: Vec::new(),
+                clusters: Some(0),
+            })
             .collect()
     }
 
@@ -132,12 +158,13 @@ impl Board {
         }
         let shown = self.shown.entry(placement.clone()).or_default();
         let changes = difference(shown, &decided);
-        let clusters = shown.len();
+        let mut clusters = Some(shown.len());
         if !self.said.contains_key(&placement) {
             self.shown.remove(&placement);
             self.by_slices.remove(&placement);
+            clusters = None;
         }
-        let worth_telling = first || !changes.is_empty();
+        let worth_telling = first || !changes.is_empty() || clusters.is_none();
         worth_telling.then_some(Turn {
             placement,
             changes,
@@ -302,14 +329,14 @@ mod tests {
             let mut board = Board::default();
             board.apply(object("d1"), said(0, &[("a", 0), ("b", 0)]));
             board.apply(slice_object(), slice(&["a", "b"]));
-            assert_eq!(board.settle(true)[0].clusters, 2);
+            assert_eq!(board.settle(true)[0].clusters, Some(2));
             let mut numbers = Vec::new();
             for of_slices in [slices_first, !slices_first] {
                 match of_slices {
                     true => board.apply(slice_object(), slice(&["a", "c"])),
                     false => board.apply(object("d1"), said(0, &[("a", 0), ("c", 0)])),
                 }
-                numbers.extend(board.settle(false).iter().map(|turn| turn.clusters));
+                numbers.extend(board.settle(false).iter().filter_map(|turn| turn.clusters));
             }
             assert_eq!(numbers, [2], "{slices_first}");
         }
@@ -335,8 +362,27 @@ mod tests {
         let mut board = Board::default();
         board.apply(object("d1"), said(0, &[]));
         let turns = board.settle(true);
-        assert_eq!((turns.len(), turns[0].clusters), (1, 0));
+        assert_eq!((turns.len(), turns[0].clusters), (1, Some(0)));
         board.apply(object("d1"), said(0, &[]));
         assert_eq!(board.settle(true), []);
+    }
+
+    #[test]
+    fn a_new_decision_that_stays_empty_is_told_and_one_that_is_filled_is_not() {
+        let mut board = Board::default();
+        board.apply(object("d1"), said(0, &[]));
+        assert_eq!((board.settle(false), board.has_empty()), (Vec::new(), true));
+        let turns = board.still_empty();
+        assert_eq!((turns.len(), turns[0].clusters), (1, Some(0)));
+        assert!(!board.has_empty());
+        board.remove(&object("d1"));
+        let gone = board.settle(false);
+        assert_eq!((gone.len(), gone[0].clusters), (1, None));
+
+        board.apply(object("d1"), said(0, &[]));
+        board.settle(false);
+        board.apply(object("d1"), said(0, &[("a", 1)]));
+        assert_eq!(changes(&mut board), ["+a"]);
+        assert_eq!(board.still_empty(), []);
     }
 }

@@ -18,6 +18,10 @@ use crate::live::{self, Server, connection};
 
 /// The objects of one decision change one after the other; this long they are waited for.
 const SETTLE: Duration = Duration::from_millis(100);
+/// How often a hub that says nothing is asked whether it is there.
+const ASK: Duration = Duration::from_secs(20);
+/// A new decision without clusters may be one that is just being written; after this time it is empty.
+const EMPTY: Duration = Duration::from_secs(1);
 const FAR: Duration = Duration::from_secs(1 << 30);
 
 /// When to stop by oneself.
@@ -86,7 +90,7 @@ pub(crate) async fn follow(
     let mut at_start = true;
     let end = Instant::now() + ends.after.unwrap_or(FAR);
     let mut quiet = Instant::now() + FAR;
-    let mut settle = None;
+    let (mut settle, mut empty) = (None, None);
     loop {
         tokio::select! {
             message = messages.recv() => match message {
@@ -101,7 +105,16 @@ pub(crate) async fn follow(
                     return Ok(());
                 }
             }
+            () = sleep_until(empty.unwrap_or(end)), if empty.is_some() => {
+                empty = None;
+                if show(board.still_empty(), false)?.is_break() {
+                    return Ok(());
+                }
+            }
             () = sleep_until(end.min(quiet)) => return Ok(()),
+        }
+        if board.has_empty() && empty.is_none() {
+            empty = Some(Instant::now() + EMPTY);
         }
         // What is there from the start is shown at once, empty or not.
         if known == [true; 2] && settle.is_none() && (at_start || board.is_due()) {
@@ -120,10 +133,12 @@ where
     }
 }
 
-/// Says when the hub is lost and when it is back. A watch that failed may have failed by itself.
+/// Says when the hub is lost and when it is back. A watch that failed may have failed by itself, and a hub that is frozen fails
+/// none of them for minutes: it is asked now and then.
 async fn watch_over(client: Client, failed: Arc<Notify>) {
     loop {
-        failed.notified().await;
+        // Whether a watch failed or it is time: the hub says how it is.
+        tokio::time::timeout(ASK, failed.notified()).await.ok();
         connection::outlast(&client).await;
     }
 }

@@ -47,7 +47,7 @@ impl Columns {
             if name <= WIDEST_NAME {
                 self.placement = self.placement.max(name);
             }
-            self.number = self.number.max(counted(turn.clusters, "cluster").len());
+            self.number = self.number.max(number_of(turn).len());
         }
     }
 }
@@ -95,7 +95,7 @@ fn line(turn: &Turn, time: Timestamp, at_start: bool, named: usize, columns: &Co
     if scored.len() > room {
         words.push(counted(scored.len(), "new score"));
     }
-    let clusters = counted(turn.clusters, "cluster");
+    let clusters = number_of(turn);
     let line = format!(
         "{}  {:<placement$}  {:<number$}  {}",
         Tone::Faint.paint(&clock::of_day(time)),
@@ -104,6 +104,14 @@ fn line(turn: &Turn, time: Timestamp, at_start: bool, named: usize, columns: &Co
         words.join("  ")
     );
     line.trim_end().to_owned()
+}
+
+/// How many clusters the placement has now.
+fn number_of(turn: &Turn) -> String {
+    match turn.clusters {
+        Some(clusters) => counted(clusters, "cluster"),
+        None => "no decision".to_owned(),
+    }
 }
 
 /// How many clusters came, went and moved, for a line without room for a name.
@@ -202,7 +210,7 @@ mod tests {
     fn turn(changes: Vec<(String, Change)>) -> Turn {
         Turn {
             placement: PlacementKey::new("ml", "training"),
-            clusters: changes.len(),
+            clusters: Some(changes.len()),
             changes,
         }
     }
@@ -318,7 +326,7 @@ mod tests {
         let of = |name: &str, clusters: usize, changes: Vec<(String, Change)>| Turn {
             placement: PlacementKey::new("shop", name),
             changes,
-            clusters,
+            clusters: Some(clusters),
         };
         let turns = [
             of("web", 1, vec![("af-south-1-099".to_owned(), Change::Removed)]),
@@ -358,7 +366,7 @@ mod tests {
             ("b".repeat(40), Change::Added(shown(0, 0))),
             ("c".repeat(40), Change::Removed),
         ]);
-        turn.clusters = 7;
+        turn.clusters = Some(7);
         let line = |at_start| fitted(&turn, at_start, Some(70));
         assert!(
             line(false).ends_with("7 clusters    2 added, 1 removed"),

@@ -10,8 +10,10 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use k8s_openapi::api::core::v1::Namespace;
-use kube::Api;
+use kube::api::ListParams;
+use kube::{Api, ResourceExt};
 use portolan_api::cluster::Placement;
+use portolan_api::spelling;
 use portolan_engine::placement::PlacementKey;
 
 use crate::completions::names;
@@ -121,9 +123,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 async fn say_placement_is_missing(server: &Server, key: &PlacementKey) {
     let api: Api<Placement> = Api::namespaced(server.client.clone(), &key.namespace);
     // Without the right to read Placements their decisions can still be watched.
-    if let Ok(None) = api.get_opt(&key.name).await {
+    if let Ok(None) = api.get_metadata_opt(&key.name).await {
+        let others = api.list_metadata(&ListParams::default()).await;
+        let others = others.map(|list| list.items).unwrap_or_default();
+        let others: Vec<String> = others.iter().map(ResourceExt::name_any).collect();
+        let meant = spelling::did_you_mean(&key.name, others.iter().map(String::as_str));
+        let next = match meant {
+            Some(meant) => format!("did you mean {}/{meant}?", key.namespace),
+            None => "`portolan get placements` lists all".to_owned(),
+        };
         output::remark(&format!(
-            "there is no Placement {key} on {} yet; waiting for its decision. `portolan get placements` lists all\n",
+            "there is no Placement {key} on {} yet; waiting for its decision. {next}\n",
             server.url
         ));
     }

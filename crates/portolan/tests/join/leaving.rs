@@ -128,12 +128,14 @@ async fn a_cluster_leaves_after_its_works_and_can_join_again() {
     agent.stop().await;
 
     let again = run(&server, "leave", &["leave-west"]).await;
-    assert_eq!((again.code, again.stderr.as_str()), (0, ""));
+    assert_eq!(again.code, 2, "{}", again.stderr);
     assert!(
-        again.stdout.contains("there is nothing of a cluster"),
+        again.stderr.contains("there is no cluster leave-west on"),
         "{}",
-        again.stdout
+        again.stderr
     );
+    let ignored = run(&server, "leave", &["leave-west", "--ignore-not-found"]).await;
+    assert_eq!((ignored.code, ignored.stderr.as_str()), (0, ""));
 
     let agent = member(&server, "leave-west").await;
     work(&server, "leave-west", "leave-config").await;
@@ -282,12 +284,11 @@ async fn a_namespace_that_is_not_that_of_a_cluster_is_not_deleted() {
     let server = server().await;
     let namespaces: Api<Namespace> = Api::all(server.client());
     let refused = run(&server, "leave", &[server.namespace()]).await;
-    // The cluster was not there, which is no mistake of a second call.
-    assert_eq!(refused.code, 0, "{}", refused.stderr);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert!(
-        refused.stdout.contains("there is nothing of a cluster") && refused.stdout.contains("stays"),
+        refused.stderr.contains("there is no cluster") && refused.stderr.contains("stays"),
         "{}",
-        refused.stdout
+        refused.stderr
     );
     assert!(is_there(&namespaces, server.namespace()).await);
 
@@ -307,7 +308,7 @@ async fn a_namespace_that_is_not_that_of_a_cluster_is_not_deleted() {
         removed.stdout
     );
     assert!(is_there(&namespaces, "leave-alone").await);
-    let again = run(&server, "leave", &["leave-alone"]).await;
+    let again = run(&server, "leave", &["leave-alone", "--ignore-not-found"]).await;
     assert_eq!(again.code, 0, "{}", again.stderr);
     server.stop().await;
 }
