@@ -10,7 +10,7 @@ use crate::mistakes;
 use crate::outcome::{Outcome, PrioritizerScores};
 use crate::placement::{Broken, Compiled};
 use crate::prior::Prior;
-use crate::prioritize::{Input, Prioritizer};
+use crate::prioritize::Input;
 use crate::sabotage::{Rule, broken};
 use crate::select::{self, Ranked};
 use crate::status::Status;
@@ -213,7 +213,7 @@ fn without_balance(
     let clusters: Vec<ClusterId> = outcome.survivors.iter().collect();
     let mut totals = vec![0i64; clusters.len()];
     let others = outcome.prioritizers.iter();
-    for scored in others.filter(|scored| scored.prioritizer != Prioritizer::Balance) {
+    for scored in others.filter(|scored| !scored.prioritizer.counts_other_placements()) {
         for (total, score) in totals.iter_mut().zip(&scored.scores) {
             *total += score * scored.weight;
         }

@@ -27,7 +27,7 @@ pub mod placement;
 pub mod plain;
 pub mod plan;
 mod prior;
-mod prioritize;
+pub mod prioritize;
 pub mod quantity;
 mod sabotage;
 mod select;

@@ -9,9 +9,6 @@ use crate::filter::{PREDICATE, TAINT_TOLERATION};
 use crate::selector::preview;
 use crate::status::Status;
 
-/// Every built-in prioritizer, in words.
-const BUILT_IN: &str = "Balance, Steady, ResourceAllocatableCPU or ResourceAllocatableMemory";
-
 const GROUP_SIZE: &str = "spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup";
 pub(crate) const GROUP_SIZES: &str = "a whole number, or 1% to 100%";
 
@@ -139,12 +136,12 @@ pub(crate) fn no_coordinate(index: usize) -> Mistake {
     Mistake::with_words_of_ocm("", error, "scoreCoordinate field is required")
 }
 
-/// A built-in prioritizer that does not exist.
-pub(crate) fn built_in(index: usize, name: &str) -> Mistake {
+/// A built-in prioritizer that does not exist, and those that do.
+pub(crate) fn built_in(index: usize, name: &str, accepted: &str) -> Mistake {
     let path = format!("{}.builtIn", coordinate(index));
     let error = match name {
-        "" => FieldError::missing(path, BUILT_IN),
-        name => FieldError::of_text(path, name, "", BUILT_IN),
+        "" => FieldError::missing(path, accepted),
+        name => FieldError::of_text(path, name, "", accepted),
     };
     let words = format!("incorrect builtin prioritizer: {}", preview(name));
     Mistake::with_words_of_ocm("", error, &words)

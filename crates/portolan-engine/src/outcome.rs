@@ -51,7 +51,7 @@ pub struct Outcome {
 /// The scores of one prioritizer, in the order of `Outcome::scored`.
 #[derive(Debug)]
 pub struct PrioritizerScores {
-    pub(crate) prioritizer: Prioritizer,
+    pub(crate) prioritizer: Arc<dyn Prioritizer>,
     /// Weight, never 0.
     pub weight: i64,
     /// One score a survivor.
@@ -72,7 +72,7 @@ impl PrioritizerScores {
 
     /// Name of the prioritizer, such as `Balance` or `AddOn/<resource>/<score>`.
     pub fn name(&self) -> String {
-        self.prioritizer.name()
+        self.prioritizer.name().into_owned()
     }
 }
 
@@ -90,7 +90,7 @@ impl Outcome {
     /// Whether Steady will score a selected cluster higher once this decision is stored.
     pub(crate) fn makes_steady(&self) -> bool {
         let mut scored = self.prioritizers.iter();
-        let steady = scored.find(|scored| scored.prioritizer == Prioritizer::Steady);
+        let steady = scored.find(|scored| scored.prioritizer.prefers_selected());
         steady.is_some_and(|steady| {
             let mut clusters = self.ranked.iter().zip(&steady.scores);
             clusters.any(|(ranked, score)| *score == 0 && self.selected.contains(ranked.cluster))

@@ -14,7 +14,7 @@ use crate::fleet::{Eligibility, Fleet, Inventory, cel};
 use crate::mistakes;
 use crate::outcome::Outcome;
 use crate::placement::{PlacementKey, Predicate};
-use crate::prioritize::{self, Prioritizer};
+use crate::prioritize;
 use crate::selector::{list, preview};
 
 /// One warning, by position in the manifest.
@@ -338,10 +338,12 @@ fn missing_topology_key(placement: &Placement, constraint: usize) -> Option<Fiel
 fn repeated_prioritizer(placement: &Placement, configuration: usize) -> Option<FieldError> {
     let configured = prioritize::configured(placement.spec.prioritizer_policy.as_ref()).ok()?;
     let prioritizer = configured.get(configuration)?;
-    let first = configured.iter().position(|other| other == prioritizer)?;
-    let meaning = match prioritizer {
-        Prioritizer::AddOn { .. } => "the score counts with both weights",
-        _ => "only the last weight counts",
+    let first = configured
+        .iter()
+        .position(|other| prioritize::is_same(&**other, &**prioritizer))?;
+    let meaning = match prioritizer.adds_up() {
+        true => "the score counts with both weights",
+        false => "only the last weight counts",
     };
     Some(FieldError::of_text(
         format!("spec.prioritizerPolicy.configurations[{configuration}].scoreCoordinate"),

@@ -17,17 +17,11 @@ use portolan_engine::engine::Engine;
 use portolan_engine::fleet::Inventory;
 use portolan_engine::placement::PlacementKey;
 use portolan_engine::plain::PlainOutcome;
+use portolan_engine::prioritize::built_in_names;
 use proptest::prelude::*;
 
 use support::edits::decision;
 use support::metadata;
-
-const BUILT_IN: [&str; 4] = [
-    "Balance",
-    "Steady",
-    "ResourceAllocatableCPU",
-    "ResourceAllocatableMemory",
-];
 
 /// One cluster: allocatable and capacity of CPU and memory, how many other placements use it, and whether this one does.
 #[derive(Clone, Debug)]
@@ -134,16 +128,16 @@ fn engine(samples: &BTreeMap<String, Sample>, spec: PlacementSpec) -> (Engine, P
 }
 
 fn policy(weights: &[i32]) -> PrioritizerPolicy {
-    let configuration = |(name, weight): (&&str, &i32)| PrioritizerConfig {
+    let configuration = |(name, weight): (&str, &i32)| PrioritizerConfig {
         score_coordinate: Some(ScoreCoordinate {
-            built_in: Some((*name).to_owned()),
+            built_in: Some(name.to_owned()),
             ..Default::default()
         }),
         weight: Some(*weight),
     };
     PrioritizerPolicy {
         mode: Some("Exact".to_owned()),
-        configurations: BUILT_IN.iter().zip(weights).map(configuration).collect(),
+        configurations: built_in_names().zip(weights).map(configuration).collect(),
     }
 }
 
@@ -212,7 +206,7 @@ proptest! {
     #[test]
     fn scores_totals_and_ranks_are_the_references(
         samples in fleet(),
-        weights in prop::collection::vec(-10i32..=10, 4),
+        weights in prop::collection::vec(-10i32..=10, built_in_names().count()),
         number in prop::option::of(0i32..30),
     ) {
         let spec = PlacementSpec {
@@ -230,7 +224,7 @@ proptest! {
             prop_assert!(report.findings.is_empty(), "{report:?}");
         }
         let weights: BTreeMap<String, i64> =
-            BUILT_IN.iter().zip(&weights).map(|(name, weight)| ((*name).to_owned(), i64::from(*weight))).collect();
+            built_in_names().zip(&weights).map(|(name, weight)| (name.to_owned(), i64::from(*weight))).collect();
         let candidates: Vec<Ranked> = samples
             .keys()
             .map(|cluster| {

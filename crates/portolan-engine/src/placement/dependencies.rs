@@ -7,7 +7,7 @@ use portolan_api::cluster::TopologyKeyType;
 
 use super::{Compiled, Predicate};
 use crate::fleet::{Change, ClusterDelta};
-use crate::prioritize::Prioritizer;
+use crate::prioritize::Reads;
 use crate::selector::{Operator, Selector};
 
 /// Keys that predicates ask about, with the values they list, or none where they ask for more than a listed value.
@@ -67,20 +67,20 @@ impl Dependencies {
                 TopologyKeyType::Claim => dependencies.placed_claims.insert(constraint.key.clone()),
             };
         }
-        for prioritizer in &compiled.prioritizers {
-            match &prioritizer.prioritizer {
-                Prioritizer::ResourceAllocatableCPU => dependencies.cpu = true,
-                Prioritizer::ResourceAllocatableMemory => dependencies.memory = true,
-                Prioritizer::AddOn { resource, .. } => {
-                    dependencies.score_resources.insert(resource.clone());
-                }
-                Prioritizer::Property { property } => {
-                    dependencies.placed_claims.insert(property.clone());
-                }
-                Prioritizer::Balance | Prioritizer::Steady => {}
-            }
+        let prioritizers = compiled.prioritizers.iter();
+        for read in prioritizers.flat_map(|weighted| weighted.prioritizer.reads()) {
+            dependencies.add(read);
         }
         dependencies
+    }
+
+    fn add(&mut self, read: Reads) {
+        match read {
+            Reads::AllocatableCpu => self.cpu = true,
+            Reads::AllocatableMemory => self.memory = true,
+            Reads::Claim(name) => drop(self.placed_claims.insert(name)),
+            Reads::Scores(resource) => drop(self.score_resources.insert(resource)),
+        }
     }
 
     pub(crate) fn of_predicates(predicates: &[Predicate]) -> Dependencies {

@@ -84,7 +84,11 @@ fn kind(coordinate: &ScoreCoordinate, index: usize) -> Result<Kind, Mistake> {
             "Steady" => Ok(Kind::Steady),
             "ResourceAllocatableCPU" => Ok(Kind::Allocatable("cpu")),
             "ResourceAllocatableMemory" => Ok(Kind::Allocatable("memory")),
-            other => Err(mistakes::built_in(index, other)),
+            other => Err(mistakes::built_in(
+                index,
+                other,
+                "Balance, Steady, ResourceAllocatableCPU or ResourceAllocatableMemory",
+            )),
         },
         "Property" => match coordinate.property.as_deref().unwrap_or_default() {
             "" => Err(mistakes::no_property(index)),

@@ -8,6 +8,7 @@ use portolan_api::cluster::{
     PrioritizerConfig, PrioritizerPolicy, ScoreCoordinate, SortBy, SpreadConstraintsTerm, SpreadPolicy,
     Toleration, TopologyKeyType, UnsatisfiableAction,
 };
+use portolan_engine::prioritize::built_in_names;
 use proptest::prelude::*;
 
 use super::clusters::effect;
@@ -112,9 +113,9 @@ fn toleration() -> impl Strategy<Value = Toleration> {
 }
 
 fn coordinate() -> impl Strategy<Value = Option<ScoreCoordinate>> {
-    let built_in = |names| {
-        word(names).prop_map(|name| ScoreCoordinate {
-            built_in: Some(name),
+    let built_in = |names: Vec<&'static str>| {
+        prop::sample::select(names).prop_map(|name| ScoreCoordinate {
+            built_in: Some(name.to_owned()),
             ..Default::default()
         })
     };
@@ -133,10 +134,10 @@ fn coordinate() -> impl Strategy<Value = Option<ScoreCoordinate>> {
         ..Default::default()
     });
     prop_oneof![
-        8 => built_in(&["Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory"]).prop_map(Some),
+        8 => built_in(built_in_names().collect()).prop_map(Some),
         8 => add_on.prop_map(Some),
         4 => property.prop_map(Some),
-        1 => built_in(&["Spread"]).prop_map(Some),
+        1 => built_in(vec!["Spread"]).prop_map(Some),
         1 => Just(None),
     ]
 }
