@@ -7,6 +7,7 @@
 mod access;
 mod admission;
 mod clock;
+mod definition_rules;
 mod depth;
 mod discovery;
 mod door;
@@ -24,6 +25,7 @@ mod table;
 
 pub use access::files::write_private;
 pub use admission::{Admission, AdmissionRequest, Operation, Refusal, Right, User, Verdict};
+pub use definition_rules::{DefinitionRules, RuleViolation};
 pub use hub::{Builder, Hub, StartError};
 pub use server::{Body, ClientLimits, Service};
 pub use store::OpenError;

@@ -24,6 +24,8 @@ pub enum Feature {
     SelectableFields,
     /// Refusals that a later write of the same value does not meet again.
     ValidationRatcheting,
+    /// The formats `int32` and `int64` of numbers in schemas.
+    NumberFormats,
     /// Dependents that go with their owners. Needs controllers.
     GarbageCollection,
     /// Namespaces that end. Needs controllers.
@@ -40,6 +42,8 @@ impl Feature {
             Self::SelfSubjectReview => (1, 28),
             Self::AggregatedDiscovery | Self::ValidationRatcheting => (1, 30),
             Self::SelectableFields => (1, 31),
+            // Not in 1.20; no version between was looked at.
+            Self::NumberFormats => (1, 36),
             // On in 1.32, off in 1.33, and on again.
             Self::StreamingLists => (1, 34),
             Self::GarbageCollection | Self::NamespaceDeletion => return None,
@@ -59,6 +63,7 @@ impl fmt::Display for Feature {
             Self::OpenApiV3 => "OpenAPI v3",
             Self::SelectableFields => "selectable fields of custom resources",
             Self::ValidationRatcheting => "validation ratcheting",
+            Self::NumberFormats => "formats of numbers",
             Self::GarbageCollection => "garbage collection",
             Self::NamespaceDeletion => "namespace deletion",
         })

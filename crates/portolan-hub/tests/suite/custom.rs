@@ -52,6 +52,74 @@ async fn what_the_schema_refuses_is_refused_with_causes() {
     );
 }
 
+/// Each format with values that it accepts and values that it refuses.
+fn formats() -> [(&'static str, Vec<Value>, Vec<Value>); 8] {
+    let id = "123e4567-e89b-12d3-a456-426614174000";
+    [
+        (
+            "byte",
+            vec![json!("aGVsbG8="), json!("aGVsbG9=")],
+            vec![json!("hello!"), json!("aGVsbG8"), json!("aGVs\nbG8="), json!("")],
+        ),
+        (
+            "date",
+            vec![json!("2026-11-17")],
+            vec![json!("17.11.2026"), json!("2026-11-17T00:00:00Z")],
+        ),
+        (
+            "date-time",
+            vec![json!("2026-11-17T10:00:00Z")],
+            vec![json!("2026-11-17")],
+        ),
+        ("uuid", vec![json!(id)], vec![json!("123")]),
+        (
+            "ipv4",
+            vec![json!("192.0.2.1")],
+            vec![json!("2001:db8::1"), json!("192.0.2")],
+        ),
+        ("ipv6", vec![json!("2001:db8::1")], vec![json!("192.0.2.1")]),
+        (
+            "int32",
+            vec![json!(2_147_483_647)],
+            vec![json!(2_147_483_648_i64)],
+        ),
+        ("int64", vec![json!(i64::MAX)], vec![json!(1e30)]),
+    ]
+}
+
+#[tokio::test]
+async fn values_are_held_to_the_format_of_their_field() {
+    let (server, _) = server().await;
+    let mut definition = widgets(&server);
+    for (format, good, _) in formats() {
+        let kind = if good[0].is_string() { "string" } else { "integer" };
+        definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+            [format] = json!({"type": kind, "format": format});
+    }
+    define(&server, definition).await;
+    let api = widget_api(&server, "v1");
+    let dry = PostParams {
+        dry_run: true,
+        ..PostParams::default()
+    };
+    for (format, good, bad) in formats() {
+        let is_number = good[0].is_number();
+        for value in good {
+            let object = widget(&server, "w", json!({"size": 1, format: value}));
+            let answer = api.create(&dry, &object).await;
+            assert!(answer.is_ok(), "{format} {value}: {answer:?}");
+        }
+        if is_number && server.lacks(Feature::NumberFormats) {
+            continue;
+        }
+        for value in bad {
+            let object = widget(&server, "w", json!({"size": 1, format: value}));
+            let answer = api.create(&dry, &object).await;
+            assert!(answer.is_err(), "{format} {value}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn unknown_fields_are_pruned_or_refused() {
     let (server, _) = server().await;
