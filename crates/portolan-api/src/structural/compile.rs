@@ -250,3 +250,31 @@ fn choices(keywords: &Map<String, Value>, name: &str, path: &Path<'_>) -> Result
         .map(|schema| Node::compile(schema, &path.field(name)))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn formats(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(fields) => {
+                found.extend(fields.get("format").and_then(Value::as_str).map(str::to_owned));
+                fields.values().for_each(|value| formats(value, found));
+            }
+            Value::Array(items) => items.iter().for_each(|item| formats(item, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_format_of_our_definitions_is_checked() {
+        let mut found = Vec::new();
+        crate::crd_values()
+            .iter()
+            .for_each(|value| formats(value, &mut found));
+        assert!(!found.is_empty());
+        for format in found {
+            assert!(Format::parse(&format).is_some(), "{format}");
+        }
+    }
+}

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::manifests::{Key, Object};
 use super::problem::{Notes, Place, Problem, Problems, bounded};
-use super::{finding, kind, normal, works};
+use super::{finding, kind, normal, rules, works};
 
 /// The one text that the definition limits and the engine judges: on a hub whose definition accepts more, a bad one makes
 /// the placement `Misconfigured`.
@@ -40,6 +40,10 @@ pub(super) fn object(
         // Before defaults are filled in: people know what they wrote.
         errors = findings(&value, place, &subject, notes);
         kind.schema.apply_defaults(&mut value);
+    }
+    // A server has run the rules on what it has.
+    if errors.is_empty() && !place.is_live() {
+        errors = rules::violations(kind, &value);
     }
     if !errors.is_empty() {
         errors

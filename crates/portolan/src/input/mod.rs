@@ -18,6 +18,7 @@ mod kind;
 mod manifests;
 mod normal;
 mod problem;
+mod rules;
 mod source;
 mod tree;
 mod works;
