@@ -32,6 +32,7 @@ real-server:
 generate:
     UPDATE_CRDS=1 cargo test --locked -p portolan-api
     PORTOLAN_UPDATE_PAGES=1 cargo test --locked --workspace --test pages
+    python3 hack/reference.py
 
 # The documentation as a book, in target/book (needs mdbook)
 book:
