@@ -317,7 +317,7 @@ fn limits_of_a_placement_are_those_of_the_api() {
 }
 
 #[test]
-fn a_work_cannot_ask_to_be_deleted_before_it_is_complete_but_one_that_does_can_be_read() {
+fn a_work_cannot_ask_for_deletion_before_completion_but_one_that_does_is_read() {
     let works = crd("manifestworks.work.open-cluster-management.io");
     let seconds = property(&works, 0, "spec.deleteOption.ttlSecondsAfterFinished");
     assert_eq!(seconds["minimum"], 0);

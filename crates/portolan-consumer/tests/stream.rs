@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// How long to wait for something that is to happen. Nothing is said about how fast it is.
-const PATIENCE: Duration = Duration::from_secs(60);
+const EVENTUALLY_TIMEOUT: Duration = Duration::from_secs(60);
 
 fn typed<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
@@ -53,7 +53,7 @@ async fn eventually(what: &str, mut is: impl AsyncFnMut() -> bool) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    let waited = tokio::time::timeout(PATIENCE, waiting).await;
+    let waited = tokio::time::timeout(EVENTUALLY_TIMEOUT, waiting).await;
     assert!(waited.is_ok(), "waited in vain: {what}");
 }
 
@@ -110,7 +110,7 @@ async fn words(stream: &mut DecisionStream) -> Vec<String> {
             }
         }
     };
-    let update = tokio::time::timeout(PATIENCE, update).await.unwrap();
+    let update = tokio::time::timeout(EVENTUALLY_TIMEOUT, update).await.unwrap();
     let word = |change: &Change| match change {
         Change::Added(chosen) => format!("+{}", chosen.cluster.name),
         Change::Removed(cluster) => format!("-{}", cluster.name),
@@ -161,7 +161,7 @@ async fn a_consumer_that_may_only_read_follows_a_decision_from_first_slice_to_la
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_that_left_a_decision_without_revisions_is_removed_when_it_does_not_come_back() {
+async fn a_cluster_that_left_a_decision_without_revisions_is_removed_if_not_back() {
     let server = server().await;
     let scheduler = Scheduler::new(&server, "plain");
     scheduler.write(0, None, &["a", "b"]).await;

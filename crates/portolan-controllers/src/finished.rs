@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_work_without_the_time_or_not_complete_stays_and_so_does_one_that_changes_its_mind() {
+    fn a_work_without_the_time_or_not_complete_any_more_stays() {
         for work in [
             work(1, None, "True"),
             work(1, Some(0), "False"),

@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_hub_that_is_gone_for_more_than_a_moment_is_a_reason_not_to_be_ready_until_it_answers() {
+    async fn a_hub_that_is_gone_for_long_makes_it_unready_until_the_hub_answers() {
         let health = Health::default();
         let resource = "placements.cluster.open-cluster-management.io";
         health.set(vec![Missing {

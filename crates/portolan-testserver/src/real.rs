@@ -17,7 +17,7 @@ use tokio::sync::OnceCell;
 use crate::credentials::{Authority, signing_key, write_private};
 
 /// The programs come up in seconds; a busy machine may take a minute.
-const PATIENCE: Duration = Duration::from_secs(180);
+const READY_TIMEOUT: Duration = Duration::from_secs(180);
 const PAUSE: Duration = Duration::from_millis(100);
 /// Ports are free when they are looked for; somebody else may be quicker to take one.
 const ATTEMPTS: usize = 3;
@@ -181,9 +181,9 @@ async fn until_ready(client: &Client, folder: &Path) -> anyhow::Result<(u32, u32
             tokio::time::sleep(PAUSE).await;
         }
     };
-    tokio::time::timeout(PATIENCE, ready)
+    tokio::time::timeout(READY_TIMEOUT, ready)
         .await
-        .with_context(|| format!("it was not ready after {} s", PATIENCE.as_secs()))?
+        .with_context(|| format!("it was not ready after {} s", READY_TIMEOUT.as_secs()))?
 }
 
 /// Whether a program ended, where the system shows that; elsewhere patience runs out.

@@ -71,7 +71,7 @@ fn the_manifests_to_try_have_no_mistakes_and_place_their_workload() {
 }
 
 #[test]
-fn a_credential_plugin_that_fails_is_named_with_what_it_said_and_without_its_secrets() {
+fn a_credential_plugin_that_fails_is_named_with_its_words_and_without_secrets() {
     let scratch = Scratch::new();
     let kubeconfig = |command: &str| {
         format!(

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn works_with_managers_of_their_own_are_in_each_other_s_way_only_if_both_force_another_value() {
+    fn works_with_own_managers_conflict_only_if_both_force_another_value() {
         let (one, other) = (json!({ "k": "1" }), json!({ "k": "2" }));
         let ours = |force| target("work-agent-a", force, one.clone());
         assert!(

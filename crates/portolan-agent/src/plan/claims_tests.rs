@@ -101,7 +101,7 @@ fn others(other: &Work, judged: Option<Verdict>, id: &ObjectId) -> [Option<&'sta
 }
 
 #[test]
-fn an_object_belongs_to_a_work_that_gets_it_and_an_unjudged_one_is_asked_for_its_rights() {
+fn an_object_belongs_to_a_work_that_gets_it_and_rights_of_an_unjudged_one_are_asked() {
     let (object, nobody) = (id("configmaps", "shop", "x"), [None, None]);
     let of = |executor: Value, judged| {
         let other = work("w", 1, map("v1", "1"), executor, json!([]));

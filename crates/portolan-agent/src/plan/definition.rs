@@ -57,7 +57,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(2);
+    const LASTING: Duration = Duration::from_secs(2);
 
     fn at(second: u64) -> Instant {
         static START: LazyLock<Instant> = LazyLock::new(Instant::now);
@@ -70,7 +70,7 @@ mod tests {
             asked: at(asked),
             lasting,
         });
-        meaning(at(10), PATIENCE, said, at(now))
+        meaning(at(10), LASTING, said, at(now))
     }
 
     #[test]

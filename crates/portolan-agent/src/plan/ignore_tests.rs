@@ -84,7 +84,7 @@ fn elements_of_a_list_are_found_by_their_key_and_several_matches_are_all_ignored
 }
 
 #[test]
-fn a_field_that_is_ignored_on_change_is_the_member_clusters_until_the_manifest_changes() {
+fn a_field_that_is_ignored_on_change_is_the_member_s_until_the_manifest_changes() {
     let of = |replicas: u32| manifest(json!({ "replicas": replicas, "x": 1 }));
     let fields = ignored(json!({ "condition": "OnSpokeChange", "jsonPointers": ["/spec/replicas"] }));
     let replicas = |body: &Value| body["spec"]["replicas"].clone();
@@ -212,7 +212,7 @@ fn what_is_not_known_is_refused_and_not_overlooked() {
 }
 
 #[test]
-fn each_pattern_of_an_expression_is_paid_for_before_it_is_read_also_if_it_is_refused() {
+fn each_pattern_of_an_expression_is_paid_for_before_it_is_read_and_when_refused() {
     let spent = |tests: usize, pattern: &str| {
         let tests = vec![format!("test(\"{pattern}\")"); tests].join(" or ");
         let fields = ignored(json!({ "jqPathExpressions": [format!(".spec[] | select({tests})")] }));

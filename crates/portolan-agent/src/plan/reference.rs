@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_of_an_object_that_was_just_made_is_one_record_s_own_and_goes_with_the_reference() {
+    fn the_mark_of_a_new_object_is_of_one_record_and_goes_with_the_reference() {
         let (ours, theirs) = (record("1"), record("2"));
         let made = ours.mark(&json!({ "metadata": { "name": "a", "labels": { "k": "v" } } }));
         assert!(ours.has_made(&made) && !theirs.has_made(&made));

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_was_about_to_be_applied_is_deleted_only_if_it_was_made_or_taken_for_this_record() {
+    fn an_object_about_to_be_applied_is_deleted_only_if_it_is_of_this_record() {
         assert_eq!(
             becomes(None, &there("1")),
             Removal::Gone,

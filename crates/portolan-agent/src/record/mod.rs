@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_record_is_the_hash_of_the_hub_s_address_as_it_is_written_and_that_of_the_work() {
+    fn the_name_of_a_record_is_the_hash_of_the_hub_s_address_and_the_work_s_name() {
         // `printf %s https://hub.example.com:6443 | sha256sum`
         let hash = "badbd4de19b639898c31f168ba913abc5d9e2bbcf25d70e3ee016190492578ae";
         assert_eq!(hub_hash("https://hub.example.com:6443"), hash);

@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn all_rules_of_an_object_share_a_budget_and_those_beyond_it_are_told_without_good_news() {
+    fn all_rules_of_an_object_share_a_budget_and_those_beyond_it_are_told_so() {
         let items: Vec<u32> = (0..400).collect();
         let object = json!({ "items": items });
         let target = many(200, "object.items.all(a, object.items.all(b, a + b >= 0))");
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_of_expressions_that_are_compiled_are_paid_for_also_where_they_are_refused() {
+    fn patterns_of_expressions_are_paid_for_where_they_are_refused_too() {
         for pattern in ["pL{9}", "pL{99}"] {
             let rules = (0..3).map(|number| {
                 json!({ "type": "CEL", "condition": format!("C{number}"),

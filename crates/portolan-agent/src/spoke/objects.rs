@@ -15,7 +15,7 @@ use crate::plan::Right;
 use crate::work::{Account, FIELD_MANAGER, ObjectId, Target};
 
 /// How long a server may take for one answer; webhooks may take thirty seconds at most.
-const PATIENCE: Duration = Duration::from_secs(35);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(35);
 
 /// Objects in one answer of a list.
 const PAGE: u32 = 100;
@@ -275,14 +275,14 @@ impl Objects {
                 .map_err(|_| Problem::Refused(format!("{user:?} cannot be the name of a user")))?;
             request.headers_mut().insert(IMPERSONATE, user);
         }
-        match tokio::time::timeout(PATIENCE, self.client.request::<Value>(request)).await {
+        match tokio::time::timeout(ANSWER_TIMEOUT, self.client.request::<Value>(request)).await {
             // Readers take for granted that an answer has fields.
             Ok(Ok(answer)) if !answer.is_object() => Err(Problem::Unanswered(
                 "the member cluster answered with something that is no object".to_owned(),
             )),
             Ok(answer) => answer.map_err(|error| Problem::of(&error)),
             Err(_) => Err(Problem::Unanswered(format!(
-                "the member cluster did not answer within {PATIENCE:?}"
+                "the member cluster did not answer within {ANSWER_TIMEOUT:?}"
             ))),
         }
     }

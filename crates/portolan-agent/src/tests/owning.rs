@@ -49,7 +49,7 @@ fn an_object_that_was_just_made_and_does_not_name_its_record_yet_goes_with_its_w
 }
 
 #[test]
-fn an_object_that_the_record_of_another_agent_lists_without_owning_it_outlives_the_work() {
+fn an_object_that_another_agent_lists_without_owning_it_outlives_the_work() {
     notices(Rule::NamedIsLicence, || {
         run(async {
             let world = World::new().await;

@@ -38,7 +38,7 @@ fn nothing_is_removed_while_works_are_listed() {
 }
 
 #[test]
-fn what_goes_from_a_work_of_one_kind_to_one_of_the_other_stays_even_if_half_of_that_is_heard_late() {
+fn an_object_that_goes_to_a_work_of_the_other_kind_stays_even_if_heard_of_late() {
     run(async {
         let world = World::new().await;
         world.put("a", &["x", "y"]).await;

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     /// For a runtime that does not go on.
-    const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
+    const STUCK_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
 
     #[test]
     fn a_runtime_goes_on_while_something_is_computed() {
@@ -71,7 +71,7 @@ mod tests {
             let computed = tokio::spawn(async move {
                 let computing = Computing::of_process();
                 computing
-                    .compute(move || answered.recv_timeout(PATIENCE).unwrap())
+                    .compute(move || answered.recv_timeout(STUCK_TIMEOUT).unwrap())
                     .await
             });
             // The runtime has one thread, and this needs it.

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_a_record_is_what_this_process_has_seen_whatever_the_clocks_on_the_walls_say() {
+    fn the_time_of_a_record_is_what_this_process_has_seen_whatever_clocks_say() {
         let key = crate::work::WorkKey {
             kind: WorkKind::ManifestWork,
             name: "web".to_owned(),

@@ -17,7 +17,8 @@ use crate::spoke::Problem;
 use crate::work::{Distributed, Loose, Status, Work, WorkKey, WorkKind, read, unreadable};
 
 const MANAGER: &str = "portolan-agent";
-const PATIENCE: Duration = Duration::from_secs(35);
+/// As of a member cluster: webhooks may take thirty seconds at most.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(35);
 /// Works in one answer of a list.
 const PAGE: u32 = 100;
 
@@ -181,10 +182,10 @@ fn received<K: Distributed>(object: Received<Loose<K>>) -> Work {
 
 /// The answer of the hub, or that there was none.
 async fn in_time<T>(sent: impl Future<Output = kube::Result<T>>) -> Result<T, Problem> {
-    match tokio::time::timeout(PATIENCE, sent).await {
+    match tokio::time::timeout(ANSWER_TIMEOUT, sent).await {
         Ok(answer) => answer.map_err(|error| Problem::of(&error)),
         Err(_) => Err(Problem::Unanswered(format!(
-            "the hub did not answer within {PATIENCE:?}"
+            "the hub did not answer within {ANSWER_TIMEOUT:?}"
         ))),
     }
 }

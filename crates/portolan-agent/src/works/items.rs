@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_refused_leaves_the_record_if_it_was_new_there_and_what_was_not_answered_stays() {
+    fn a_refused_object_leaves_the_record_if_new_and_an_unanswered_one_stays() {
         let before = record(&["old"]);
         let mut after = record(&["new", "old", "unanswered", "applied", "theirs"]);
         let noted = vec![
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_work_is_applied_or_removed_whose_options_are_not_compared_with_its_manifests() {
+    fn a_work_whose_options_are_not_compared_applies_and_removes_nothing() {
         let mut kinds = Kinds::default();
         let resource = Resource {
             plural: "configmaps".to_owned(),

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_that_the_store_has_no_room_for_is_refused_and_one_that_got_no_answer_is_not() {
+    fn a_status_too_large_for_the_store_is_refused_and_an_unanswered_one_is_not() {
         let said = |message: &str, code| {
             let status = kube::core::Status::failure(message, "").with_code(code);
             is_final(&Problem::of(&kube::Error::Api(Box::new(status))))

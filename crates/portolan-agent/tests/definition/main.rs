@@ -48,7 +48,7 @@ async fn end_kinds(world: &World) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_applied_outlives_the_definitions_of_the_works_and_is_adopted_when_they_are_back() {
+async fn applied_objects_outlive_the_definitions_of_works_and_are_adopted_afterwards() {
     let world = World::new().await;
     // With the time that a server is given to say that the kind goes, as it is for users.
     let mut settings = world.settings();

@@ -174,7 +174,7 @@ async fn nothing_is_applied_without_the_right_to_delete_unless_it_is_to_stay() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_right_that_is_taken_away_is_noticed_and_what_was_applied_still_goes_with_its_work() {
+async fn a_right_that_is_taken_away_is_noticed_and_objects_still_go_with_their_work() {
     let world = World::new().await;
     allow_config_maps(&world, &["get", "create", "patch", "delete"]).await;
     let (clock, ahead) = clock();

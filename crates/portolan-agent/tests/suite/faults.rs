@@ -21,7 +21,7 @@ enum To {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_dies_before_any_write_leaves_nothing_that_the_next_one_does_not_put_right() {
+async fn what_an_agent_that_dies_before_any_write_leaves_the_next_one_puts_right() {
     kill_at_every_write(To::Member, Faults::still_after).await;
 }
 

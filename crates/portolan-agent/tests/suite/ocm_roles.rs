@@ -29,7 +29,7 @@ fn without(client: Client, resource: &'static str) -> Client {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_without_rights_to_works_and_their_records_applies_and_removes_manifest_works() {
+async fn an_agent_without_rights_to_works_applies_and_removes_manifest_works() {
     let world = World::new().await;
     let hub = without(world.hub.client(), "works");
     let spoke = without(world.spoke.client(), "appliedworks");

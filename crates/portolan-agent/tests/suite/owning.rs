@@ -85,7 +85,7 @@ async fn an_object_of_two_works_names_two_records_and_loses_one_with_each() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_object_that_an_earlier_work_left_is_not_deleted_by_one_that_could_never_apply_it() {
+async fn an_object_of_an_earlier_work_is_not_deleted_by_one_that_could_never_apply_it() {
     let world = World::new().await;
     let agent = world.agent();
     let orphan = json!({ "deleteOption": { "propagationPolicy": "Orphan" } });

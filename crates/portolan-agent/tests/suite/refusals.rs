@@ -11,7 +11,7 @@ fn executor(world: &World) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_work_without_rights_whose_rules_name_no_condition_blocks_nobody_and_has_a_status() {
+async fn a_work_without_rights_and_without_conditions_blocks_no_other_and_has_a_status() {
     let world = World::new().await;
     let agent = world.agent();
     let rule = |named: &str| json!({ "type": "CEL", "condition": named, "celExpressions": ["true"] });

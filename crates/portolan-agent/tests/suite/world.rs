@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// How long to wait for something that is to happen. Nothing is said about how fast it is.
-const PATIENCE: Duration = Duration::from_secs(60);
+const EVENTUALLY_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct World {
     pub(crate) hub: TestServer,
@@ -286,7 +286,7 @@ pub(crate) async fn eventually_or<T>(
     mut found: impl AsyncFnMut() -> Option<T>,
     what: impl Fn() -> String,
 ) -> T {
-    let waited = tokio::time::timeout(PATIENCE, async {
+    let waited = tokio::time::timeout(EVENTUALLY_TIMEOUT, async {
         loop {
             if let Some(found) = found().await {
                 return found;
@@ -296,7 +296,7 @@ pub(crate) async fn eventually_or<T>(
     });
     match waited.await {
         Ok(found) => found,
-        Err(_) => panic!("not after {PATIENCE:?}: {}", what()),
+        Err(_) => panic!("not after {EVENTUALLY_TIMEOUT:?}: {}", what()),
     }
 }
 

@@ -73,7 +73,7 @@ fn a_move_with_revisions_is_nothing_in_either_order_and_needs_no_time() {
 }
 
 #[test]
-fn a_cluster_that_left_one_of_several_slices_is_removed_when_it_has_not_come_back_in_time() {
+fn a_cluster_that_left_one_of_several_slices_is_removed_if_not_back_in_time() {
     let mut consumer = Consumer::new(Discovery::All);
     consumer.list(&[slice(0, &["a", "b"]), slice(1, &["c"])]);
     assert_eq!(consumer.apply(slice(0, &["a"])), nothing());
@@ -161,7 +161,7 @@ fn nothing_is_told_before_the_first_list_is_complete() {
 }
 
 #[test]
-fn a_list_that_is_broken_off_removes_nothing_and_the_next_one_brings_the_exact_difference() {
+fn a_list_that_breaks_off_removes_nothing_and_the_next_brings_the_difference() {
     let mut consumer = Consumer::new(Discovery::All);
     consumer.list(&[slice(0, &["a", "b"]), bare("alone", &["x"])]);
     consumer.decisions.list_began();

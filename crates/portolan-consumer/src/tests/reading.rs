@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn both_revisions_of_the_standard_are_read_and_a_missing_namespace_is_that_of_the_object() {
+fn both_revisions_of_the_standard_are_read_with_the_object_s_own_namespace() {
     let slice = bare("a", &[]).entries(json!([
         { "clusterProfileRef": { "name": "own" } },
         { "clusterProfileRef": { "name": "other", "namespace": "fleet", "kind": "ClusterProfile", "uid": "1" } },

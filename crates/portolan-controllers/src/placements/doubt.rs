@@ -17,19 +17,19 @@ use crate::health::Missing;
 use crate::moment::Moment;
 
 /// What is over in less than this is nothing to speak of.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const DOUBT_UNTOLD: Duration = Duration::from_secs(10);
 
 impl Desk {
     /// When placements are to be told, if that is still to come.
     pub(super) fn next_doubt(&self, now: Instant) -> Option<Instant> {
-        let at = self.doubt.since? + PATIENCE;
+        let at = self.doubt.since? + DOUBT_UNTOLD;
         (at > now).then_some(at)
     }
 
     /// The next placement to tell that its decision is kept.
     pub(super) fn next_in_doubt(&mut self, now: Moment) -> Option<Step> {
         let since = *self.doubt.since.get_or_insert(now.instant);
-        if now.instant < since + PATIENCE {
+        if now.instant < since + DOUBT_UNTOLD {
             return None;
         }
         let reason = |missing: Missing| {

@@ -24,7 +24,7 @@ use portolan_runtime::watch::{Delta, Key};
 use tokio::time::Instant;
 
 use super::desk::Desk;
-use super::doubt::PATIENCE;
+use super::doubt::DOUBT_UNTOLD;
 use super::gate::Watched;
 use super::input::Input;
 use super::job::Step;
@@ -322,7 +322,7 @@ impl Waiting {
 /// What is over in a moment is nothing to speak of.
 fn tell_at(grace: &Grace) -> Option<Instant> {
     let length = Duration::try_from(grace.until.duration_since(grace.since)).unwrap_or_default();
-    Some(grace.ends.checked_sub(length)? + PATIENCE)
+    Some(grace.ends.checked_sub(length)? + DOUBT_UNTOLD)
 }
 
 fn created(metadata: &ObjectMeta) -> Option<Timestamp> {

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 /// How long to wait for a profile that nobody is about to publish. Whoever asks may have heard of a cluster, a binding
 /// or a Placement a moment before the publisher; or the publisher knows better, and nothing will ever come.
-const PATIENCE: Duration = Duration::from_secs(2);
+const UNEXPECTED_WAIT: Duration = Duration::from_secs(2);
 
 /// Tells when ClusterProfiles are there. Clones share what they know.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ impl Profiles {
     /// that the publisher does not mean to write it waits only a moment, so that nobody waits for what never comes.
     pub(crate) async fn published<N: AsRef<str>>(&self, namespace: &str, clusters: &[N]) {
         let mut missing = clusters;
-        let patience = tokio::time::sleep(PATIENCE);
+        let patience = tokio::time::sleep(UNEXPECTED_WAIT);
         tokio::pin!(patience);
         let mut patient = true;
         loop {
@@ -84,7 +84,7 @@ impl Profiles {
                 Front::Expected => changed.await,
                 Front::Unready => {
                     changed.await;
-                    patience.as_mut().reset(Instant::now() + PATIENCE);
+                    patience.as_mut().reset(Instant::now() + UNEXPECTED_WAIT);
                 }
                 Front::Unheard => tokio::select! {
                     () = changed => {}

@@ -58,7 +58,7 @@ fn managed<'a>(names: impl IntoIterator<Item = &'a String>) -> BTreeSet<Cluster>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn starting_beside_decisions_of_ocm_removes_no_cluster_and_stopping_leaves_what_ocm_would_write() {
+async fn starting_beside_ocm_removes_no_cluster_and_stopping_leaves_what_ocm_would_write() {
     let mut world = World::new().await;
     world.clusters(1..=130, &[]).await;
     let everyone = world.placement("everyone", json!({})).await;

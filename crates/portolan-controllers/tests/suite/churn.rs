@@ -146,7 +146,7 @@ async fn changes_in_a_burst_with_writes_that_fail_lose_no_cluster_that_stays() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_controller_that_is_killed_between_two_writes_leaves_nothing_that_its_successor_cannot_mend() {
+async fn what_a_controller_killed_between_two_writes_leaves_its_successor_mends() {
     let mut world = world().await;
     world.start().await;
     let mut recorder = Recorder::start(&world).await;

@@ -101,7 +101,7 @@ async fn where_only_slices_are_written_events_are_about_slices() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_placement_that_is_misconfigured_and_its_decision_that_is_held_back_are_warned_of() {
+async fn a_misconfigured_placement_and_a_decision_that_is_held_back_are_warned_of() {
     let mut world = World::new().await;
     world.clusters(1..=2, &[("env", "prod")]).await;
     world.placement("p", groups_of_one()).await;

@@ -179,7 +179,7 @@ fn without_definitions(sound: Client) -> Client {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_may_not_read_definitions_is_told_so_and_learns_from_the_answers_that_scores_are_dropped() {
+async fn a_controller_that_may_not_read_definitions_says_so_and_learns_from_answers() {
     let mut world = World::new().await;
     world.install(lacking()).await;
     world.clusters(1..=2, &[]).await;

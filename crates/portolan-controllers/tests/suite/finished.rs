@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use crate::world::{World, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_complete_work_is_deleted_after_its_time_unless_a_replica_set_owns_it_or_no_rule_makes_it_complete()
-{
+async fn a_complete_work_is_deleted_after_its_time_unless_a_replica_set_owns_it() {
     let mut world = World::new().await;
     world.start_with(World::settings()).await;
     let api: Api<ManifestWork> = Api::default_namespaced(world.client.clone());

@@ -132,7 +132,7 @@ async fn is_told_no_wrong(command: Command) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_consumer_on_the_stock_python_client_is_never_told_to_remove_a_cluster_that_stays() {
+async fn a_consumer_on_the_python_client_never_removes_a_cluster_that_stays() {
     if std::process::Command::new("python3")
         .arg("--version")
         .output()

@@ -302,8 +302,7 @@ async fn strategies_come_change_and_go_while_a_consumer_of_either_kind_undoes_no
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_rolling_update_the_slices_still_lose_nobody_and_plain_arrivals_and_departures_leave_no_gap()
- {
+async fn without_a_rolling_update_slices_lose_no_cluster_and_plain_changes_leave_no_gap() {
     let mut world = World::new().await;
     world.clusters(1..=220, &[("common-profile", "true")]).await;
     world.placement("p", common(json!({}))).await;

@@ -44,7 +44,7 @@ async fn say(world: &World, cluster: &str, available: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_that_stops_renewing_its_lease_leaves_the_decision_and_one_without_a_lease_stays() {
+async fn a_cluster_that_stops_renewing_leaves_and_one_without_a_lease_stays() {
     let mut world = World::new().await;
     world.clusters(1..=2, &[]).await;
     let patch = Patch::Merge::<Value>(json!({"spec": {"leaseDurationSeconds": 1}}));

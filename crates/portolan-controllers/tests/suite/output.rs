@@ -38,7 +38,7 @@ async fn without_ocm_decisions_the_slices_alone_follow_the_fleet_and_survive_a_r
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_slices_the_ocm_decisions_alone_follow_the_fleet_and_slices_that_are_there_stay() {
+async fn without_slices_ocm_decisions_alone_follow_the_fleet_and_old_slices_stay() {
     let mut world = World::new().await;
     world.clusters(1..=2, &[]).await;
     world.placement("p", json!({})).await;

@@ -45,7 +45,7 @@ async fn health(world: &World, name: &str, status: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn placements_choose_among_the_profiles_of_their_namespace_without_any_ocm_component() {
+async fn placements_choose_among_profiles_of_their_namespace_without_ocm() {
     let mut world = World::new().await;
     for name in ["a", "b", "c"] {
         profile(&world, name, name).await;
@@ -64,7 +64,7 @@ async fn placements_choose_among_the_profiles_of_their_namespace_without_any_ocm
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_profiles_with_the_same_member_id_the_oldest_counts_and_the_next_takes_its_place() {
+async fn of_profiles_with_one_member_id_the_oldest_counts_and_the_next_follows() {
     let mut world = World::new().await;
     profile(&world, "old", "one").await;
     profile(&world, "other", "two").await;
@@ -86,8 +86,7 @@ async fn of_profiles_with_the_same_member_id_the_oldest_counts_and_the_next_take
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn profiles_that_stand_for_the_same_cluster_are_reported_by_name_on_the_placements_that_may_choose_them()
- {
+async fn profiles_of_the_same_cluster_are_named_on_the_placements_that_may_choose_them() {
     let mut world = World::new().await;
     profile(&world, "first", "one").await;
     profile(&world, "other", "two").await;

@@ -76,7 +76,7 @@ async fn assert_decided(world: &World, clusters: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn clusters_that_are_restored_after_the_start_stay_decided_and_are_decided_anew_when_all_are_back() {
+async fn clusters_restored_after_the_start_stay_decided_until_all_are_back() {
     let mut world = decided().await;
     world.remove_crd(CLUSTERS).await;
     let mut recorder = Recorder::start(&world).await;
@@ -115,7 +115,7 @@ async fn clusters_that_are_restored_after_the_start_stay_decided_and_are_decided
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_process_that_starts_in_the_middle_of_a_restore_waits_for_the_rest_and_not_for_ever() {
+async fn a_start_in_the_middle_of_a_restore_waits_for_the_rest_and_not_for_ever() {
     let mut world = decided().await;
     a_second().await;
     world.remove_crd(CLUSTERS).await;
@@ -190,7 +190,7 @@ async fn restore_placement(world: &World, saved: &Placement) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn we_delete_no_decision_because_the_definition_of_placements_went_and_go_on_when_it_is_back() {
+async fn decisions_outlive_the_definition_of_placements_and_go_on_when_it_is_back() {
     let mut world = decided().await;
     world.start().await;
     let saved = world.api::<Placement>().get("p").await.unwrap();

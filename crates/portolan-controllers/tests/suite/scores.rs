@@ -232,7 +232,7 @@ async fn each_named_group_is_sorted_by_itself_and_what_is_left_before_it_is_cut(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_score_that_changes_alone_is_held_back_until_the_limit_ends_and_a_cluster_is_not() {
+async fn a_score_that_changes_alone_waits_for_its_limit_and_a_cluster_does_not() {
     let mut world = h100().await;
     let hand = Hand::new();
     let mut spec = by_h100(Some("Exact"));

@@ -50,7 +50,7 @@ async fn until_published(world: &World, decisions: &[&str], slices: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hub_with_nothing_but_the_definitions_of_ocm_works_and_slices_come_on_with_theirs() {
+async fn a_hub_with_the_definitions_of_ocm_alone_works_and_slices_come_with_theirs() {
     let mut world = world().await;
     world.remove_crd(KEP).await;
     world.remove_crd(PROFILES).await;
@@ -67,7 +67,7 @@ async fn a_hub_with_nothing_but_the_definitions_of_ocm_works_and_slices_come_on_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hub_without_the_decisions_of_ocm_gets_slices_and_decisions_come_on_with_their_definition() {
+async fn a_hub_without_decisions_of_ocm_gets_slices_and_decisions_with_their_definition() {
     let mut world = world().await;
     world.remove_crd(OCM).await;
     world.remove_crd(SCORES).await;
@@ -84,7 +84,7 @@ async fn a_hub_without_the_decisions_of_ocm_gets_slices_and_decisions_come_on_wi
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn outputs_that_lose_their_definition_while_running_are_written_anew_when_it_is_back() {
+async fn outputs_that_lose_their_definition_are_written_anew_when_it_is_back() {
     let mut world = world().await;
     world.start().await;
     let both = ["c001", "c002"];
@@ -133,7 +133,7 @@ async fn without_managed_clusters_at_the_start_nothing_is_decided_and_the_reason
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn clusters_that_go_with_their_definition_are_kept_and_used_again_when_they_come_back() {
+async fn clusters_that_go_with_their_definition_are_kept_and_used_again_when_back() {
     let mut world = world().await;
     world.start().await;
     let both = ["c001", "c002"];

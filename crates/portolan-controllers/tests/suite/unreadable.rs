@@ -98,7 +98,7 @@ async fn a_cluster_that_cannot_be_read_stays_where_it_is_and_others_come_and_go(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_that_could_never_be_read_keeps_the_decisions_that_name_it_and_no_others() {
+async fn a_cluster_that_could_never_be_read_keeps_its_decisions_and_no_others() {
     let mut world = world().await;
     world.clusters(1..=3, &[("env", "prod")]).await;
     world.clusters(4..=5, &[("env", "test")]).await;

@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Mutex, MutexGuard};
 
 /// How long to wait for something that is to happen. Nothing is said about how fast it is.
-const PATIENCE: Duration = Duration::from_secs(60);
+const EVENTUALLY_TIMEOUT: Duration = Duration::from_secs(60);
 
 static TURN: Mutex<()> = Mutex::const_new(());
 
@@ -461,7 +461,7 @@ pub(crate) async fn eventually(what: &str, mut is: impl AsyncFnMut() -> bool) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
+    if tokio::time::timeout(EVENTUALLY_TIMEOUT, waiting).await.is_err() {
         panic!("waited in vain: {what}");
     }
 }

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn an_annotation_counts_where_the_field_is_missing_or_was_filled_in_and_not_where_it_was_set() {
+    fn an_annotation_counts_unless_the_field_was_set_by_its_author() {
         let annotations = json!({
             portolan::SORT_BY: "Score", portolan::UPDATE_STRATEGY: "RollingUpdate", portolan::SCORE_RATE_LIMIT: "5m",
             portolan::GROUP_ASSIGNMENT: "Sticky",

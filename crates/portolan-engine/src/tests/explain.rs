@@ -75,7 +75,7 @@ fn a_cluster_that_the_hub_has_not_accepted_is_said_to_be_so() {
 }
 
 #[test]
-fn a_ranked_cluster_shows_what_each_prioritizer_gave_and_how_far_it_is_from_the_cut_off() {
+fn a_ranked_cluster_shows_each_prioritizer_s_score_and_its_distance_to_the_cut_off() {
     let cpu = |name: &str, cpu: &str| {
         with_status(
             cluster(name, &[]),
@@ -137,7 +137,7 @@ fn the_smallest_change_that_selects_a_cluster_is_found_and_holds() {
 }
 
 #[test]
-fn a_cluster_behind_the_limit_needs_a_higher_limit_and_a_selected_one_is_dropped_by_one_edit() {
+fn a_cluster_behind_the_limit_needs_a_higher_one_and_one_edit_drops_a_selected_one() {
     let mut world = World::new(
         &[cluster("a", &["env=prod"]), cluster("b", &["env=prod"])],
         json!({

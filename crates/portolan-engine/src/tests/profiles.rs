@@ -59,7 +59,7 @@ fn world(spec: Value) -> World {
 }
 
 #[test]
-fn a_placement_chooses_among_healthy_profiles_of_its_own_namespace_without_any_binding() {
+fn a_placement_chooses_healthy_profiles_of_its_namespace_without_a_binding() {
     assert_eq!(world(json!({})).selected(), ["a", "d"]);
 }
 

@@ -21,7 +21,7 @@ use crate::store::{Range, Stored};
 use crate::table::Headers;
 
 /// How long a read waits for a revision that is not there yet.
-const PATIENCE: Duration = Duration::from_secs(3);
+const REVISION_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// One page of a list.
 #[derive(Debug)]
@@ -170,7 +170,7 @@ impl Core {
     pub(crate) async fn wait_for(&self, revision: u64) -> Answer<()> {
         let mut changes = self.store.subscribe();
         let reached = changes.wait_for(|current| *current >= revision);
-        match tokio::time::timeout(PATIENCE, reached).await {
+        match tokio::time::timeout(REVISION_TIMEOUT, reached).await {
             Ok(_) => Ok(()),
             Err(_) => Err(Failure::too_new(revision, self.store.revision())),
         }

@@ -5,7 +5,7 @@ use kube::api::{ApiResource, DynamicObject, GroupVersionKind, PostParams};
 use super::*;
 
 #[tokio::test]
-async fn a_watch_that_is_ahead_of_a_hub_that_was_put_back_ends_with_gone_and_misses_nothing() {
+async fn a_watch_ahead_of_a_hub_that_was_put_back_ends_with_gone_and_misses_nothing() {
     use futures::StreamExt as _;
     use kube::api::WatchParams;
     use kube::core::WatchEvent;

@@ -9,7 +9,7 @@ use tokio::sync::{Mutex, mpsc};
 use super::Delta;
 
 /// How long a message waits for company that nobody is in a hurry for.
-const PATIENCE: Duration = Duration::from_millis(100);
+const BATCH_WAIT: Duration = Duration::from_millis(100);
 /// Messages that wait at most.
 const COMPANY: usize = 64;
 
@@ -91,7 +91,7 @@ impl<M: Send + 'static> WaitingRoom<M> {
             1 => {
                 let room = self.clone();
                 tokio::spawn(async move {
-                    tokio::time::sleep(PATIENCE).await;
+                    tokio::time::sleep(BATCH_WAIT).await;
                     // Whether somebody listens the next message tells.
                     let _ = room.leave(&mut *room.waiting.lock().await).await;
                 });
@@ -153,7 +153,7 @@ mod tests {
         for name in ["later-1", "later-2"] {
             feed.tell(gone(name)).await.unwrap();
         }
-        tokio::time::sleep(PATIENCE / 2).await;
+        tokio::time::sleep(BATCH_WAIT / 2).await;
         assert!(received(&mut receiver).is_empty());
         feed.tell(gone("now")).await.unwrap();
         assert_eq!(received(&mut receiver), ["later-1", "later-2", "now"]);
@@ -164,7 +164,7 @@ mod tests {
         let (feed, mut receiver) = names(8);
         for round in 0..2 {
             feed.tell(gone("later")).await.unwrap();
-            tokio::time::sleep(PATIENCE * 2).await;
+            tokio::time::sleep(BATCH_WAIT * 2).await;
             assert_eq!(received(&mut receiver), ["later"], "round {round}");
         }
     }
@@ -185,9 +185,9 @@ mod tests {
             feed.tell(gone(&format!("later-{number}"))).await.unwrap();
         }
         // Their time is up, and only one of them finds room.
-        tokio::time::sleep(PATIENCE * 2).await;
+        tokio::time::sleep(BATCH_WAIT * 2).await;
         let now = tokio::spawn(async move { feed.tell(gone("now")).await });
-        tokio::time::sleep(PATIENCE).await;
+        tokio::time::sleep(BATCH_WAIT).await;
         let mut order = Vec::new();
         while order.len() < 4 {
             order.push(receiver.recv().await.unwrap());

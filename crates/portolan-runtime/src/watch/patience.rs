@@ -8,11 +8,11 @@ use kube::client::Body;
 use tower::BoxError;
 
 /// How long a server may take for an answer, or to begin a watch. Servers give up after a minute themselves.
-const PATIENCE: Duration = Duration::from_secs(70);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(70);
 
 /// A client that does not wait forever for a server that has fallen silent, with a limit above that of servers.
 pub fn patient(client: Client) -> Client {
-    with_timeout(client, PATIENCE)
+    with_timeout(client, ANSWER_TIMEOUT)
 }
 
 /// A client whose requests fail after `limit`. kube limits the silence of a watch once the watch has begun; the limit

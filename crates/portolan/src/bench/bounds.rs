@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_was_skipped_is_not_looked_at_and_a_figure_that_no_report_has_is_an_error() {
+    fn a_skipped_part_is_not_looked_at_and_a_figure_that_no_report_has_is_an_error() {
         let (none, report) = (Bounds::new(), json!({"part": {"low": 1}}));
         let check = |path: &str| failures(&none, &bounds(path, 0.0), &report, "floors.json");
         assert!(check("other.low").unwrap().is_empty());

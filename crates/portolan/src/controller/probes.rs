@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 const TEXT: &str = "text/plain; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// A client that does not say what it wants must not be waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What is asked when somebody asks.
 pub(crate) trait Probed: Send + Sync + 'static {
@@ -62,7 +62,7 @@ impl Probes {
                             async move { Ok::<_, Infallible>(answer) }
                         });
                         let mut http = hyper::server::conn::http1::Builder::new();
-                        http.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+                        http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
                         connections.spawn(async move {
                             // A client that goes away in the middle has no one to be told.
                             let _ = http.serve_connection(TokioIo::new(stream), service).await;

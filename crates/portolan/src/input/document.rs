@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_document_does_not_hide_the_next_and_its_line_counts_from_the_top_of_the_file() {
+    fn a_broken_document_hides_no_other_and_its_line_counts_from_the_top_of_the_file() {
         let found = numbers("a: 1\n---\nb: [1\n---\nc: 3\n");
         assert_eq!(found.len(), 3);
         assert!(found[1].starts_with("f: document 2: line "), "{found:?}");

@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_token_of_a_plugin_that_no_header_can_carry_is_refused_with_the_name_of_the_plugin() {
+    async fn a_token_that_no_header_can_carry_is_refused_with_the_name_of_its_plugin() {
         let with = |token: &str| {
             let printed = format!(
                 r#"{{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {{"token": "{token}"}}}}"#

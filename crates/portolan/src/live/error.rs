@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_server_that_speaks_plain_http_or_tls_where_the_address_says_otherwise_is_said_to() {
+    async fn a_server_with_or_without_tls_unlike_its_address_is_said_to_be_so() {
         let plain = said_of("https", b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n").await;
         assert!(
             plain.contains("answers without TLS") && plain.contains("http://"),

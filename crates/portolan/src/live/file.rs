@@ -12,7 +12,7 @@ use kube::config::Kubeconfig;
 /// Largest file that is read. Kubeconfigs with many contexts have some hundred kilobytes.
 const LARGEST: u64 = 1024 * 1024;
 /// How long reading may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The content of a regular file that is not too large.
 pub(crate) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
@@ -83,13 +83,13 @@ pub(crate) async fn apart<T: Send + 'static>(
         under_way().remove(&name);
         read
     });
-    match tokio::time::timeout(PATIENCE, reading).await {
+    match tokio::time::timeout(READ_TIMEOUT, reading).await {
         Ok(Ok(read)) => Ok(read),
         Ok(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
         Ok(Err(_)) => anyhow::bail!("cannot read {what}: the program ends"),
         Err(_) => anyhow::bail!(
             "cannot read {what}: it takes longer than {} seconds; accepted: files that can be read at once",
-            PATIENCE.as_secs()
+            READ_TIMEOUT.as_secs()
         ),
     }
 }

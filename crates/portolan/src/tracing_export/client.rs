@@ -14,7 +14,8 @@ use hyper_util::rt::TokioExecutor;
 use opentelemetry_http::{Bytes, HttpClient, HttpError};
 use tokio::runtime::Runtime;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a collector may take for an answer.
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 /// An answer says whether some spans were refused; nobody needs to write more than this.
 const LONGEST_ANSWER: usize = 1 << 20;
 
@@ -68,7 +69,7 @@ impl HttpClient for Client {
             let body = Limited::new(body, LONGEST_ANSWER).collect().await?.to_bytes();
             Ok(Response::from_parts(parts, body))
         };
-        let answer = async move { tokio::time::timeout(PATIENCE, answer).await? };
+        let answer = async move { tokio::time::timeout(EXPORT_TIMEOUT, answer).await? };
         runtime.spawn(answer).await?
     }
 }

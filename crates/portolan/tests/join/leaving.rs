@@ -314,7 +314,7 @@ async fn a_namespace_that_is_not_that_of_a_cluster_is_not_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_namespace_that_was_there_before_the_cluster_joined_stays_when_the_cluster_leaves() {
+async fn a_namespace_that_was_there_before_the_join_stays_when_the_cluster_leaves() {
     let server = server().await;
     let namespaces: Api<Namespace> = Api::all(server.client());
     create(&namespaces, json!({"metadata": {"name": "was-there"}})).await;

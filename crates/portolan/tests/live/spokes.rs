@@ -318,7 +318,7 @@ fn clusters(up: &Up, scratch: &Scratch) -> Vec<String> {
 }
 
 #[test]
-fn members_of_an_earlier_start_stay_with_what_was_sent_to_them_until_somebody_asks_for_their_removal() {
+fn members_of_an_earlier_start_stay_with_their_works_until_their_removal_is_asked() {
     let scratch = Scratch::new();
     let start = |args: &[&str]| Up::start(&scratch, &[&["--data", "data"], args].concat());
     let kubeconfig = scratch.path().join("data/members.kubeconfig");

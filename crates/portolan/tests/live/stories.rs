@@ -194,7 +194,7 @@ fn said(output: &Output) -> String {
 }
 
 #[test]
-fn the_five_stories_hold_one_after_the_other_and_decisions_of_other_producers_pass_the_checks() {
+fn the_five_stories_hold_in_turn_and_decisions_of_other_producers_pass_the_checks() {
     if !has_kubectl() {
         return;
     }

@@ -22,7 +22,7 @@ const MEMBERS: usize = 3;
 const BREATHER: usize = 25;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killing_hub_controllers_and_agents_again_and_again_makes_no_difference_in_the_end() {
+async fn killing_hub_controllers_and_agents_makes_no_difference_in_the_end() {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let seed = number(SEED).unwrap_or_else(|| RandomState::new().hash_one(SEED) % 1_000_000);
     let rounds = number(ROUNDS).map_or(DEFAULT_ROUNDS, |rounds| usize::try_from(rounds).unwrap());

@@ -143,7 +143,7 @@ async fn a_rollout_waits_for_a_member_that_is_cut_off_and_goes_on_when_that_has_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rollout_goes_on_without_a_member_that_is_known_to_be_offline_and_that_catches_up() {
+async fn a_rollout_goes_on_without_an_offline_member_that_catches_up_later() {
     let strategy = json!({ "type": "Progressive", "progressive": { "maxConcurrency": 1 } });
     let fleet = rolled_out(strategy).await;
     let (cut, last) = (&fleet.members[1], &fleet.members[2]);

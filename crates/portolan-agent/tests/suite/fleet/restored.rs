@@ -50,7 +50,7 @@ async fn until_values(fleet: &Fleet, expected: &[&str]) {
 const DONE: &str = "AppliedManifestWorkComplete";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn running_agents_keep_what_an_older_copy_of_the_hub_does_not_know_and_follow_edits_again() {
+async fn agents_keep_what_an_older_copy_of_the_hub_does_not_know_and_follow_new_edits() {
     let mut fleet = Fleet::new(Server::process().await, 1).await;
     let (member, namespace) = (fleet.members[0].name.clone(), fleet.namespace.clone());
     create(

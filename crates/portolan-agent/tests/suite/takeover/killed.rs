@@ -33,7 +33,7 @@ async fn kill_at_every_write(client: impl Fn(&World, &Faults) -> Agent, fewest: 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_dies_at_a_write_to_the_member_while_it_takes_over_changes_and_loses_nothing() {
+async fn an_agent_that_dies_at_a_write_to_the_member_in_a_takeover_loses_nothing() {
     let start = |world: &World, faults: &Faults| {
         Agent::start(world.hub.client(), faults.client(&world.spoke), world.settings())
     };
@@ -42,7 +42,7 @@ async fn an_agent_that_dies_at_a_write_to_the_member_while_it_takes_over_changes
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_dies_at_a_write_to_the_hub_while_it_takes_over_changes_and_loses_nothing() {
+async fn an_agent_that_dies_at_a_write_to_the_hub_in_a_takeover_loses_nothing() {
     let start = |world: &World, faults: &Faults| {
         Agent::start(faults.client(&world.hub), world.spoke.client(), world.settings())
     };

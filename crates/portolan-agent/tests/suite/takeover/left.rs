@@ -377,7 +377,7 @@ fn owners(object: &impl ResourceExt) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_another_agent_has_left_is_taken_over_unchanged_and_exactly_what_is_owned_goes() {
+async fn objects_of_another_agent_are_taken_over_unchanged_and_only_owned_ones_go() {
     let world = World::new().await;
     let left = Left::behind(&world, "x").await;
     let before = left.seen().await;

@@ -281,7 +281,7 @@ async fn a_lost_work_is_evicted_after_its_grace_period_and_not_if_it_comes_back(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_record_of_a_former_hub_goes_when_the_records_of_the_present_one_have_its_objects() {
+async fn the_record_of_a_former_hub_goes_when_present_records_have_its_objects() {
     let world = World::new().await;
     let start = |hub: &str| {
         let mut settings = world.settings();

@@ -60,7 +60,7 @@ fn restore() -> (Server, Report) {
 }
 
 #[test]
-fn clusters_that_may_be_on_their_way_stay_decided_until_they_had_their_time_and_dropping_them_is_noticed() {
+fn clusters_that_may_come_back_stay_decided_and_dropping_them_is_noticed() {
     let (server, report) = restore();
     assert!(report.is_clean(), "{report}");
     assert_eq!(server.decided(), ["c001", "c002"]);
@@ -244,8 +244,7 @@ fn restore_placement(comes_back: bool) -> Vec<String> {
 }
 
 #[test]
-fn what_belongs_to_a_placement_that_may_be_on_its_way_is_torn_down_only_after_its_time_and_sooner_is_noticed()
-{
+fn objects_of_a_placement_that_may_come_back_stay_and_removing_them_is_noticed() {
     assert_eq!(restore_placement(true), ["c001", "c002"]);
     assert_eq!(restore_placement(false), ["c001", "c002"]);
     let kept = with_broken(Rule::MissingIsNotGone, || restore_placement(false));

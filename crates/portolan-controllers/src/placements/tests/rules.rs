@@ -117,7 +117,7 @@ fn shift() -> Report {
 }
 
 #[test]
-fn clusters_that_shift_are_never_out_of_sight_and_phases_in_the_wrong_order_are_noticed() {
+fn clusters_that_shift_stay_in_sight_and_phases_in_the_wrong_order_are_noticed() {
     let report = shift();
     assert!(report.is_clean(), "{report}");
     let report = with_broken(Rule::NoGap, shift);

@@ -187,7 +187,7 @@ fn a_cluster_that_says_nothing_has_a_profile_in_one_write() {
 }
 
 #[test]
-fn claims_that_a_property_cannot_hold_are_left_out_and_of_two_with_one_name_the_last_counts() {
+fn claims_that_no_property_can_hold_are_left_out_and_of_equal_names_the_last_counts() {
     let mut hub = Hub::new();
     let mut odd = cluster("a", "prod");
     odd.status.as_mut().unwrap().cluster_claims = object(json!([

@@ -39,7 +39,7 @@ fn with_a_profile_namespace_all_profiles_are_there_and_nowhere_else() {
 }
 
 #[test]
-fn nothing_is_written_before_everything_is_known_nor_while_something_is_listed_again() {
+fn nothing_is_written_before_all_is_known_nor_while_something_is_listed_again() {
     let mut hub = Hub::new();
     hub.server.put(&cluster("a", "prod"));
     hub.deliver();

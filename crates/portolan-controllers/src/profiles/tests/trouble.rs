@@ -196,7 +196,7 @@ fn removes_what_it_cannot_read() -> bool {
 }
 
 #[test]
-fn the_profile_of_a_cluster_that_cannot_be_read_stays_and_taking_it_for_absent_is_noticed() {
+fn the_profile_of_an_unreadable_cluster_stays_and_taking_it_away_is_noticed() {
     assert!(!removes_what_it_cannot_read());
     assert!(with_broken(
         Rule::UnreadableIsNotAbsent,

@@ -65,8 +65,7 @@ async fn a_profile_of_somebody_else_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cluster_that_the_publisher_will_hear_of_soon_is_waited_for_and_one_that_it_never_will_not_for_long()
- {
+async fn a_cluster_that_the_publisher_is_about_to_know_is_waited_for_and_no_other() {
     let mut hub = Hub::new();
     hub.settle(second(0));
     let mut soon = pin!(hub.board.clone().published_owned("new", ["a", "a"]));

@@ -280,7 +280,7 @@ fn made_without_the_profile() -> Vec<String> {
 }
 
 #[test]
-fn the_work_of_a_cluster_whose_profile_cannot_be_read_stays_and_taking_it_for_absent_is_noticed() {
+fn the_work_of_a_cluster_with_an_unreadable_profile_stays_and_removal_is_noticed() {
     assert_eq!(made_without_the_profile(), ["a", "b"]);
     let made = with_broken(Rule::UnreadableIsNotAbsent, made_without_the_profile);
     assert_eq!(made, ["a"]);

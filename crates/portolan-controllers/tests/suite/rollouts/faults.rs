@@ -10,7 +10,7 @@ fn by_ring(settings: Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_template_that_changes_in_mid_rollout_starts_over_and_an_older_success_does_not_count() {
+async fn a_template_that_changes_in_mid_rollout_starts_over_without_older_successes() {
     let mut world = world(&[("c1", "ra"), ("c2", "rb"), ("c3", "")]).await;
     placement(&world, "all", &["ra", "rb"]).await;
     replica_set(&world, "app", by_ring(json!({}))).await;
@@ -37,7 +37,7 @@ async fn a_template_that_changes_in_mid_rollout_starts_over_and_an_older_success
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_that_leaves_loses_its_work_whatever_it_carries_and_gets_it_when_it_is_back() {
+async fn a_cluster_that_leaves_loses_its_work_and_gets_it_when_it_is_back() {
     let mut world = world(&[("c1", "ra"), ("c2", "")]).await;
     placement(&world, "all", &["ra"]).await;
     replica_set(&world, "app", by_ring(json!({}))).await;

@@ -103,7 +103,7 @@ fn a_slice_of_another_scheduler_under_our_key_or_name_stops_all_writes() {
 }
 
 #[test]
-fn slices_of_an_earlier_placement_of_that_name_are_taken_over_and_those_of_another_name_are_not() {
+fn slices_of_an_earlier_placement_of_the_name_are_taken_over_and_no_others() {
     let mut world = World::new();
     world.placement.metadata.uid = Some("old".to_owned());
     world.settle(&all(1..=2));

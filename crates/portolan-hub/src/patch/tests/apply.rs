@@ -276,7 +276,7 @@ fn more_than_ten_updaters_are_merged_oldest_first() {
 }
 
 #[test]
-fn a_list_that_became_atomic_is_owned_as_one_and_one_that_became_granular_is_not_owned_in_parts() {
+fn a_list_that_became_atomic_is_owned_whole_and_a_granular_one_not_in_parts() {
     let schema = |list_type: &str| {
         let items = json!({"type": "string"});
         let tags = json!({"type": "array", "x-kubernetes-list-type": list_type, "items": items});

@@ -21,7 +21,7 @@ use crate::up::spokes::LABEL;
 const NAMESPACE: &str = "default";
 const NAME: &str = "bench-fleet";
 /// A change that has not arrived by then does not.
-const PATIENCE: Duration = Duration::from_secs(120);
+const REACH_TIMEOUT: Duration = Duration::from_secs(120);
 /// Agents look at a work again soon after they have written something; a change is not to compete with that.
 const PAUSE: Duration = Duration::from_secs(2);
 
@@ -109,13 +109,13 @@ impl Scene {
         let patch = Patch::Merge(json!({"spec": {"numberOfClusters": members}}));
         let patched = api.patch(NAME, &PatchParams::default(), &patch).await;
         patched.context("cannot change the placement")?;
-        let patience = tokio::time::sleep(PATIENCE);
+        let patience = tokio::time::sleep(REACH_TIMEOUT);
         tokio::pin!(patience);
         while self.applied.len() != usize::from(members) || self.applied.values().any(|applied| !applied) {
             tokio::select! {
                 event = self.works.next() => self.see(event)?,
                 () = &mut patience => bail!(
-                    "{members} members were to have the workload; {PATIENCE:?} later there are works for {}, of which {} are applied",
+                    "{members} members were to have the workload; {REACH_TIMEOUT:?} later there are works for {}, of which {} are applied",
                     self.applied.len(),
                     self.applied.values().filter(|applied| **applied).count()
                 ),

@@ -16,7 +16,7 @@ use super::process::Server;
 use crate::bench::now;
 
 /// An event that has not arrived by then is lost.
-const PATIENCE: Duration = Duration::from_secs(30);
+const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Watchers of the whole collection, each on a connection of its own, and one writer.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Watchers {
         let all = async {
             let mut last = sent;
             for seen in 0..count {
-                let next = tokio::time::timeout(PATIENCE, arrivals.recv()).await;
+                let next = tokio::time::timeout(ARRIVAL_TIMEOUT, arrivals.recv()).await;
                 let lost = || format!("{} of {count} watchers did not get an event", count - seen);
                 last = last.max(next.ok().flatten().with_context(lost)?);
             }

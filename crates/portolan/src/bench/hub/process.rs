@@ -12,7 +12,7 @@ use super::kubeconfig::Access;
 use crate::bench::now;
 
 /// A hub that is not ready by then never will be.
-const PATIENCE: Duration = Duration::from_secs(30);
+const READY_TIMEOUT: Duration = Duration::from_secs(30);
 /// The unit of CPU time in `/proc/PID/stat`: fixed for programs, whatever the kernel ticks at.
 const TICKS_PER_SECOND: u32 = 100;
 
@@ -91,8 +91,8 @@ impl Hub {
             if let Some(status) = child.get().try_wait()? {
                 bail!("the hub ended before it was ready: {status}");
             }
-            if started.elapsed() > PATIENCE {
-                bail!("the hub was not ready after {} s", PATIENCE.as_secs());
+            if started.elapsed() > READY_TIMEOUT {
+                bail!("the hub was not ready after {} s", READY_TIMEOUT.as_secs());
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         };

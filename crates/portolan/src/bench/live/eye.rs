@@ -154,13 +154,13 @@ impl Eye {
                 changed.await;
             }
         };
-        let seen = tokio::time::timeout(PATIENCE, waiting).await;
-        seen.with_context(|| format!("waited {} s in vain: {what}", PATIENCE.as_secs()))
+        let seen = tokio::time::timeout(SEEN_TIMEOUT, waiting).await;
+        seen.with_context(|| format!("waited {} s in vain: {what}", SEEN_TIMEOUT.as_secs()))
     }
 }
 
 /// Nothing that is measured takes nearly as long.
-const PATIENCE: Duration = Duration::from_secs(300);
+const SEEN_TIMEOUT: Duration = Duration::from_secs(300);
 
 impl Drop for Eye {
     fn drop(&mut self) {

@@ -11,7 +11,7 @@ use crate::bench::{now, rounded};
 /// So long without a write is quiet.
 const SILENCE: Duration = Duration::from_secs(30);
 /// When to give up.
-const PATIENCE: Duration = Duration::from_secs(90);
+const QUIET_TIMEOUT: Duration = Duration::from_secs(90);
 const STEP: Duration = Duration::from_millis(500);
 
 /// How a fleet of default-policy placements settles.
@@ -39,7 +39,7 @@ pub(super) async fn measure(stage: &Stage<'_>, process: &mut Process) -> anyhow:
     stage.server.put_cluster(newcomer).await?;
     let mut last = (now(), before.writes);
     let mut evaluations = before.evaluations;
-    while now() - last.0 < SILENCE && now() - started < PATIENCE {
+    while now() - last.0 < SILENCE && now() - started < QUIET_TIMEOUT {
         tokio::time::sleep(STEP).await;
         let metrics = process.metrics().await?;
         evaluations = metrics.evaluations;

@@ -25,7 +25,8 @@ use super::scene::{LABEL, Scene};
 
 /// Requests under way while the fleet is put there and taken away.
 const PARALLEL: usize = 32;
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a server may take to serve new definitions.
+const ESTABLISHED_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A connection as an administrator.
 #[derive(Clone)]
@@ -65,7 +66,7 @@ impl Server {
             }
             anyhow::Ok(())
         };
-        let waited = tokio::time::timeout(PATIENCE, established).await;
+        let waited = tokio::time::timeout(ESTABLISHED_TIMEOUT, established).await;
         waited.context("the CustomResourceDefinitions were not established in a minute")?
     }
 

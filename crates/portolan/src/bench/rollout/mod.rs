@@ -27,7 +27,7 @@ use report::{Report, Run};
 use scene::Scene;
 
 /// How long one rollout may take before it counts as stuck.
-const PATIENCE: Duration = Duration::from_secs(600);
+const ROLLOUT_TIMEOUT: Duration = Duration::from_secs(600);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -117,12 +117,12 @@ async fn roll_out(scene: &Scene) -> anyhow::Result<Run> {
     (settings.slices, settings.cluster_profiles) = (Output::Off, Output::Off);
     let controllers = Controllers::start(scene.client.clone(), settings);
     let metrics = controllers.metrics();
-    scene.until_decided(PATIENCE).await?;
+    scene.until_decided(ROLLOUT_TIMEOUT).await?;
     let before = report::writes(&metrics.text());
     let agents = Agents::start(scene.client.clone());
     let start = std::time::Duration::from_nanos(agents.elapsed());
     scene.put_replica_set().await?;
-    let complete = tokio::time::timeout(PATIENCE, scene.until_complete()).await;
+    let complete = tokio::time::timeout(ROLLOUT_TIMEOUT, scene.until_complete()).await;
     let seconds = (std::time::Duration::from_nanos(agents.elapsed()) - start).as_secs_f64();
     let seen = agents.stop();
     let after = report::writes(&metrics.text());
@@ -130,7 +130,7 @@ async fn roll_out(scene: &Scene) -> anyhow::Result<Run> {
     match complete {
         Ok(complete) => complete?,
         Err(_) => bail!(
-            "the rollout to {} clusters was not complete within {PATIENCE:?}",
+            "the rollout to {} clusters was not complete within {ROLLOUT_TIMEOUT:?}",
             scene.clusters
         ),
     }

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_that_up_has_not_made_is_not_one_of_them_whatever_its_label_and_name_say() {
+    fn a_cluster_that_up_has_not_made_is_no_member_whatever_its_label_and_name() {
         let mut bare = marked("member-9", "");
         bare.annotations = None;
         let others = [bare, marked("member-9", ""), marked("member-9", "somebody")];

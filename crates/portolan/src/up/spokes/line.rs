@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_partition_fails_requests_to_the_hub_and_ends_watches_and_all_works_again_afterwards() {
+    async fn a_partition_fails_requests_and_ends_watches_until_it_is_over() {
         let hub = Hub::builder().start().await.unwrap();
         let (fate, receiver) = watch::channel(Fate::Well);
         let (to_hub, to_member) = (

@@ -118,8 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_fleet_is_noticed_to_be_silent_within_half_a_minute_and_a_large_one_does_not_write_all_the_time()
-     {
+    fn a_small_fleet_renews_leases_often_and_a_large_one_seldom() {
         assert_eq!(newcomer(0, 6).lease_duration, Some(5));
         assert_eq!(newcomer(0, 200).lease_duration, Some(50));
         assert_eq!(newcomer(0, 1_000).lease_duration, Some(60));
