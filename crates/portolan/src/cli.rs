@@ -4,16 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use jiff::Timestamp;
 use portolan_engine::placement::PlacementKey;
 
 use crate::given::Given;
 use crate::input::{Problem, Problems};
 use crate::object_name::{self, ObjectName};
-use crate::world::Inventory;
 use crate::{
-    agent, bench, clock, completions, controller, crds, demo, doctor, explain, get, hub, join, leave, lint,
-    live, man, output, rollout, shell, simulate, up, version, watch,
+    agent, bench, completions, controller, crds, demo, doctor, explain, get, hub, join, leave, lint, live,
+    man, output, rollout, shell, simulate, up, version, watch,
 };
 
 /// Which clusters a workload goes to, why, why not, and what if
@@ -81,26 +79,6 @@ enum Command {
     Completions(completions::Args),
     Man(man::Args),
     Version(version::Args),
-}
-
-/// Where objects come from and how they are read: the same for every command that reads them.
-#[derive(Debug, clap::Args)]
-pub(crate) struct InputArgs {
-    /// Manifests in YAML or JSON: files, directories (read recursively), or - for standard input. Without it the live
-    /// hub is read; with --kubeconfig or --context as well, the manifests are applied over what is live
-    #[arg(short, long, value_name = "PATH", num_args = 1..)]
-    pub(crate) file: Vec<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) connect: live::ConnectArgs,
-
-    /// The time to evaluate at, in RFC 3339 [default: now]
-    #[arg(long, value_name = "TIME", value_parser = clock::parse)]
-    pub(crate) now: Option<Timestamp>,
-
-    /// Which objects are the clusters
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) inventory: Inventory,
 }
 
 /// Which placement: an argument, as in every command that names an object, or `--placement`.

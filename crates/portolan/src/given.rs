@@ -1,11 +1,35 @@
 //! What a command is given to work on: files, the live hub, or files applied over the live hub.
 
-use crate::cli::InputArgs;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
 use portolan_api::spelling;
 
 use crate::input::{self, Manifests, Notes, Problem};
 use crate::live::{Extent, Session};
 use crate::object_name::{DEFAULT_NAMESPACE, listed};
+use crate::world::Inventory;
+use crate::{clock, live};
+
+/// Where objects come from and how they are read: the same for every command that reads them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct InputArgs {
+    /// Manifests in YAML or JSON: files, directories (read recursively), or - for standard input. Without it the live
+    /// hub is read; with --kubeconfig or --context as well, the manifests are applied over what is live
+    #[arg(short, long, value_name = "PATH", num_args = 1..)]
+    pub(crate) file: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) connect: live::ConnectArgs,
+
+    /// The time to evaluate at, in RFC 3339 [default: now]
+    #[arg(long, value_name = "TIME", value_parser = clock::parse)]
+    pub(crate) now: Option<Timestamp>,
+
+    /// Which objects are the clusters
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) inventory: Inventory,
+}
 
 /// The objects, and where they are from.
 pub(crate) struct Given {

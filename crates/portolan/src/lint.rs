@@ -26,7 +26,7 @@ use crate::live::Extent;
 use crate::output::table::Tone;
 use crate::output::{self, Format};
 use crate::simulate::report::PlacementReport;
-use crate::{cli, clock, simulate, world};
+use crate::{clock, simulate, world};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,7 +55,7 @@ that cannot be opened, or no object; 3 the hub cannot be reached or refuses.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    input: cli::InputArgs,
+    input: given::InputArgs,
 
     /// Taken to say how files are named.
     #[arg(value_name = "PATH", hide = true)]

@@ -30,6 +30,7 @@ mod read;
 pub(crate) mod request;
 mod scale;
 mod selector;
+mod serve;
 mod service;
 mod show;
 mod snapshots;

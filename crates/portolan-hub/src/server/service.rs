@@ -8,29 +8,25 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONNECTION, HeaderName, HeaderValue};
+use http::header::{CONNECTION, HeaderValue};
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use serde_json::json;
 
-use super::accept::{self, Encoding};
 use super::arrival::Arrival;
 use super::call::Call;
-use super::journal::{Change, Written};
+use super::journal::Change;
 use super::metrics::Labels;
 use super::quota::Share;
 use super::request::{Asked, Place, Prefix, Query, Target, Verb, target};
 use super::status::{Answer, Failure};
-use super::write::{Done, Object, Tracking};
-use super::{Body, Core, Peer, body, warnings};
+use super::{Body, Core, Peer, body};
 use crate::access::{Identity, rbac};
 use crate::discovery;
 use crate::kinds::Resource;
 use crate::kinds::names::Rule;
 use crate::sabotage;
-use crate::table::Headers;
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
-const WARNING: HeaderName = http::header::WARNING;
 
 /// A client that has not sent the body of its request by then has stopped sending. Shorter, and clients on slow lines could
 /// not send three mebibytes.
@@ -107,6 +103,34 @@ where
     }
 }
 
+/// The client of one request.
+struct Asking<'a> {
+    peer: &'a Peer,
+    /// Whose limits count.
+    sender: Identity,
+    /// Whose rights count: the sender's, or those of a user whom the sender may act as.
+    identity: Identity,
+}
+
+/// The first lines of a request.
+struct Head<'a> {
+    method: Method,
+    uri: &'a Uri,
+    query: Query,
+    headers: HeaderMap,
+}
+
+/// The body of a request that has one. That of a read says nothing, and a watch would hold it until its end.
+async fn arrived(verb: Verb, body: Incoming) -> Answer<Bytes> {
+    match verb {
+        Verb::Get | Verb::List | Verb::Watch => Ok(Bytes::new()),
+        _ => match tokio::time::timeout(BODY_TIMEOUT, body).await {
+            Ok(bytes) => bytes,
+            Err(_) => Err(Failure::body_timeout(BODY_TIMEOUT)),
+        },
+    }
+}
+
 impl Core {
     async fn answer(
         self: &Arc<Self>,
@@ -120,87 +144,110 @@ impl Core {
         let sender = self.sender(peer, &headers)?;
         let identity = self.act_as(&sender, &headers)?;
         let query = Query::parse(uri);
+        let asking = Asking {
+            peer,
+            sender,
+            identity,
+        };
         match target(uri.path())? {
-            Target::Other(path) => {
-                let verb = method.as_str().to_ascii_lowercase();
-                self.authorize(&identity, &verb, rbac::Target::Path(&path))?;
-                if method != Method::GET && method != Method::HEAD {
-                    return Err(Failure::method_not_allowed());
-                }
-                let counted = match peer {
-                    // They are short, and whoever watches over the hub must get them whoever else asks.
-                    _ if discovery::is_probe(&path) => None,
-                    Peer::Known(_) => None,
-                    Peer::Remote(_) => self.in_flight.request(&sender)?,
-                };
-                let response = discovery::answer(self, &path, &query, &headers)
-                    .unwrap_or_else(|| discovery::not_found(&self.registry(), &path))?;
-                match counted {
-                    Some(counted) => self.hold(response, counted, &sender, Refusal::Possible),
-                    None => Ok(response),
-                }
-            }
+            Target::Other(path) => self.answer_about_itself(&asking, &method, &path, &query, &headers),
             Target::Resource(place) => {
-                let asked = Asked::of(&method, &place, &query);
-                let name = asked.name(&place, &query);
-                self.authorize(&identity, asked.authorized, rbac_target(&place, &name))?;
-                query.check()?;
-                let registry = self.registry();
-                let resource = registry.find(&place.group, &place.version, &place.plural);
-                let Some(resource) = resource.cloned() else {
-                    return discovery::not_found(&registry, uri.path());
-                };
-                check_path(&place, &resource)?;
-                let verb = asked.served.ok_or_else(Failure::method_not_allowed)?;
-                // Only now: nothing of a client that may not do this is held in memory.
-                let counted = match (peer, verb) {
-                    (Peer::Known(_), _) => None,
-                    (Peer::Remote(_), Verb::Watch) => self.in_flight.watch(&sender)?,
-                    (Peer::Remote(_), _) => self.in_flight.request(&sender)?,
-                };
-                if counted.is_some() && !matches!(verb, Verb::Get | Verb::List | Verb::Watch) {
-                    self.in_flight.check_answers(&sender)?;
-                }
-                let bytes = match verb {
-                    // Nothing is said in it, and a watch would hold it until its end.
-                    Verb::Get | Verb::List | Verb::Watch => Bytes::new(),
-                    _ => match tokio::time::timeout(BODY_TIMEOUT, body).await {
-                        Ok(bytes) => bytes?,
-                        Err(_) => return Err(Failure::body_timeout(BODY_TIMEOUT)),
-                    },
-                };
-                let call = Call {
+                let head = Head {
                     method,
-                    identity,
-                    resource,
-                    place,
+                    uri,
                     query,
                     headers,
-                    body: bytes,
                 };
-                let apply = call.content_type() == super::patch::APPLY;
-                labels.name(
-                    verb,
-                    &call.resource,
-                    &call.place,
-                    apply,
-                    call.query.get("dryRun").is_some(),
-                );
-                let change = Change::of(verb, &call);
-                let refusal = Refusal::of(verb, &call);
-                let response = self.serve(verb, call).await?;
-                change
-                    .iter()
-                    .for_each(|change| change.log(response.extensions().get()));
-                if verb == Verb::Watch {
-                    let watching = self.metrics.watching(labels.clone());
-                    return Ok(response.map(|body| body.holding((watching, counted))));
-                }
-                match counted {
-                    Some(counted) => self.hold(response, counted, &sender, refusal),
-                    None => Ok(response),
-                }
+                self.answer_about_objects(asking, head, place, body, labels).await
             }
+        }
+    }
+
+    fn answer_about_itself(
+        self: &Arc<Self>,
+        asking: &Asking<'_>,
+        method: &Method,
+        path: &str,
+        query: &Query,
+        headers: &HeaderMap,
+    ) -> Answer<Response<Body>> {
+        let verb = method.as_str().to_ascii_lowercase();
+        self.authorize(&asking.identity, &verb, rbac::Target::Path(path))?;
+        if method != Method::GET && method != Method::HEAD {
+            return Err(Failure::method_not_allowed());
+        }
+        let counted = match asking.peer {
+            // They are short, and whoever watches over the hub must get them whoever else asks.
+            _ if discovery::is_probe(path) => None,
+            Peer::Known(_) => None,
+            Peer::Remote(_) => self.in_flight.request(&asking.sender)?,
+        };
+        let response = discovery::answer(self, path, query, headers)
+            .unwrap_or_else(|| discovery::not_found(&self.registry(), path))?;
+        match counted {
+            Some(counted) => self.hold(response, counted, &asking.sender, Refusal::Possible),
+            None => Ok(response),
+        }
+    }
+
+    async fn answer_about_objects(
+        self: &Arc<Self>,
+        asking: Asking<'_>,
+        head: Head<'_>,
+        place: Place,
+        body: Incoming,
+        labels: &mut Labels,
+    ) -> Answer<Response<Body>> {
+        let Asking {
+            peer,
+            sender,
+            identity,
+        } = asking;
+        let asked = Asked::of(&head.method, &place, &head.query);
+        let name = asked.name(&place, &head.query);
+        self.authorize(&identity, asked.authorized, rbac_target(&place, &name))?;
+        head.query.check()?;
+        let registry = self.registry();
+        let resource = registry.find(&place.group, &place.version, &place.plural);
+        let Some(resource) = resource.cloned() else {
+            return discovery::not_found(&registry, head.uri.path());
+        };
+        check_path(&place, &resource)?;
+        let verb = asked.served.ok_or_else(Failure::method_not_allowed)?;
+        // Only now: nothing of a client that may not do this is held in memory.
+        let counted = match (peer, verb) {
+            (Peer::Known(_), _) => None,
+            (Peer::Remote(_), Verb::Watch) => self.in_flight.watch(&sender)?,
+            (Peer::Remote(_), _) => self.in_flight.request(&sender)?,
+        };
+        if counted.is_some() && !matches!(verb, Verb::Get | Verb::List | Verb::Watch) {
+            self.in_flight.check_answers(&sender)?;
+        }
+        let call = Call {
+            method: head.method,
+            identity,
+            resource,
+            place,
+            query: head.query,
+            headers: head.headers,
+            body: arrived(verb, body).await?,
+        };
+        let is_apply = call.content_type() == super::patch::APPLY;
+        let is_dry = call.query.get("dryRun").is_some();
+        labels.name(verb, &call.resource, &call.place, is_apply, is_dry);
+        let change = Change::of(verb, &call);
+        let refusal = Refusal::of(verb, &call);
+        let response = self.serve(verb, call).await?;
+        change
+            .iter()
+            .for_each(|change| change.log(response.extensions().get()));
+        if verb == Verb::Watch {
+            let watching = self.metrics.watching(labels.clone());
+            return Ok(response.map(|body| body.holding((watching, counted))));
+        }
+        match counted {
+            Some(counted) => self.hold(response, counted, &sender, refusal),
+            None => Ok(response),
         }
     }
 
@@ -227,114 +274,12 @@ impl Core {
         Ok(response.map(|body| body.holding((counted, held))))
     }
 
-    async fn serve(self: &Arc<Self>, verb: Verb, call: Call) -> Answer<Response<Body>> {
-        check_scope(verb, &call)?;
-        if !call.subresource().is_empty() {
-            return self.serve_subresource(verb, call).await;
-        }
-        match verb {
-            Verb::Get | Verb::List | Verb::Watch => self.serve_read(verb, call).await,
-            _ => self.serve_write(verb, call).await,
-        }
-    }
-
-    async fn serve_write(self: &Arc<Self>, verb: Verb, call: Call) -> Answer<Response<Body>> {
-        // What cannot be answered is not done.
-        let form = match call.resource.traits.review {
-            true => accept::form_without_rows(&call.headers)?,
-            false => accept::form(&call.headers)?,
-        };
-        match verb {
-            Verb::Get | Verb::List | Verb::Watch => Err(Failure::method_not_allowed()),
-            Verb::Create if call.resource.traits.review => Ok(body::value(
-                StatusCode::CREATED,
-                &self.review(&call, &call.object()?)?,
-            )),
-            Verb::Create => {
-                let done = self.create(&call, call.object()?, Tracking::Update).await?;
-                self.show_done(&call, done)
-            }
-            Verb::Update => self.show_done(&call, self.replace(&call).await?),
-            Verb::Patch => self.show_done(&call, self.patch(&call).await?),
-            Verb::Delete => self.show_done(&call, self.delete_one(&call).await?),
-            Verb::DeleteCollection => {
-                let mut listing = self.delete_collection(&call).await?;
-                let text = self.show_list(&call, &listing, form).or_else(|_| {
-                    // They are deleted, whether there is room for them in the answer or not.
-                    listing.objects.clear();
-                    self.show_list(&call, &listing, form)
-                });
-                Ok(body::json(StatusCode::OK, text?))
-            }
-        }
-    }
-
-    async fn serve_subresource(self: &Arc<Self>, verb: Verb, call: Call) -> Answer<Response<Body>> {
-        let form = accept::form(&call.headers)?;
-        match (call.subresource(), verb) {
-            ("status", _) if !call.resource.status => Err(Failure::no_such_path()),
-            ("status", Verb::Get) => {
-                let object = self.get(&call).await?;
-                Ok(body::json(
-                    StatusCode::OK,
-                    self.show(&call, &object, form, Encoding::Json, Headers::Show)?,
-                ))
-            }
-            ("status", Verb::Update) => {
-                let object = call.object()?;
-                let done = self
-                    .modify(&call, Tracking::Update, |_| Ok(object.clone()))
-                    .await?;
-                self.show_done(&call, done)
-            }
-            ("status", Verb::Patch) => self.show_done(&call, self.patch(&call).await?),
-            ("token", Verb::Create) if call.resource.kind == "ServiceAccount" => {
-                Ok(body::value(StatusCode::CREATED, &self.account_token(&call)?))
-            }
-            ("scale", Verb::Get) => Ok(body::value(StatusCode::OK, &self.get_scale(&call)?)),
-            ("scale", Verb::Update) => self.show_done(&call, self.set_scale(&call, false).await?),
-            ("scale", Verb::Patch) => self.show_done(&call, self.set_scale(&call, true).await?),
-            ("finalize", Verb::Update) if call.resource.kind == "Namespace" => {
-                let object = call.object()?;
-                let done = self
-                    .modify(&call, Tracking::Update, |_| Ok(object.clone()))
-                    .await?;
-                self.show_done(&call, done)
-            }
-            ("status" | "scale", _) => Err(Failure::method_not_allowed()),
-            _ => Err(Failure::no_such_path()),
-        }
-    }
-
     /// Whether who asks may do something else to the same object too.
     pub(super) fn authorize_place(&self, call: &Call, verb: &str) -> Answer<()> {
         if sabotage::broken(sabotage::Rule::CreationIsAsked) {
             return Ok(());
         }
         self.authorize(&call.identity, verb, rbac_target(&call.place, call.name()))
-    }
-
-    fn show_done(&self, call: &Call, done: Done) -> Answer<Response<Body>> {
-        let form = accept::form(&call.headers)?;
-        let mut written = None;
-        let text = match done.object {
-            Object::Stored(object) => {
-                written = Some(Written(object.clone()));
-                self.show(call, &object, form, Encoding::Json, Headers::Show)?
-            }
-            Object::Value(value) => self
-                .show_value(call, value, form, Headers::Show)?
-                .to_string()
-                .into(),
-        };
-        let mut response = body::json(done.code, text);
-        for warning in warnings::headers(&done.warnings) {
-            response.headers_mut().append(WARNING, warning);
-        }
-        if let Some(written) = written {
-            response.extensions_mut().insert(written);
-        }
-        Ok(response)
     }
 }
 
@@ -356,21 +301,6 @@ impl Refusal {
             Verb::DeleteCollection => Refusal::LeavesOutTheObjects,
             Verb::Create | Verb::Update | Verb::Patch | Verb::Delete => Refusal::Impossible,
         }
-    }
-}
-
-/// Some combinations of path and verb exist for no kind.
-fn check_scope(verb: Verb, call: &Call) -> Answer<()> {
-    let across = call.resource.namespaced && call.place.namespace.is_none();
-    if call.resource.traits.review && verb != Verb::Create {
-        return Err(Failure::method_not_allowed());
-    }
-    match verb {
-        Verb::Create | Verb::DeleteCollection if across && !call.resource.traits.review => {
-            Err(Failure::method_not_allowed())
-        }
-        Verb::Get | Verb::Update | Verb::Patch | Verb::Delete if across => Err(Failure::no_such_path()),
-        _ => Ok(()),
     }
 }
 

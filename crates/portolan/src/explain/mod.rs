@@ -28,7 +28,7 @@ pub(crate) struct Args {
     placement: cli::PlacementArgs,
 
     #[command(flatten)]
-    input: cli::InputArgs,
+    input: given::InputArgs,
 
     /// Explain this cluster in full, with the smallest change that would turn its verdict round
     #[arg(long, value_name = "NAME", add = names::clusters())]

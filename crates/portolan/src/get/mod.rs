@@ -18,7 +18,7 @@ use crate::live::Extent;
 use crate::object_name::{self, ObjectName};
 use crate::output::Format;
 use crate::output::table::Table;
-use crate::{cli, clock, output};
+use crate::{clock, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     name: Option<ObjectName>,
 
     #[command(flatten)]
-    input: cli::InputArgs,
+    input: given::InputArgs,
 
     /// Only this namespace [default: all; for NAME that of the kubeconfig's context, or default]
     #[arg(short, long, value_name = "NS")]

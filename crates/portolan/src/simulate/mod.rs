@@ -34,7 +34,7 @@ pub(crate) struct Args {
     placement: cli::PlacementArgs,
 
     #[command(flatten)]
-    input: cli::InputArgs,
+    input: given::InputArgs,
 
     /// Format of the answer
     #[arg(short, long, value_enum, default_value_t)]
