@@ -38,6 +38,10 @@ generate:
 book:
     mdbook build
 
+# Measures the engine against the floors in bench/
+bench:
+    cargo run --release --locked -p portolan-bench -- engine --check
+
 # Fuzzes one target: just fuzz cel 60
 fuzz target seconds="60":
     hack/fuzz.sh {{target}} --seconds {{seconds}}

@@ -1,20 +1,17 @@
 #!/usr/bin/env bash
-# Runs `portolan bench hub` against a real API server: starts etcd and kube-apiserver on free ports, both with their
+# Runs `portolan-bench hub` against a real API server: starts etcd and kube-apiserver on free ports, both with their
 # defaults (fsync on, watch cache on), calls the bench with their processes, and ends them. Arguments go to the bench:
 #
 #   hack/bench-hub.sh --check -o json
 #
 # KUBEBUILDER_ASSETS names the folder with kube-apiserver and etcd; without it hack/kube-apiserver.sh makes one.
-# PORTOLAN names the program; without it a release build is made.
+# PORTOLAN names the program; without it a release build is made. The bench is a release build in any case.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 assets="${KUBEBUILDER_ASSETS:-$(hack/kube-apiserver.sh)}"
-portolan="${PORTOLAN:-}"
-if [ -z "$portolan" ]; then
-    cargo build --quiet --release --locked -p portolan
-    portolan="${CARGO_TARGET_DIR:-target}/release/portolan"
-fi
+cargo build --quiet --release --locked -p portolan -p portolan-bench
+built="${CARGO_TARGET_DIR:-target}/release"
 
 work=$(mktemp -d)
 pids=()
@@ -72,4 +69,4 @@ contexts: [{name: bench, context: {cluster: bench, user: bench}}]
 clusters: [{name: bench, cluster: {server: "https://127.0.0.1:$secure", certificate-authority: certs/apiserver.crt}}]
 users: [{name: bench, user: {token: "$token"}}]
 YAML
-"$portolan" bench hub --against "$work/kubeconfig" --pid "${pids[@]}" --data "$work" "$@"
+"$built/portolan-bench" hub --portolan "${PORTOLAN:-$built/portolan}" --against "$work/kubeconfig" --pid "${pids[@]}" --data "$work" "$@"

@@ -3,16 +3,16 @@
 #
 #   hack/bench-live.sh --clusters 2000 --placements 200 -o json
 #
-# Arguments go to `portolan bench live`. The server comes from hack/kube-apiserver.sh, or from the folder that
-# KUBEBUILDER_ASSETS names; PORTOLAN names the program to measure, which is built when it does not.
+# Arguments go to `portolan-bench live`. The server comes from hack/kube-apiserver.sh, or from the folder that
+# KUBEBUILDER_ASSETS names. The controllers that it measures are those of the bench's own release build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 assets="${KUBEBUILDER_ASSETS:-$(hack/kube-apiserver.sh)}"
-if [ -z "${PORTOLAN:-}" ]; then
-    cargo build --quiet --release --locked -p portolan
-    PORTOLAN="${CARGO_TARGET_DIR:-target}/release/portolan"
+if [ -z "${PORTOLAN_BENCH_SERVE:-}" ]; then # before the server runs: a build would disturb it
+    cargo build --quiet --release --locked -p portolan -p portolan-bench
 fi
+bench="${CARGO_TARGET_DIR:-target}/release/portolan-bench"
 
 folder=$(mktemp -d)
 pids=()
@@ -72,4 +72,4 @@ if [ -n "${PORTOLAN_BENCH_SERVE:-}" ]; then # for whoever wants to look at the s
     echo "KUBECONFIG=$folder/kubeconfig" >&2
     sleep infinity & wait $!
 fi
-"$PORTOLAN" bench live --kubeconfig "$folder/kubeconfig" "$@"
+"$bench" live --kubeconfig "$folder/kubeconfig" "$@"

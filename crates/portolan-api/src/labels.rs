@@ -139,6 +139,11 @@ pub mod portolan {
     pub const SYNCED_BY: &str = "portolan.dev/synced-by";
     /// Annotation of such a Work: namespace and name of its template, with a slash in between.
     pub const TEMPLATE: &str = "portolan.dev/template";
+    /// Label of every member that `portolan up --spokes` serves, for placements to select by. Anybody may give it to a
+    /// cluster.
+    pub const EMBEDDED_MEMBER: &str = "portolan.dev/embedded-member";
+    /// Annotation of such a member that an earlier `portolan up` has started and the running one has not.
+    pub const EMBEDDED_MEMBER_STOPPED: &str = "portolan.dev/embedded-member-stopped";
     /// Namespace on the hub with the ServiceAccounts of all agents, each called like its cluster. It is not the cluster's
     /// own namespace: a token ends with its ServiceAccount, and an agent needs its token while that namespace goes.
     pub const AGENT_NAMESPACE: &str = "portolan-agents";

@@ -1,7 +1,7 @@
 //! `cargo bench -p portolan-engine`: what the steps of an evaluation take, on a generated fleet.
 //!
 //! For a quick look while changing the engine, and for profilers. The figures that must hold, and the comparison with
-//! the plain evaluator, are those of `portolan bench engine --check`. `CLUSTERS`, `PLACEMENTS` and `CHANGES` set the size.
+//! the plain evaluator, are those of `portolan-bench engine --check`. `CLUSTERS`, `PLACEMENTS` and `CHANGES` set the size.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -10,8 +10,8 @@ use crate::given::Given;
 use crate::input::{Problem, Problems};
 use crate::object_name::{self, ObjectName};
 use crate::{
-    agent, bench, completions, controller, crds, demo, doctor, explain, get, hub, join, leave, lint, live,
-    man, output, rollout, shell, simulate, up, version, watch,
+    agent, completions, controller, crds, demo, doctor, explain, get, hub, join, leave, lint, live, man,
+    output, rollout, shell, simulate, up, version, watch,
 };
 
 /// Which clusters a workload goes to, why, why not, and what if
@@ -74,7 +74,6 @@ enum Command {
     Rollout(rollout::Args),
     Doctor(doctor::Args),
     Hub(hub::Args),
-    Bench(bench::Args),
     Crds(crds::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -236,7 +235,6 @@ fn run(cli: Cli) -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         Command::Agent(args) => agent::run(&args),
         Command::Hub(args) => hub::run(&args),
-        Command::Bench(args) => bench::run(&args),
         Command::Crds(args) => crds::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

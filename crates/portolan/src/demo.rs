@@ -11,6 +11,7 @@ use clap::Subcommand;
 use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams};
 use portolan_api::cluster::ManagedCluster;
+use portolan_api::labels::portolan::EMBEDDED_MEMBER;
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -20,7 +21,7 @@ use crate::logging::LogArgs;
 use crate::output;
 use crate::stop::Stop;
 use crate::tracing_export::TraceArgs;
-use crate::up::spokes::{ANNOTATION, Fate, LABEL, runs, simulate_workloads};
+use crate::up::spokes::{ANNOTATION, Fate, runs, simulate_workloads};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -143,7 +144,7 @@ async fn write(target: &Target, fate: Fate) -> anyhow::Result<()> {
         .map_err(|error| live::explain(&error, &format!("read the cluster {name}"), &server.url))?;
     let is_member = |cluster: &&ManagedCluster| {
         let labels = cluster.metadata.labels.as_ref();
-        labels.is_some_and(|labels| labels.contains_key(LABEL))
+        labels.is_some_and(|labels| labels.contains_key(EMBEDDED_MEMBER))
     };
     let Some(member) = found.as_ref().filter(is_member) else {
         return Err(no_member(&server, name, found.is_some()).await);
@@ -202,7 +203,7 @@ fn told(name: &str, (before, fate): (Fate, Fate), runs: bool, seconds: i64) -> S
 
 async fn no_member(server: &Server, name: &str, there: bool) -> anyhow::Error {
     let api: Api<ManagedCluster> = Api::all(server.client.clone());
-    let members = match api.list(&ListParams::default().labels(LABEL)).await {
+    let members = match api.list(&ListParams::default().labels(EMBEDDED_MEMBER)).await {
         Ok(members) => members.items,
         Err(error) => return live::explain(&error, "list the member clusters", &server.url),
     };

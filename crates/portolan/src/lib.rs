@@ -11,7 +11,6 @@
 mod address;
 mod admin_kubeconfig;
 mod agent;
-mod bench;
 mod cli;
 mod clock;
 mod completions;

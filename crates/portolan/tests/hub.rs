@@ -91,38 +91,3 @@ fn an_address_that_is_no_address_is_refused_with_what_would_be_accepted() {
     assert_eq!(run.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&run.stderr).contains("--listen"));
 }
-
-#[test]
-fn the_bench_measures_a_hub_of_its_own_and_prints_nothing_but_its_figures() {
-    let run = Command::new(env!("CARGO_BIN_EXE_portolan"))
-        .args("bench hub --objects 100 --patches 100 --rounds 2".split(' '))
-        .args("--concurrency 8 --watchers 3 --events 4 -o json".split(' '))
-        .output()
-        .unwrap();
-    let errors = String::from_utf8_lossy(&run.stderr);
-    assert_eq!(run.status.code(), Some(0), "{errors}");
-    let report: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
-    assert_eq!(report["objects"], 100);
-    for figure in ["creates", "statusPatches", "labelPatches"] {
-        assert!(
-            report["hub"][figure]["perSecond"].as_f64() > Some(0.0),
-            "{report}"
-        );
-    }
-    for figure in ["fanOutMs", "rssMb", "startMs", "restartMs"] {
-        assert!(report["hub"][figure].as_f64() > Some(0.0), "{figure}: {report}");
-    }
-    assert!(report["hub"]["writesPerCommit"].as_f64() >= Some(1.0), "{report}");
-    // Without another server there is nothing to be better than.
-    assert!(report.get("against").is_none() && report.get("ratios").is_none());
-}
-
-#[test]
-fn a_server_to_compare_with_needs_its_processes() {
-    let run = Command::new(env!("CARGO_BIN_EXE_portolan"))
-        .args(["bench", "hub", "--against", "kubeconfig"])
-        .output()
-        .unwrap();
-    assert_eq!(run.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&run.stderr).contains("--pid"));
-}

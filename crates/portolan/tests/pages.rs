@@ -154,9 +154,6 @@ fn every_command_and_flag_that_a_page_mentions_exists() {
                 "{page}: there is no command {name}"
             );
             let mut about = help(&[name]);
-            if name == "bench" {
-                about += &help(&["bench", "engine"]);
-            }
             if name == "rollout" {
                 about += &help(&["rollout", "plan"]);
             }

@@ -10,13 +10,13 @@ use clap_complete::{ArgValueCandidates, CompletionCandidate};
 use kube::api::{ListParams, PartialObjectMeta};
 use kube::{Api, Resource};
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
+use portolan_api::labels::portolan::EMBEDDED_MEMBER;
 use portolan_api::structural;
 use portolan_api::work::ManifestWorkReplicaSet;
 use serde::de::DeserializeOwned;
 
 use crate::input::{self, Notes};
 use crate::live::{self, ConnectArgs, Server};
-use crate::up::spokes::LABEL;
 
 /// How long a person waits after the tab key.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -41,7 +41,7 @@ pub(crate) fn clusters() -> ArgValueCandidates {
 /// Names of clusters that are embedded members.
 pub(crate) fn members() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        let members = ListParams::default().labels(LABEL);
+        let members = ListParams::default().labels(EMBEDDED_MEMBER);
         candidates(async |server| listed_as::<ManagedCluster>(&server, "", &members).await)
     })
 }

@@ -449,25 +449,6 @@ fn workloads_are_simulated_on_any_api_server_that_takes_the_part_of_a_member() {
 }
 
 #[test]
-fn the_bench_says_what_members_take_and_how_fast_a_change_reaches_them() {
-    let scratch = Scratch::new();
-    let args = "bench fleet --members 3 --reach 2 --rounds 2 --idle 1 -o json";
-    let run = portolan(scratch.path(), &args.split(' ').collect::<Vec<_>>(), "");
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    let report: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(
-        (&report["members"], &report["reach"]["members"]),
-        (&json!(3), &json!(2))
-    );
-    for part in ["reach", "withdrawal"] {
-        assert_eq!(report[part]["seconds"].as_array().unwrap().len(), 2, "{part}");
-    }
-    for figure in ["startSeconds", "rssMb", "rssPeakMb"] {
-        assert!(report[figure].as_f64().unwrap() > 0.0, "{figure}");
-    }
-}
-
-#[test]
 fn where_there_are_no_members_the_demo_says_how_to_start_them() {
     let scratch = Scratch::new();
     let up = Up::start(&scratch, &["--in-memory"]);

@@ -95,19 +95,6 @@ fn every_table_about_manifests_fits_the_terminal() {
         fits(&scratch, &[words, &files].concat());
     }
     fits(&scratch, &["rollout", "plan", "-f", plan]);
-    fits(
-        &scratch,
-        &[
-            "bench",
-            "engine",
-            "--clusters",
-            "50",
-            "--placements",
-            "20",
-            "--changes",
-            "5",
-        ],
-    );
 }
 
 #[test]

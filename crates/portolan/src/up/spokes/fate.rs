@@ -8,9 +8,8 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
 use portolan_api::cluster::ManagedCluster;
+use portolan_api::labels::portolan::EMBEDDED_MEMBER;
 use tokio::sync::watch;
-
-use super::member;
 
 /// The annotation, on a ManagedCluster of an embedded member or on a workload in one.
 pub(crate) const ANNOTATION: &str = "portolan.dev/simulate";
@@ -56,7 +55,7 @@ pub(super) type Fates = Arc<HashMap<String, watch::Sender<Fate>>>;
 /// Passes on what is written on the hub, until it is dropped.
 pub(super) async fn follow(hub: Client, fates: Fates) {
     let api: Api<ManagedCluster> = Api::all(hub);
-    let config = watcher::Config::default().labels(&format!("{}=true", member::LABEL));
+    let config = watcher::Config::default().labels(&format!("{}=true", EMBEDDED_MEMBER));
     let mut events = watcher::watcher(api, config).default_backoff().boxed();
     while let Some(event) = events.next().await {
         let (cluster, now) = match event {

@@ -9,6 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams};
 use portolan_api::cluster::ManagedCluster;
+use portolan_api::labels::portolan::{EMBEDDED_MEMBER, EMBEDDED_MEMBER_STOPPED};
 use serde_json::json;
 
 use super::member;
@@ -27,7 +28,7 @@ impl Former {
     /// Those that are on the hub beside the first `running`.
     pub(in crate::up) async fn find(server: &Server, running: usize) -> anyhow::Result<Former> {
         let api: Api<ManagedCluster> = Api::all(server.client.clone());
-        let ours = ListParams::default().labels(&format!("{}=true", member::LABEL));
+        let ours = ListParams::default().labels(&format!("{}=true", EMBEDDED_MEMBER));
         let members = api.list(&ours).await;
         let members =
             members.map_err(|error| live::explain(&error, "list the embedded members", &server.url))?;
@@ -41,7 +42,7 @@ impl Former {
         let api: Api<ManagedCluster> = Api::all(server.client.clone());
         for (name, runs) in &self.mistold {
             let value = (!runs).then_some("true");
-            let patch = json!({"metadata": {"annotations": {member::STOPPED: value}}});
+            let patch = json!({"metadata": {"annotations": {EMBEDDED_MEMBER_STOPPED: value}}});
             api.patch(name, &PatchParams::default(), &Patch::Merge(patch))
                 .await
                 .map_err(|error| live::explain(&error, &format!("note whether {name} runs"), &server.url))?;
@@ -148,7 +149,7 @@ mod tests {
             let mut member = marked(name, member::EMBEDDED_BY.1);
             if stopped {
                 let annotations = member.annotations.as_mut().unwrap();
-                annotations.insert(member::STOPPED.to_owned(), "true".to_owned());
+                annotations.insert(EMBEDDED_MEMBER_STOPPED.to_owned(), "true".to_owned());
             }
             member
         };

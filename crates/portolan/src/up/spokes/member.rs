@@ -3,14 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use portolan_api::labels::portolan::{EMBEDDED_MEMBER, EMBEDDED_MEMBER_STOPPED};
 
 use crate::join::Newcomer;
 pub(super) use crate::join::{EMBEDDED_BY, is_embedded};
 
-/// Label of every embedded member, for placements to select by. Anybody may give it to a cluster.
-pub(crate) const LABEL: &str = "portolan.dev/embedded-member";
-/// Annotation of a member that an earlier `up` has started and this one has not.
-pub(super) const STOPPED: &str = "portolan.dev/embedded-member-stopped";
 const REGIONS: [&str; 3] = ["eu-central-1", "us-east-1", "ap-south-1"];
 /// Every third is not production.
 const SETS: [&str; 3] = ["production", "production", "staging"];
@@ -43,14 +40,14 @@ pub(crate) fn number(of: &str) -> Option<usize> {
 /// Whether the process that serves the hub runs this member.
 pub(crate) fn runs(member: &ObjectMeta) -> bool {
     let annotations = member.annotations.as_ref();
-    !annotations.is_some_and(|all| all.contains_key(STOPPED))
+    !annotations.is_some_and(|all| all.contains_key(EMBEDDED_MEMBER_STOPPED))
 }
 
 /// The member with this number among so many.
 pub(super) fn newcomer(index: usize, members: usize) -> Newcomer {
     let region = REGIONS[index % REGIONS.len()];
     let mut labels = BTreeMap::from([
-        (LABEL.to_owned(), "true".to_owned()),
+        (EMBEDDED_MEMBER.to_owned(), "true".to_owned()),
         ("topology.kubernetes.io/region".to_owned(), region.to_owned()),
         (
             "tier".to_owned(),

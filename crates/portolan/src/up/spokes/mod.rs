@@ -37,7 +37,7 @@ use line::Line;
 
 pub(crate) use fate::{ANNOTATION, Fate};
 pub(super) use former::Former;
-pub(crate) use member::{LABEL, number, runs};
+pub(crate) use member::{number, runs};
 pub(crate) use simulated::run as simulate_workloads;
 
 /// Members that are started at the same time.

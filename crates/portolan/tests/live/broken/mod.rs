@@ -55,7 +55,6 @@ const COMMANDS: &[&[&str]] = &[
 const WITHOUT_A_HUB: &[&str] = &[
     "up",
     "hub",
-    "bench",
     "crds",
     "completions",
     "version",
