@@ -10,7 +10,7 @@ use crate::selector::preview;
 use crate::status::Status;
 
 const GROUP_SIZE: &str = "spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup";
-pub(crate) const GROUP_SIZES: &str = "a whole number, or 1% to 100%";
+pub(crate) const GROUP_SIZES: &str = "a whole number from 1, or 1% to 100%";
 
 /// One mistake.
 #[derive(Clone, Debug)]

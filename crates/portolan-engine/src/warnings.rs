@@ -7,7 +7,7 @@ use portolan_api::FieldError;
 use portolan_api::cluster::{Placement, ScoreCoordinate, TopologyKeyType, UnsatisfiableAction};
 use portolan_api::labels::reasons;
 use portolan_api::spelling::did_you_mean;
-use portolan_cel::Budget;
+use portolan_cel::{Budget, EvalError};
 
 use crate::engine::{Engine, PlacementState};
 use crate::fleet::{Eligibility, Fleet, Inventory, cel};
@@ -272,7 +272,13 @@ impl Describer<'_> {
                 "it fails for every cluster that it is evaluated for: {}",
                 preview(&error.to_string())
             ),
-            "an expression that gives true or false",
+            match &error {
+                EvalError::NoSuchKey { key } => format!(
+                    "an expression that asks first whether the key is there, such as {key:?} in \
+                     managedCluster.metadata.labels && …"
+                ),
+                _ => "an expression that gives true or false".to_owned(),
+            },
         ))
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use portolan_api::duration::DurationError;
 use portolan_api::work::{self, RolloutStrategy};
 use portolan_api::{FieldError, spelling, structural};
 use serde_json::{Map, Value, json};
@@ -329,7 +330,9 @@ impl Reader {
             errors.into_iter().filter_map(moved).collect()
         };
         // Values of durations are judged below, with the form that is accepted.
-        let is_name = |error: &FieldError| !error.problem.contains("value");
+        let is_name = |error: &FieldError| {
+            !error.problem.contains("value") && error.problem != DurationError::Syntax.to_string()
+        };
         let misspelled: Vec<FieldError> = here(spelling::misspellings("", &whole))
             .into_iter()
             .filter(is_name)

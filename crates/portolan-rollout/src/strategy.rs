@@ -111,7 +111,7 @@ impl Strategy {
         if !check.errors.is_empty() {
             return Err(check.errors);
         }
-        let mut warnings = Vec::new();
+        let mut warnings = strategy.settings_without_effect(path);
         if let Some(value) = &progressive.max_concurrency
             && kind == RolloutType::Progressive
             && max_concurrency.is_some_and(Amount::is_nothing)

@@ -166,7 +166,7 @@ async fn write(target: &Target, fate: Fate) -> anyhow::Result<()> {
         .map_err(|error| live::explain(&error, &format!("change the cluster {name}"), &server.url))?;
     let seconds = i64::from(member.lease_seconds()) * 5;
     let before = Fate::of(member.metadata.annotations.as_ref());
-    output::print(&told(name, (before, fate), runs, seconds))
+    output::say(&told(name, (before, fate), runs, seconds))
 }
 
 /// What a user is told who has changed the fate of a member. A member has one fate at a time, so that a new one ends the

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use portolan_api::spelling;
 
 use crate::input::{self, Manifests, Notes, Problem};
-use crate::live::{Extent, Session};
+use crate::live::{Extent, Namespaces, Session};
 use crate::object_name::{DEFAULT_NAMESPACE, listed};
 use crate::world::Inventory;
 use crate::{clock, live};
@@ -77,21 +77,38 @@ pub(crate) fn missing(
     Problem::of_arguments(format!("there is no {kind} {name} {place}; {there}"))
 }
 
-/// Reads files alone when only files are named, and the hub otherwise, as far as `extent` says.
-pub(crate) fn read(args: &InputArgs, extent: Extent, notes: &mut Notes) -> anyhow::Result<Given> {
+/// Reads files alone when only files are named, and the hub otherwise, as far as `extent` says. `namespaces` are those that
+/// the answer is about.
+pub(crate) fn read(
+    args: &InputArgs,
+    extent: Extent,
+    namespaces: Namespaces<'_>,
+    notes: &mut Notes,
+) -> anyhow::Result<Given> {
     if !args.file.is_empty() && !args.connect.is_given() {
+        let before = input::read(&args.file, notes)?;
+        if before.bindings().next().is_none()
+            && std::env::var_os("KUBECONFIG").is_some_and(|set| !set.is_empty())
+        {
+            notes.remark(
+                "the files have no ManagedClusterSetBinding, and the hub of $KUBECONFIG is not read beside files; \
+                 --kubeconfig FILE applies them over a hub"
+                    .to_owned(),
+            );
+        }
         return Ok(Given {
-            before: input::read(&args.file, notes)?,
+            before,
             applied: None,
             hub: None,
         });
     }
     let hub = Session::new(&args.connect)?;
-    let before = hub.read(extent, args.inventory, notes)?;
+    let before = hub.read(extent, namespaces, args.inventory, notes)?;
     let applied = match args.file.as_slice() {
         [] => None,
         files => {
             let change = input::read_over(&before, files, notes)?;
+            hub.note_missing_namespaces(&change, notes)?;
             let mut applied = before.clone();
             applied.overlay(change);
             Some(applied)

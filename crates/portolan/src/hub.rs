@@ -152,11 +152,15 @@ async fn serve(args: &Args) -> anyhow::Result<ExitCode> {
         Some(data) => format!("data is kept in {}", data.display()),
         None => "data is in memory and gone when it stops; --data DIR keeps it".to_owned(),
     };
-    anstream::println!(
-        "the hub serves {}; {kept}\nuse it: kubectl --kubeconfig {} api-resources\nstop it: Ctrl-C",
-        hub.url().unwrap_or_default(),
+    output::say(&format!(
+        "the hub serves {}; {kept}\n",
+        hub.url().unwrap_or_default()
+    ))?;
+    // A command to paste is not wrapped.
+    output::print(&format!(
+        "use it: kubectl --kubeconfig {} api-resources\nstop it: Ctrl-C\n",
         shell::path(&args.kubeconfig)
-    );
+    ))?;
     if let Some(hint) = args.listen.and_then(|address| args.hostnames.hint(address)) {
         output::remark(&format!("note: {hint}\n"));
     }

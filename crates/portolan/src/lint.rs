@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use crate::given::{self, Given};
 use crate::input::{Finding, Manifests, Notes, Problem, Problems, Severity};
-use crate::live::Extent;
+use crate::live::{Extent, Namespaces};
 use crate::output::table::Tone;
 use crate::output::{self, Format};
 use crate::simulate::report::PlacementReport;
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let mut notes = Notes::default();
     let now = clock::now_or(args.input.now);
-    let mut findings = match given::read(&args.input, Extent::Linting, &mut notes) {
+    let mut findings = match given::read(&args.input, Extent::Linting, Namespaces::All, &mut notes) {
         Ok(Given { before, applied, hub }) => {
             let judge = |manifests: &Manifests| {
                 let reports = simulate::check(manifests, args.input.inventory, now);

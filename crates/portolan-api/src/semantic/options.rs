@@ -345,7 +345,7 @@ fn success_option(place: &Place<'_>) -> String {
         false => "{type: WellKnownConditions, condition: \"\"}".to_owned(),
     };
     format!(
-        "{{resourceIdentifier: {}, conditionRules: [{rules}]}}",
+        "[{{resourceIdentifier: {}, conditionRules: [{rules}]}}]",
         cut(place.identifier().to_string())
     )
 }

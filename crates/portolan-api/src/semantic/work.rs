@@ -10,7 +10,10 @@ use super::{Findings, Rule, Severity, list, options, text, well_known};
 use crate::duration::{self, DurationError};
 use crate::field::FieldError;
 use crate::structural::{CONDITION_TYPE, is_condition_type};
-use crate::work::{MAX_MANIFESTS_BYTES, MAX_OPTIONS_BYTES, ManifestWorkSpec};
+use crate::work::{
+    MAX_MANIFESTS_BYTES, MAX_OPTIONS_BYTES, ManifestWorkSpec, RolloutType,
+    without_effect as settings_without_effect,
+};
 
 pub(super) fn manifest_work(object: &Value, findings: &mut Findings) {
     let comparable = workload(object, "spec", findings);
@@ -237,22 +240,26 @@ impl std::io::Write for Size {
 }
 
 fn rollout(strategy: &Value, path: &str, findings: &mut Findings) {
-    let wanted = match text(strategy, "/type").unwrap_or("All") {
-        "Progressive" => "progressive",
-        "ProgressivePerGroup" => "progressivePerGroup",
-        _ => "all",
+    let kind = match text(strategy, "/type").unwrap_or("All") {
+        "Progressive" => RolloutType::Progressive,
+        "ProgressivePerGroup" => RolloutType::ProgressivePerGroup,
+        _ => RolloutType::All,
     };
-    for name in ["all", "progressive", "progressivePerGroup"] {
+    for of in [
+        RolloutType::All,
+        RolloutType::Progressive,
+        RolloutType::ProgressivePerGroup,
+    ] {
+        let name = of.settings();
         let Some(settings) = strategy.get(name) else {
             continue;
         };
-        let path = format!("{path}.{name}");
-        if name != wanted {
-            let problem = "these settings belong to another type and have no effect";
-            let error = FieldError::new(&path, settings, problem, format!("settings under {wanted}"));
+        if of != kind {
+            let error = settings_without_effect(path, of, settings, kind);
             findings.warning(Rule::RolloutSettings, error);
         }
-        if name == "all" && wanted == "all" {
+        let path = format!("{path}.{name}");
+        if of == RolloutType::All && kind == RolloutType::All {
             without_effect(settings, &path, findings);
         }
         for (position, group) in list(settings, "/mandatoryDecisionGroups") {

@@ -10,6 +10,7 @@ mod words;
 
 use serde_json::Value;
 
+use crate::duration::{self, DurationError};
 use crate::field::{FieldError, Path, preview, quoted};
 use crate::structural::compile::{Node, Type};
 use crate::structural::{self, Kind, MAX_ERRORS};
@@ -164,9 +165,17 @@ fn scalar(
     path: &Path<'_>,
     found: &mut Vec<FieldError>,
 ) {
+    if ["progressDeadline", "timeout", "minSuccessTime", "scoreRateLimit"].contains(&place.parent) {
+        let meant = words::duration(text);
+        return found.extend(meant.map(|meant| FieldError {
+            path: path.to_string(),
+            value: preview(value),
+            problem: DurationError::Syntax.to_string(),
+            accepted: format!("{meant}; durations are {}", duration::DURATION),
+        }));
+    }
     let right = match place.parent {
         "operator" => known::operator(text, path).map(str::to_owned),
-        "progressDeadline" | "timeout" | "minSuccessTime" | "scoreRateLimit" => words::duration(text),
         _ if !node.allowed.is_empty() && !node.allowed.contains(value) => {
             did_you_mean(text, node.allowed.iter().filter_map(Value::as_str)).map(str::to_owned)
         }

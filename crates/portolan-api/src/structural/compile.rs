@@ -55,6 +55,28 @@ impl Schema {
         defaults::root(&self.root, object);
     }
 
+    /// Where under `spec` the schema has a field of this name, the place with the fewest levels first:
+    /// `spec.predicates[].requiredClusterSelector`.
+    pub fn place_of(&self, name: &str) -> Option<String> {
+        let mut level = vec![("spec".to_owned(), self.root.properties.get("spec")?)];
+        while !level.is_empty() {
+            if let Some((path, _)) = level.iter().find(|(_, node)| node.properties.contains_key(name)) {
+                return Some(format!("{path}.{name}"));
+            }
+            let below = level.iter().flat_map(|(path, node)| {
+                let fields = node.properties.iter();
+                let fields = fields.map(move |(field, node)| (format!("{path}.{field}"), node));
+                let items = node
+                    .items
+                    .iter()
+                    .map(move |node| (format!("{path}[]"), node.as_ref()));
+                fields.chain(items)
+            });
+            level = below.collect();
+        }
+        None
+    }
+
     /// The fields that the schema does not have, which an API server drops or refuses.
     pub fn unknown_fields(&self, object: &Value) -> Vec<UnknownField> {
         unknown::root(&self.root, object)

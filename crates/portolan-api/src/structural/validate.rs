@@ -341,7 +341,7 @@ fn amount(min: Option<u64>, max: Option<u64>, noun: &str, rest: &str) -> String 
 /// What the patterns of our definitions ask for, where they are hard to read.
 fn in_words(pattern: &str) -> Option<&'static str> {
     match pattern {
-        schema::GROUP_SIZE => Some("a whole number, or 1% to 100%"),
+        schema::GROUP_SIZE => Some("a whole number from 1, or 1% to 100%"),
         schema::AMOUNT => Some("a whole number, or 0% to 100%"),
         schema::DEADLINE => Some("digits followed by h, m or s, such as 90m, or None for no limit"),
         "^[0-9]+[hms]$" => Some("digits followed by h, m or s, such as 30s"),

@@ -26,6 +26,7 @@ pub use replica_set::{
     CascadeDeletionPolicy, LocalPlacementReference, ManifestWorkReplicaSet, ManifestWorkReplicaSetSpec,
     ManifestWorkReplicaSetStatus, PlacementSummary, Summary,
 };
+pub(crate) use rollout::without_effect;
 pub use rollout::{
     MandatoryDecisionGroup, RolloutAll, RolloutConfig, RolloutProgressive, RolloutProgressivePerGroup,
     RolloutStrategy, RolloutType,

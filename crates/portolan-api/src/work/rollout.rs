@@ -3,7 +3,9 @@
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
+use crate::field::FieldError;
 use crate::schema;
 
 /// How a workload reaches the selected clusters.
@@ -29,6 +31,35 @@ pub struct RolloutStrategy {
 }
 
 impl RolloutStrategy {
+    /// The settings that ask for something and belong to another type than the strategy's: they have no effect. `path` is
+    /// where the strategy stands.
+    pub fn settings_without_effect(&self, path: &str) -> Vec<FieldError> {
+        let kind = self.r#type.unwrap_or_default();
+        let all = self.all.as_ref().filter(|all| !all.config.is_default());
+        let progressive = self.progressive.as_ref().filter(|settings| {
+            let asks = settings.max_concurrency.is_some() || !settings.mandatory_decision_groups.is_empty();
+            asks || !settings.config.is_default()
+        });
+        let per_group = self.progressive_per_group.as_ref().filter(|settings| {
+            !settings.mandatory_decision_groups.is_empty() || !settings.config.is_default()
+        });
+        let settings = [
+            (RolloutType::All, all.map(|settings| json!(settings))),
+            (
+                RolloutType::Progressive,
+                progressive.map(|settings| json!(settings)),
+            ),
+            (
+                RolloutType::ProgressivePerGroup,
+                per_group.map(|settings| json!(settings)),
+            ),
+        ];
+        let of_others = settings.into_iter().filter(|(of, _)| *of != kind);
+        of_others
+            .filter_map(|(of, settings)| Some(without_effect(path, of, &settings?, kind)))
+            .collect()
+    }
+
     /// The settings that belong to the type, if they are there.
     pub fn config(&self) -> Option<&RolloutConfig> {
         match self.r#type.unwrap_or_default() {
@@ -41,6 +72,16 @@ impl RolloutStrategy {
     }
 }
 
+/// The warning about settings of the type `of` in a strategy of another type.
+pub(crate) fn without_effect(path: &str, of: RolloutType, settings: &Value, kind: RolloutType) -> FieldError {
+    FieldError::new(
+        format!("{path}.{}", of.settings()),
+        settings,
+        format!("these settings have no effect, because the type is {kind:?}"),
+        format!("type: {of:?}, or settings under {}", kind.settings()),
+    )
+}
+
 /// In which steps a workload reaches the selected clusters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum RolloutType {
@@ -51,6 +92,17 @@ pub enum RolloutType {
     Progressive,
     /// One decision group after the other.
     ProgressivePerGroup,
+}
+
+impl RolloutType {
+    /// The field with the settings of the type.
+    pub(crate) fn settings(self) -> &'static str {
+        match self {
+            RolloutType::All => "all",
+            RolloutType::Progressive => "progressive",
+            RolloutType::ProgressivePerGroup => "progressivePerGroup",
+        }
+    }
 }
 
 /// Settings that all rollout types share.
@@ -79,6 +131,18 @@ pub struct RolloutConfig {
 }
 
 impl RolloutConfig {
+    /// Whether the settings are those that a server fills in.
+    fn is_default(&self) -> bool {
+        let is_no_time = |text: &str| matches!(text, "" | "0" | "0s");
+        let is_none = |amount: &IntOrString| match amount {
+            IntOrString::Int(number) => *number == 0,
+            IntOrString::String(text) => matches!(text.as_str(), "" | "0" | "0%"),
+        };
+        self.effective_progress_deadline().is_none()
+            && self.min_success_time.as_deref().is_none_or(is_no_time)
+            && self.max_failures.as_ref().is_none_or(is_none)
+    }
+
     /// The deadline that counts: `progressDeadline`, or `timeout` when `progressDeadline` sets no limit. A server
     /// fills `progressDeadline` with `None`, so its mere presence does not say that someone meant it.
     pub fn effective_progress_deadline(&self) -> Option<&str> {

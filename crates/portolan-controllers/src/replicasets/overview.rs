@@ -407,7 +407,7 @@ fn fill(overview: &mut Overview, view: &View<'_>) {
 
 fn words(mistake: &Mistake) -> Vec<String> {
     match mistake {
-        Mistake::OwnerLabel(label) => vec![format!("the owner label {label:?} is no label value")],
+        Mistake::OwnerLabel(label) => vec![super::status::too_long_a_name(label)],
         Mistake::Template(errors) | Mistake::Strategy(errors) => {
             errors.iter().map(FieldError::to_string).collect()
         }

@@ -120,6 +120,14 @@ fn refused(tally: &Tally) -> Option<(&'static str, String)> {
     refusals::said(&failed)
 }
 
+/// The name of a replica set whose works could not carry the label that names their owner.
+pub(super) fn too_long_a_name(label: &str) -> String {
+    format!(
+        "cannot accept metadata.name: works would carry the label value {label:?} of {} characters; accepted: {OWNER_LABEL}",
+        label.len()
+    )
+}
+
 type Said = (&'static str, &'static str, String);
 
 fn mistaken(mistake: &Mistake) -> Said {
@@ -131,11 +139,7 @@ fn mistaken(mistake: &Mistake) -> Said {
         Mistake::OwnerLabel(label) => (
             conditions::MANIFESTWORK_APPLIED,
             reasons::INVALID_MANIFEST_WORK_NAME,
-            format!(
-                "cannot accept metadata.name: works would carry the label value {label:?} of {} characters; accepted: \
-                 {OWNER_LABEL}; the works are left as they are",
-                label.len()
-            ),
+            format!("{}; the works are left as they are", too_long_a_name(label)),
         ),
         Mistake::Template(found) => (
             conditions::MANIFESTWORK_APPLIED,

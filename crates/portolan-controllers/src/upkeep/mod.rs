@@ -100,6 +100,8 @@ pub(crate) async fn keep<K, F>(
                 keeper.handle(input);
                 for _ in 1..BATCH {
                     let Ok(input) = inputs.try_recv() else { break };
+                    // Each is a turn: many large objects at once do not look like a loop that stands still.
+                    turns.turn();
                     keeper.handle(input);
                 }
             }

@@ -91,10 +91,11 @@ pub(crate) fn not_a_candidate(
         }
         (bound, []) => {
             let expression = format!("[{}]", names(wanted));
-            let observed = format!("[{}]", names(bound));
+            let bound_names = format!("[{}]", names(bound));
+            let observed = format!("bindings to {bound_names}");
             Check {
                 sentence: format!(
-                    "{field} asks for {expression}, but only {observed} {} bound to this namespace{}",
+                    "{field} asks for {expression}, but only {bound_names} {} bound to this namespace{}",
                     are(bound.len()),
                     missing_sets(fleet, wanted)
                 ),

@@ -40,6 +40,24 @@ pub(crate) struct ClusterDelta {
     pub(crate) memory: bool,
 }
 
+impl ClusterDelta {
+    /// The change of a label.
+    pub(crate) fn label(&self, key: &str) -> Option<&Change> {
+        change_of(&self.labels, key)
+    }
+
+    /// The change of a claim.
+    pub(crate) fn claim(&self, key: &str) -> Option<&Change> {
+        change_of(&self.claims, key)
+    }
+}
+
+/// Each placement looks up the few keys that it reads: a cluster may change tens of thousands at once.
+fn change_of<'c>(changes: &'c [Change], key: &str) -> Option<&'c Change> {
+    let found = changes.binary_search_by(|change| (*change.key).cmp(key));
+    changes.get(found.ok()?)
+}
+
 /// The keys whose value differs, in key order.
 pub(super) fn changes(old: &Pairs, new: &Pairs) -> Vec<Change> {
     let (mut changes, mut a, mut b) = (Vec::new(), old.iter().peekable(), new.iter().peekable());
@@ -69,5 +87,27 @@ impl ClusterDelta {
     pub(crate) fn touches_index(&self) -> bool {
         let pairs = !self.labels.is_empty() || !self.claims.is_empty();
         self.presence || pairs || self.taints || self.cpu || self.memory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_found_by_its_key_among_many() {
+        let change = |number: usize| Change {
+            key: format!("{number:05}").into(),
+            before: None,
+            after: Some("x".into()),
+        };
+        let delta = ClusterDelta {
+            claims: (0..1_000).map(|number| change(2 * number)).collect(),
+            ..ClusterDelta::default()
+        };
+        assert!(delta.claim("00000").is_some() && delta.claim("01998").is_some());
+        assert!(
+            delta.claim("00001").is_none() && delta.claim("").is_none() && delta.label("00000").is_none()
+        );
     }
 }

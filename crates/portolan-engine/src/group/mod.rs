@@ -250,7 +250,7 @@ mod tests {
             let path = "spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup";
             assert_eq!(
                 mistake.status().message,
-                format!("{path} is {text:?}; use a whole number, or 1% to 100%")
+                format!("{path} is {text:?}; use a whole number from 1, or 1% to 100%")
             );
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use portolan_api::cluster::TopologyKeyType;
 
 use super::{Compiled, Predicate};
-use crate::fleet::{Change, ClusterDelta};
+use crate::fleet::ClusterDelta;
 use crate::prioritize::Reads;
 use crate::selector::{Operator, Selector};
 
@@ -110,27 +110,20 @@ impl Dependencies {
             || delta.taints
             || (delta.cpu && self.cpu)
             || (delta.memory && self.memory)
-            || delta
-                .labels
-                .iter()
-                .any(|change| self.placed_labels.contains(&change.key))
-            || delta
-                .claims
-                .iter()
-                .any(|change| self.placed_claims.contains(&change.key))
+            || self.placed_labels.iter().any(|key| delta.label(key).is_some())
+            || self.placed_claims.iter().any(|key| delta.claim(key).is_some())
     }
 
     /// Whether a change to a cluster can change whether it matches the predicates: with CEL any can, otherwise one
     /// that some requirement judges differently before and after.
     pub(crate) fn concern_match(&self, delta: &ClusterDelta, predicates: &[Predicate]) -> bool {
-        let flips = |selector: &Selector, changes: &[Change]| {
-            let mut requirements = selector.requirements.iter();
-            requirements.any(|requirement| changes.iter().any(|change| change.flips(requirement)))
-        };
         delta.presence
             || (self.cel && delta.any)
             || predicates.iter().any(|predicate| {
-                flips(&predicate.labels, &delta.labels) || flips(&predicate.claims, &delta.claims)
+                let labels = &mut predicate.labels.requirements.iter();
+                let claims = &mut predicate.claims.requirements.iter();
+                labels.any(|asked| delta.label(&asked.key).is_some_and(|change| change.flips(asked)))
+                    || claims.any(|asked| delta.claim(&asked.key).is_some_and(|change| change.flips(asked)))
             })
     }
 }

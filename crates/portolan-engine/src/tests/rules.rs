@@ -102,7 +102,7 @@ fn bad_values_are_reported() -> portolan_check::Report {
             json!({"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": "many"}}}),
             "spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup",
             "many",
-            "a whole number, or 1% to 100%",
+            "a whole number from 1, or 1% to 100%",
         ),
         (
             json!({"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchExpressions": [{"key": "a", "operator": "Near"}]}}}]}),

@@ -85,10 +85,19 @@ fn a_property_without_numbers_is_a_warning() {
 
 #[test]
 fn cel_that_fails_for_every_cluster_is_a_warning_with_field_and_error() {
-    for (expression, error) in [
-        ("managedCluster.metadata.name + 1 == 2", "no such overload"),
-        ("managedCluster.metadata.name", "not boolean"),
-        ("managedCluster.metadata.labels['no-such'] == 'x'", "no such key"),
+    let boolean = "use an expression that gives true or false";
+    for (expression, error, remedy) in [
+        (
+            "managedCluster.metadata.name + 1 == 2",
+            "no such overload",
+            boolean,
+        ),
+        ("managedCluster.metadata.name", "not boolean", boolean),
+        (
+            "managedCluster.metadata.labels['no-such'] == 'x'",
+            "no such key",
+            "such as \"no-such\" in managedCluster.metadata.labels && …",
+        ),
     ] {
         let mut world = World::new(&clusters(), selected_by(json!(["true", expression])));
         let (reason, message) = said(&mut world);
@@ -96,7 +105,7 @@ fn cel_that_fails_for_every_cluster_is_a_warning_with_field_and_error() {
         let path = "spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[1]";
         assert!(message.starts_with(path) && message.contains(error), "{message}");
         assert!(
-            message.contains(expression) && message.contains("gives true or false"),
+            message.contains(expression) && message.contains(remedy),
             "{message}"
         );
     }

@@ -23,7 +23,7 @@ pub(crate) fn check(resource: &Resource, object: &Value, old: Option<&Value>) ->
         ("", "ConfigMap") => [keyed_data(object, ""), immutable(object, old)].concat(),
         ("", "Secret") => [keyed_data(object, "data"), immutable(object, old)].concat(),
         ("" | "events.k8s.io", "Event") => event(object),
-        ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => role_ref(object, old),
+        ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => binding(object, old),
         ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => role_size(object, old),
         ("batch", "CronJob") => schedule(object),
         _ => Vec::new(),
@@ -179,6 +179,19 @@ fn role_size(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     Vec::new()
 }
 
+/// Most subjects of a binding: the index of all users is changed for each of them while requests wait. Larger, and one write
+/// would be felt by all; smaller, and bindings that list the people of a company would be refused.
+const BINDING_SUBJECTS: usize = 10_000;
+
+fn binding(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let subjects = object["subjects"].as_array().map_or(0, Vec::len);
+    let same = old.is_some_and(|old| old["subjects"] == object["subjects"]);
+    if subjects > BINDING_SUBJECTS && !same {
+        return vec![FieldError::too_many("subjects", subjects, BINDING_SUBJECTS)];
+    }
+    role_ref(object, old)
+}
+
 fn role_ref(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     match old {
         Some(old) if old["roleRef"] != object["roleRef"] => {
@@ -195,6 +208,24 @@ fn role_ref(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_binding_may_not_have_more_subjects_than_the_index_takes_at_once() {
+        let ann = json!({"kind": "User", "name": "ann"});
+        let of = |subjects: usize| json!({"roleRef": {"name": "r"}, "subjects": vec![ann.clone(); subjects]});
+        assert_eq!(binding(&of(BINDING_SUBJECTS), None), []);
+        let large = of(BINDING_SUBJECTS + 1);
+        let errors = binding(&large, None);
+        assert_eq!(
+            errors[0].to_string(),
+            "subjects: Too many: 10001: must have at most 10000 items"
+        );
+        assert_eq!(
+            binding(&large, Some(&large)),
+            [],
+            "what is stored can be labelled"
+        );
+    }
 
     #[test]
     fn a_role_may_not_have_more_rules_or_entries_than_can_be_compared() {

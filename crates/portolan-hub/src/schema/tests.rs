@@ -87,6 +87,24 @@ fn violations_are_worded_as_kubernetes_words_them() {
     assert_eq!(errors(json!({"size": 1, "port": 1e20})).len(), 1);
 }
 
+/// A search through the old list for each new item takes minutes here; an index takes a moment.
+#[test]
+fn a_long_list_is_compared_with_the_old_one_without_a_search_for_each_item() {
+    let parts = |from: usize| -> Vec<Value> {
+        let part = |number: usize| json!({"name": number.to_string(), "count": 1});
+        (from..from + 20_000).map(part).collect()
+    };
+    let object = |parts: Vec<Value>| json!({"spec": {"size": 1, "parts": parts}});
+    let old = object(parts(0));
+    let mut new = parts(20_000);
+    new.push(json!({"name": "z", "count": "bad"}));
+    let found = validate(&widget(), &object(new), Some(&old));
+    assert_eq!(found.len(), 1, "{found:?}");
+    // What was wrong before is not held against a write that leaves it as it is.
+    let wrong = object(vec![json!({"name": "z", "count": "bad"})]);
+    assert_eq!(validate(&widget(), &wrong, Some(&wrong)), []);
+}
+
 #[test]
 fn defaults_complete_each_other_and_nulls_are_dropped() {
     let mut value = json!({"spec": {"size": null, "colour": null, "maybe": null, "parts": [{"name": "a"}]}});

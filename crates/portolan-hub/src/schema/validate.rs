@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::date_time::is_date_time;
-use super::rules::{item_before, same};
+use super::rules::{Items, same};
 use super::{Checks, FieldError, Kind, ListType, Schema, join};
 
 /// One document reports at most this many; nobody reads more.
@@ -91,8 +91,9 @@ fn node(schema: &Schema, value: &Value, old: Option<&Value>, path: &str, found: 
             array_checks(&schema.checks, items, path, errors);
             list_checks(schema, items, path, &mut found.lists);
             if let Some(of_items) = &schema.items {
+                let before = Items::of(schema, old);
                 for (i, item) in items.iter().enumerate() {
-                    let old = old.and_then(|old| item_before(schema, old, item));
+                    let old = before.before(item);
                     node(of_items, item, old, &format!("{path}[{i}]"), found);
                 }
             }

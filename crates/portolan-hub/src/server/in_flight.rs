@@ -6,6 +6,8 @@
 use super::limits::ClientLimits;
 use super::quota::{Exceeded, Quota, Share};
 use super::status::{Answer, Failure};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
 use crate::access::{Identity, MASTERS};
 
 #[derive(Debug)]
@@ -13,7 +15,12 @@ pub(crate) struct InFlight {
     requests: Quota<String>,
     watches: Quota<String>,
     answers: Quota<String>,
+    large_writes: Semaphore,
 }
+
+/// Most large writes that are computed at once; others wait. Larger, and they take the processors from small requests;
+/// smaller, and a slow admission webhook would be felt by all.
+const LARGE_WRITES: usize = 16;
 
 /// What one request takes. None for those that do not count.
 pub(crate) type Counted = Option<Share<String>>;
@@ -24,7 +31,13 @@ impl InFlight {
             requests: Quota::new(u64::MAX, limits.requests_per_user),
             watches: Quota::new(u64::MAX, limits.watches_per_user),
             answers: Quota::new(limits.answer_bytes, limits.answer_bytes_per_user),
+            large_writes: Semaphore::new(LARGE_WRITES),
         }
+    }
+
+    /// Waits for its turn to compute a large write. The semaphore is never closed.
+    pub(crate) async fn large_write(&self) -> Option<SemaphorePermit<'_>> {
+        self.large_writes.acquire().await.ok()
     }
 
     /// Counts a request of a user, or refuses it.

@@ -5,6 +5,7 @@
 
 mod accept;
 mod admit;
+mod apart;
 mod arrival;
 mod attended;
 mod body;

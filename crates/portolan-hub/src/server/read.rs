@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::accept::{Encoding, Form, read_form};
+use super::apart::apart;
 use super::call::Call;
 use super::request::Verb;
 use super::selector::Selector;
@@ -78,10 +79,13 @@ impl Core {
             ),
         };
         let after = |object: &Arc<Stored>| object.key().as_str()[prefix.len()..] > *start;
-        let mut objects: Vec<_> = range.objects.into_iter().filter(after).collect();
-        if !selector.is_empty() {
-            objects.retain(|object| selector.matches(object));
-        }
+        let objects = apart(range.objects.len(), || {
+            let mut objects: Vec<_> = range.objects.into_iter().filter(after).collect();
+            if !selector.is_empty() {
+                objects.retain(|object| selector.matches(object));
+            }
+            objects
+        });
         let mut listing = Listing {
             objects,
             revision: range.revision,

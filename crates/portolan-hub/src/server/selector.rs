@@ -1,6 +1,6 @@
 //! Label and field selectors of list, watch and deletecollection.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
 
@@ -9,8 +9,11 @@ use crate::kinds::Resource;
 use crate::kinds::names::{is_label_value, is_qualified};
 use crate::store::Stored;
 
-/// A selector longer than this is refused; each object is held against every requirement.
+/// A selector longer than this is refused.
 const LONGEST: usize = 64 << 10;
+/// Most requirements of a selector: each object of a list, and each event of a watch, is compared with all of them. Larger, and
+/// one request could keep a thread busy for seconds; smaller, and selectors that tools generate would be refused.
+const MOST_REQUIREMENTS: usize = 100;
 
 /// Which objects of a collection are asked for.
 #[derive(Debug, Default, Clone)]
@@ -27,8 +30,8 @@ struct Requirement {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Operator {
-    In(Vec<String>),
-    NotIn(Vec<String>),
+    In(HashSet<String>),
+    NotIn(HashSet<String>),
     Exists,
     Absent,
     Greater(i64),
@@ -43,6 +46,13 @@ impl Selector {
         }
         let labels = parse_labels(labels.unwrap_or_default()).map_err(refuse)?;
         let fields = parse_fields(resource, fields.unwrap_or_default())?;
+        let requirements = labels.len() + fields.len();
+        if requirements > MOST_REQUIREMENTS {
+            return Err(refuse(format!(
+                "selectors are limited to {MOST_REQUIREMENTS} requirements, and these have {requirements}; use `in (…)` for many \
+                 values of one key"
+            )));
+        }
         Ok(Self { labels, fields })
     }
 
@@ -216,7 +226,7 @@ fn requirement(term: &str) -> Result<Requirement, String> {
     }
     for (symbol, equal) in [("!=", false), ("==", true), ("=", true)] {
         if let Some((key, value)) = term.split_once(symbol) {
-            let values = vec![label_value(value)?];
+            let values = HashSet::from([label_value(value)?]);
             return make(
                 key,
                 if equal {
@@ -304,6 +314,24 @@ mod tests {
         for text in ["a", "a=b=c", r"a=\b", r"a=b\", "a=b,c", r"a!=x\,b=c"] {
             assert!(field_terms(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_selector_has_a_limited_number_of_requirements() {
+        let registry = crate::kinds::Registry::builtin();
+        let maps = registry.find("", "v1", "configmaps").unwrap();
+        let selector = |number: usize| vec!["a!=x"; number].join(",");
+        assert!(Selector::parse(maps, Some(&selector(MOST_REQUIREMENTS)), None).is_ok());
+        let refused = Selector::parse(maps, Some(&selector(MOST_REQUIREMENTS + 1)), None).unwrap_err();
+        assert!(
+            format!("{refused:?}").contains("limited to 100 requirements"),
+            "{refused:?}"
+        );
+        let many = format!("a in ({})", vec!["y"; 20_000].join(","));
+        assert!(
+            Selector::parse(maps, Some(&many), None).is_ok(),
+            "many values are fine"
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@ use http::header::HeaderName;
 use http::{Response, StatusCode};
 
 use super::accept::{self, Encoding};
+use super::apart::serve_apart;
 use super::call::Call;
 use super::journal::Written;
 use super::request::Verb;
@@ -16,9 +17,37 @@ use crate::table::Headers;
 
 const WARNING: HeaderName = http::header::WARNING;
 
+/// A write of more bytes, body and stored object together, is computed by a thread that serves nothing else meanwhile. Larger,
+/// and a few writes at once could keep all threads of the runtime busy; smaller, and the usual write would pay for a thread.
+const LARGE_WRITE: usize = 32 << 10;
+
 impl Core {
     pub(super) async fn serve(self: &Arc<Self>, verb: Verb, call: Call) -> Answer<Response<Body>> {
         check_scope(verb, &call)?;
+        if !self.is_large(verb, &call) {
+            return self.serve_here(verb, call).await;
+        }
+        let _turn = self.in_flight.large_write().await;
+        serve_apart(self.serve_here(verb, call)).await
+    }
+
+    fn is_large(&self, verb: Verb, call: &Call) -> bool {
+        let stored = || {
+            let stored = call
+                .place
+                .name
+                .as_ref()
+                .and_then(|name| self.store.get(&call.key(name)));
+            stored.map_or(0, |stored| stored.bytes().len())
+        };
+        match verb {
+            Verb::Create => call.body.len() > LARGE_WRITE,
+            Verb::Update | Verb::Patch => call.body.len() + stored() > LARGE_WRITE,
+            _ => false,
+        }
+    }
+
+    async fn serve_here(self: &Arc<Self>, verb: Verb, call: Call) -> Answer<Response<Body>> {
         if !call.subresource().is_empty() {
             return self.serve_subresource(verb, call).await;
         }

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use http::StatusCode;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::accept::{Encoding, Form};
+use super::apart::apart;
 use super::call::Call;
 use super::read::Listing;
 use super::status::{Answer, Failure};
@@ -23,21 +23,6 @@ use crate::table::{Headers, IncludeObject, Version, render};
 /// objects were stored. Larger, and a definition could make many small objects an answer that fills the memory; smaller, and a list
 /// of a large fleet would fail after a field with a default was added.
 const MOST_DEFAULTS: usize = 64 << 20;
-
-/// Most objects that are written by the thread that a request came on. It serves other requests and watches as well, and more
-/// objects take longer than these should wait; to hand a thread of the runtime over costs about as much as to write so many.
-const MOST_AT_ONCE: usize = 500;
-
-/// Computes something about so many objects. If they are many, the thread is none of the runtime's meanwhile: another one takes
-/// its place.
-fn apart<T>(objects: usize, compute: impl FnOnce() -> T) -> T {
-    let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
-    match flavor {
-        Ok(RuntimeFlavor::MultiThread) if objects > MOST_AT_ONCE => tokio::task::block_in_place(compute),
-        // Few objects, or there is no other thread.
-        _ => compute(),
-    }
-}
 
 impl Core {
     /// A list in the form the client asked for.
@@ -259,40 +244,4 @@ pub(super) fn include_object(call: &Call) -> Answer<IncludeObject> {
     let text = call.query.get("includeObject").unwrap_or_default();
     text.parse()
         .map_err(|error: crate::table::UnknownIncludeObject| Failure::bad_request(error.to_string()))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::mpsc;
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn a_runtime_serves_others_while_a_large_list_is_written() {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .build()
-            .unwrap();
-        let (answer, answered) = mpsc::channel();
-        runtime.block_on(async {
-            let patience = Duration::from_secs(30);
-            let written =
-                tokio::spawn(
-                    async move { apart(MOST_AT_ONCE + 1, || answered.recv_timeout(patience).unwrap()) },
-                );
-            // The runtime has one thread, and this needs it.
-            tokio::spawn(async move { answer.send(7).unwrap() })
-                .await
-                .unwrap();
-            assert_eq!(written.await.unwrap(), 7);
-        });
-    }
-
-    #[test]
-    fn a_list_is_written_without_another_thread_and_without_a_runtime() {
-        assert_eq!(apart(MOST_AT_ONCE + 1, || 7), 7);
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        assert_eq!(runtime.block_on(async { apart(MOST_AT_ONCE + 1, || 7) }), 7);
-    }
 }

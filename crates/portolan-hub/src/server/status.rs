@@ -9,6 +9,9 @@ use crate::kinds::Resource;
 use crate::schema::FieldError;
 use crate::store::{Compacted, WriteError};
 
+/// Most errors of an object that an answer names. Larger, and a small request could have an answer of many megabytes.
+const MOST_ERRORS: usize = 100;
+
 /// A refusal. Boxed inside, since results carry it through every handler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure(Box<Body>);
@@ -166,6 +169,7 @@ impl Failure {
     }
 
     pub(crate) fn invalid(resource: &Resource, name: &str, errors: &[FieldError]) -> Self {
+        let errors = &errors[..errors.len().min(MOST_ERRORS)];
         let mut lines: Vec<String> = Vec::new();
         for line in errors.iter().map(ToString::to_string) {
             if !lines.contains(&line) {
@@ -305,5 +309,22 @@ impl Failure {
             .about(resource, name),
             WriteError::Failed(why) => Self::internal(why.clone()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::Registry;
+
+    #[test]
+    fn the_answer_to_an_invalid_object_names_a_limited_number_of_errors() {
+        let registry = Registry::builtin();
+        let leases = registry.find("coordination.k8s.io", "v1", "leases").unwrap();
+        let errors: Vec<FieldError> = (0..50_000)
+            .map(|number| FieldError::required(format!("metadata.labels.{number}"), "no"))
+            .collect();
+        let Failure(body) = Failure::invalid(leases, "l", &errors);
+        assert!(format!("{body:?}").len() < 100_000);
     }
 }

@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use crate::clock;
 use crate::controller::{InstallCrds, Probed, Probes, install_some};
 use crate::listen;
-use crate::live::{ConnectArgs, Server};
+use crate::live::{ConnectArgs, NoKubeconfig, Server};
 use crate::logging::LogArgs;
 use crate::stop::{self, Part, Stop};
 use crate::tracing_export::TraceArgs;
@@ -288,7 +288,7 @@ async fn start(args: &Args) -> anyhow::Result<(Agent, Option<JoinHandle<()>>, Ar
         tracing::warn!("{warning}");
     }
     let (hub, hub_client) = Server::with_unlimited(hub).context("--hub")?;
-    let spoke = config(args.spoke.as_ref()).await.context("--spoke")?;
+    let spoke = config(args.spoke.as_ref()).await.map_err(unknown_spoke)?;
     let (spoke, spoke_client) = Server::with_unlimited(spoke).context("--spoke")?;
     // The member cluster is where the agent lives; a hub may well be unreachable for a while, also at the start.
     let version = spoke.version().await.context("--spoke")?;
@@ -359,6 +359,17 @@ async fn config(kubeconfig: Option<&PathBuf>) -> anyhow::Result<Config> {
         context: None,
     };
     connect.config().await
+}
+
+/// Why the member cluster is not known. Without a kubeconfig the flag that names one is said.
+fn unknown_spoke(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<NoKubeconfig>() {
+        Some(NoKubeconfig { why }) => anyhow::anyhow!(
+            "there is no member cluster to work on ({why}); name its kubeconfig with --spoke FILE, or run the agent in a pod \
+             of the member cluster"
+        ),
+        None => error.context("--spoke"),
+    }
 }
 
 fn parse_cluster(text: &str) -> Result<String, String> {

@@ -23,7 +23,7 @@ use portolan_engine::placement::PlacementKey;
 use serde::de::DeserializeOwned;
 
 use crate::input::{Manifests, Notes};
-use crate::live::{self, Extent, Server};
+use crate::live::{self, Extent, Namespaces, Server};
 use crate::world::Inventory;
 
 /// Everything that was read. `None` stands for what this user may not read or the server does not serve.
@@ -156,7 +156,7 @@ pub(super) async fn read(server: &Server, inventory: Inventory) -> Observed {
             .collect();
     }
     let mut notes = Notes::default();
-    match live::read(server, Extent::Placing, inventory, &mut notes).await {
+    match live::read(server, Extent::Placing, Namespaces::All, inventory, &mut notes).await {
         Ok(manifests) => observed.manifests = Some(manifests),
         // Otherwise the definitions are missing, which have a check of their own.
         Err(error) if live::is_of_hub(&error) => unread.push(Unread::of(&error)),

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::completions::names;
 use crate::given::{self, Given};
 use crate::input::{Notes, Problem, Problems};
-use crate::live::{Event, Extent, Session};
+use crate::live::{Event, Extent, Namespaces, Session};
 use crate::output::{self, Format};
 use crate::world::{self, World};
 use crate::{cli, clock};
@@ -88,7 +88,7 @@ struct ClusterExplanation {
 pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     let wanted = args.placement.take(&mut args.input.file);
     let mut notes = Notes::default();
-    let given = given::read(&args.input, Extent::Placing, &mut notes)?;
+    let given = given::read(&args.input, Extent::Placing, Namespaces::All, &mut notes)?;
     let place = given.place();
     let wanted = wanted.map(|named| args.placement.key(&named, &given)).transpose();
     let wanted = wanted.map_err(Problems::from)?;

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::completions::names;
 use crate::given::{self, Given};
 use crate::input::{Manifests, Notes, Problem, Problems};
-use crate::live::Extent;
+use crate::live::{Extent, Namespaces};
 use crate::object_name::{self, ObjectName};
 use crate::output::Format;
 use crate::output::table::Table;
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // Before a hub is asked.
     let namespace = args.namespace().map_err(Problems::from)?;
     let mut notes = Notes::default();
-    let given = given::read(&args.input, args.extent(), &mut notes)?;
+    let given = given::read(&args.input, args.extent(), args.namespaces(namespace), &mut notes)?;
     let place = given.place();
     let usual = given.namespace().to_owned();
     let Given { before, applied, .. } = given;
@@ -171,6 +171,16 @@ impl Args {
                 name = name.name()
             ))),
             None => Ok(()),
+        }
+    }
+
+    /// The namespaces that the answer is about. The decisions of all namespaces count for a cluster.
+    fn namespaces<'a>(&self, typed: Option<&'a str>) -> Namespaces<'a> {
+        match typed {
+            _ if self.what == What::Clusters || self.all_namespaces => Namespaces::All,
+            Some(namespace) => Namespaces::One(namespace),
+            None if self.name.is_some() => Namespaces::OfContext,
+            None => Namespaces::All,
         }
     }
 

@@ -96,11 +96,15 @@ fn errors(kind: &Kind, value: &Value, place: &Place, subject: &str, notes: &mut 
             continue;
         }
         let meant = spelling::did_you_mean(&unknown.name, unknown.siblings.iter().map(String::as_str));
+        // A field may stand one level too high.
+        let meant = meant
+            .map(str::to_owned)
+            .or_else(|| kind.schema.place_of(&unknown.name));
         let error = FieldError {
             path: unknown.path.clone(),
             value: String::new(),
             problem: "there is no such field; kubectl refuses it, and a server drops it".to_owned(),
-            accepted: meant.unwrap_or_default().to_owned(),
+            accepted: meant.clone().unwrap_or_default(),
         };
         let meant = meant
             .map(|name| format!(", did you mean {name}?"))

@@ -45,21 +45,38 @@ pub(super) fn take_lists_apart(
     objects
 }
 
+/// The kind that OCM had before Placement.
+const PLACEMENT_RULE: (&str, &str) = ("apps.open-cluster-management.io", "PlacementRule");
+
 /// Other people's objects are none of our business; one whose group is misspelled, or whose kind is ours, is most likely
 /// ours.
 fn ignore(place: &Place, api_version: &str, kind: &str, value: &Value, notes: &mut Notes) {
+    if (api_version, kind) == ("v1", "Namespace")
+        && let Some(name) = value.pointer("/metadata/name").and_then(Value::as_str)
+    {
+        notes.add_namespace(name);
+    }
     let ignored =
         format!("ignored: {kind} of {api_version} plays no part in a placement, and is not checked");
     let group = api_version.split('/').next().unwrap_or_default();
+    if (group, kind) == PLACEMENT_RULE {
+        let error = FieldError::of_text(
+            "kind",
+            kind,
+            "an older API of Open Cluster Management that no scheduler reads any more; the object is ignored",
+            meant_by_kind("v1", "Placement")
+                .map_or_else(String::new, |version| format!("Placement of {version}")),
+        );
+        let message = format!("{ignored}; use {}", error.accepted);
+        let subject = subject_of(kind, value);
+        return notes.add_field(place, subject.trim_end(), Severity::Warning, &error, message);
+    }
     let by_group = spelling::did_you_mean(group, GROUPS).map(str::to_owned);
     let is_group = by_group.is_some();
     let Some(meant) = by_group.or_else(|| meant_by_kind(api_version, kind)) else {
         return notes.add(place, ignored);
     };
-    let name = value.pointer("/metadata/name").and_then(Value::as_str);
-    let namespace = value.pointer("/metadata/namespace").and_then(Value::as_str);
-    let subject: Vec<String> = [namespace, name].into_iter().flatten().map(short).collect();
-    let subject = format!("{} {}", short(kind), subject.join("/"));
+    let subject = subject_of(kind, value);
     let error = FieldError::of_text(
         "apiVersion",
         api_version,
@@ -78,6 +95,14 @@ fn ignore(place: &Place, api_version: &str, kind: &str, value: &Value, notes: &m
         false => Severity::Warning,
     };
     notes.add_field(place, subject, severity, &error, message);
+}
+
+/// Kind, namespace and name of an object.
+fn subject_of(kind: &str, value: &Value) -> String {
+    let name = value.pointer("/metadata/name").and_then(Value::as_str);
+    let namespace = value.pointer("/metadata/namespace").and_then(Value::as_str);
+    let subject: Vec<String> = [namespace, name].into_iter().flatten().map(short).collect();
+    format!("{} {}", short(kind), subject.join("/"))
 }
 
 /// The group and version of ours that has a kind of this name, or of one that is spelled like it.

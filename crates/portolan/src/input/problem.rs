@@ -1,6 +1,6 @@
 //! What is wrong with the input, and what is merely worth knowing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -232,6 +232,8 @@ pub struct Notes {
     notes: BTreeMap<String, Note>,
     /// Objects of a hub that cannot be read, by kind, namespace and name, and why.
     unreadable: BTreeMap<String, String>,
+    /// Namespaces that the files make.
+    namespaces: BTreeSet<String>,
 }
 
 /// A remark at its first place.
@@ -249,6 +251,16 @@ impl Notes {
         let message = bounded(&message.to_string());
         let finding = Finding::new(Severity::Info, Some(place), "", &message);
         self.insert(place.to_string(), message, finding);
+    }
+
+    /// The files have the manifest of a namespace.
+    pub(super) fn add_namespace(&mut self, name: &str) {
+        self.namespaces.insert(name.to_owned());
+    }
+
+    /// Whether the files have the manifest of this namespace.
+    pub(crate) fn makes_namespace(&self, name: &str) -> bool {
+        self.namespaces.contains(name)
     }
 
     /// Remembers a remark about a field that is most likely not what is meant, or refused elsewhere.

@@ -40,12 +40,7 @@ pub(crate) async fn enroll(
     refuse_unfit(client, newcomer)
         .await
         .map_err(|error| (format!("let the cluster {name} in"), error))?;
-    end_former_account(client, name).await.map_err(|error| {
-        (
-            format!("end the account {AGENT_NAMESPACE}/{name} of a former cluster"),
-            error,
-        )
-    })?;
+    end_former_account(client, name).await?;
     let former: Api<ServiceAccount> = Api::namespaced(client.clone(), name);
     let former = former.get_metadata_opt(FORMER_ACCOUNT).await;
     let has_former_account = former
@@ -131,21 +126,31 @@ fn belongs_to_tenants(name: &str, sign: &str) -> String {
 
 /// Ends the tokens of a former cluster of this name. Its account may have outlived it, and must not have the rights of the
 /// new cluster.
-async fn end_former_account(client: &Client, name: &str) -> kube::Result<()> {
+async fn end_former_account(client: &Client, name: &str) -> Result<(), (String, kube::Error)> {
     let clusters: Api<ManagedCluster> = Api::all(client.clone());
     // A list, because a server that does not serve the kind refuses it: then it is not known whether the cluster is there.
     let named = ListParams::default().fields(&format!("metadata.name={name}"));
-    if !clusters.list_metadata(&named).await?.items.is_empty() {
+    let there = clusters.list_metadata(&named).await;
+    if !there
+        .map_err(|error| ("list the managedclusters".to_owned(), error))?
+        .items
+        .is_empty()
+    {
         return Ok(());
     }
+    let failed = |error| {
+        let doing = format!("end the account {AGENT_NAMESPACE}/{name} of a former cluster");
+        (doing, error)
+    };
     let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), AGENT_NAMESPACE);
-    let Some(account) = accounts.get_metadata_opt(name).await? else {
+    let Some(account) = accounts.get_metadata_opt(name).await.map_err(failed)? else {
         return Ok(());
     };
     if account.labels().get(ocm::CLUSTER_NAME).map(String::as_str) != Some(name) {
         return Ok(());
     }
-    accounts.delete(name, &DeleteParams::default()).await.map(drop)
+    let deleted = accounts.delete(name, &DeleteParams::default()).await;
+    deleted.map(drop).map_err(failed)
 }
 
 /// A new token for the agent of a cluster. Earlier ones stay valid until they expire.

@@ -115,10 +115,12 @@ impl Hub {
         })
     }
 
-    /// The names of all clusters.
+    /// The names of all clusters. A hub that does not serve ManagedClusters is an error.
     pub(super) async fn names(&self) -> Doing<Vec<String>> {
-        let clusters = listed(&self.all::<ManagedCluster>()).await?;
-        Ok(clusters.iter().map(ResourceExt::name_any).collect())
+        let clusters = Api::<ManagedCluster>::all(self.client.clone());
+        let clusters = clusters.list_metadata(&ListParams::default()).await;
+        let clusters = clusters.map_err(|error| ("list the managedclusters".to_owned(), error))?;
+        Ok(clusters.items.iter().map(ResourceExt::name_any).collect())
     }
 
     /// An account that somebody else made under the name of the cluster is not touched.

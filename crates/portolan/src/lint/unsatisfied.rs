@@ -36,8 +36,8 @@ pub(super) fn error(
             &spec.predicates,
             problem,
             &format!(
-                "labels, claims and expressions that a cluster of the sets has; `portolan explain {}/{}` says for each \
-                 cluster what is missing",
+                "labels, claims and expressions that a cluster of the sets has; `portolan explain {}/{}`, with the \
+                 same --file and --kubeconfig, says for each cluster what is missing",
                 report.namespace, report.name
             ),
         ),

@@ -33,6 +33,16 @@ pub(crate) struct ConnectArgs {
     pub(crate) context: Option<String>,
 }
 
+/// There is no kubeconfig, and no service account of a pod.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "there is no hub to ask ({why}); name one with --kubeconfig FILE or $KUBECONFIG, start one with `portolan up`, or, for \
+     commands that have --file, read manifests with --file PATH"
+)]
+pub(crate) struct NoKubeconfig {
+    pub(crate) why: String,
+}
+
 /// An API server and what it is called in messages.
 #[derive(Clone)]
 pub(crate) struct Server {
@@ -236,6 +246,16 @@ impl ConnectArgs {
                 "this user has no home folder, and $HOME is not set, so that there is no ~/.kube/config"
                     .to_owned()
             }
+            KubeconfigError::KindMismatch | KubeconfigError::ApiVersionMismatch => {
+                let files = self
+                    .kubeconfig
+                    .as_ref()
+                    .map(|file| format!("{}: ", file.display()));
+                format!(
+                    "{}its documents are of several kinds, so that it is no kubeconfig",
+                    files.unwrap_or_default()
+                )
+            }
             other => {
                 let why = super::describe(other);
                 // Behind the arrow is a drawing of the place, which says nothing on one line.
@@ -252,10 +272,7 @@ impl ConnectArgs {
                     "cannot read the kubeconfig: {why}; accepted: the kubeconfig file of a server that runs"
                 )
             }
-            None => anyhow::anyhow!(
-                "there is no hub to ask ({why}); name one with --kubeconfig FILE or $KUBECONFIG, start one with \
-                 `portolan up`, or, for commands that have --file, read manifests with --file PATH"
-            ),
+            None => NoKubeconfig { why }.into(),
         }
     }
 }
@@ -310,6 +327,19 @@ pub(crate) async fn config_of(kubeconfig: Kubeconfig, context: Option<&str>) -> 
                 true => "a kubeconfig with that user".to_owned(),
                 false => known.join(", "),
             }
+        );
+    }
+    let cluster = chosen.and_then(|context| Some(context.context.as_ref()?.cluster.clone()));
+    let cluster = kubeconfig
+        .clusters
+        .iter()
+        .find(|known| Some(&known.name) == cluster.as_ref());
+    if let Some(server) = cluster.and_then(|known| known.cluster.as_ref()?.server.clone())
+        && let Err(why) = server.parse::<http::Uri>()
+    {
+        anyhow::bail!(
+            "cannot use the kubeconfig: the server of the context {wanted} is {server:?}, which is no URL ({why}); accepted: a \
+             URL, such as https://hub.example.com:6443"
         );
     }
     let config = Config::from_custom_kubeconfig(kubeconfig, &options)

@@ -61,8 +61,8 @@ fn without_answer(error: &kube::Error, url: &str) -> String {
             shortened(&describe(error), ANSWER)
         ),
         error if is_refused(error) => format!(
-            "{url} refuses connections; does a server run there (`portolan up` starts a hub), and is it the right one \
-             (--kubeconfig, --context)?"
+            "{url} refuses connections; does a server run there (`portolan up` starts a hub), and is the kubeconfig the right \
+             one?"
         ),
         error if is_plain_http(error) => format!(
             "{url} answers without TLS, although its address begins with https: the server speaks plain HTTP, or another \

@@ -74,6 +74,26 @@ impl Extent {
 const PROFILES_ARE_CLUSTERS: &str = "the hub has no ManagedCluster, so ClusterProfiles are the clusters here; a controller decides \
      so only if it was started with `--inventory=clusterprofiles`";
 
+/// The namespaces that an answer is about. The whole hub is read where that is allowed: answers name what other namespaces
+/// have. A user with rights in one namespace alone gets an answer about that one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Namespaces<'a> {
+    All,
+    One(&'a str),
+    /// The namespace of the kubeconfig's context.
+    OfContext,
+}
+
+impl<'a> Namespaces<'a> {
+    fn fallback(self, server: &'a Server) -> Option<&'a str> {
+        match self {
+            Namespaces::All => None,
+            Namespaces::One(namespace) => Some(namespace),
+            Namespaces::OfContext => Some(&server.namespace),
+        }
+    }
+}
+
 /// Objects asked for at once: what kubectl asks for.
 const PAGE: u32 = 500;
 
@@ -100,6 +120,7 @@ struct PageMetadata {
 pub(crate) async fn read(
     server: &Server,
     extent: Extent,
+    namespaces: Namespaces<'_>,
     inventory: Inventory,
     notes: &mut Notes,
 ) -> anyhow::Result<Manifests> {
@@ -108,7 +129,8 @@ pub(crate) async fn read(
     let mut progress = Progress::counting("objects read");
     let mut clusters = 0;
     for (group, name) in extent.kinds() {
-        match list_any(server, group, name, &mut progress, notes).await? {
+        let fallback = namespaces.fallback(server);
+        match list_any(server, group, name, fallback, &mut progress, notes).await? {
             Some(mut found) => {
                 if *name == "ManagedCluster" {
                     clusters = found.len();
@@ -132,6 +154,7 @@ pub(crate) async fn read(
             server,
             multicluster::GROUP,
             "ClusterProfile",
+            None,
             &mut progress,
             notes,
         )
@@ -159,6 +182,7 @@ async fn list_any(
     server: &Server,
     group: &str,
     name: &str,
+    fallback: Option<&str>,
     progress: &mut Progress,
     notes: &mut Notes,
 ) -> anyhow::Result<Option<Vec<Value>>> {
@@ -166,22 +190,25 @@ async fn list_any(
         .iter()
         .filter(|kind| kind.group == group && kind.kind == name);
     for kind in versions {
-        if let Some(found) = list(server, kind, progress, notes).await? {
+        if let Some(found) = list(server, kind, fallback, progress, notes).await? {
             return Ok(Some(found));
         }
     }
     Ok(None)
 }
 
-/// All objects of a kind, or nothing when the kind is not served.
+/// All objects of a kind, or nothing when the kind is not served. Where the kind may not be listed in all namespaces, the
+/// objects of the namespace `fallback`.
 async fn list(
     server: &Server,
     kind: &Kind,
+    fallback: Option<&str>,
     progress: &mut Progress,
     notes: &mut Notes,
 ) -> anyhow::Result<Option<Vec<Value>>> {
     let api_version = kind.api_version();
-    let path = format!("/apis/{api_version}/{}", kind.plural);
+    let mut path = format!("/apis/{api_version}/{}", kind.plural);
+    let mut fallback = fallback.filter(|_| kind.namespaced);
     let mut limit = Some(PAGE);
     let mut objects = Vec::new();
     let mut next = String::new();
@@ -207,6 +234,13 @@ async fn list(
                 next = page.metadata.next;
             }
             Err(kube::Error::Api(status)) if status.code == 404 => return Ok(None),
+            Err(kube::Error::Api(status))
+                if status.code == 403
+                    && let Some(namespace) = fallback.take() =>
+            {
+                path = format!("/apis/{api_version}/namespaces/{namespace}/{}", kind.plural);
+                continue;
+            }
             // A user who may write Placements need not have permission to read the works of others.
             Err(kube::Error::Api(status)) if status.code == 403 && is_work(kind) => {
                 notes.remark(format!(

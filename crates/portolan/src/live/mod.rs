@@ -15,19 +15,22 @@ mod renewal;
 mod retry;
 mod token;
 
+use std::collections::BTreeSet;
 use std::future::Future;
 
 use anyhow::Context;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::Api;
 use portolan_engine::placement::PlacementKey;
 use tokio::runtime::Runtime;
 
 use crate::input::{Manifests, Notes};
 use crate::world::Inventory;
 
-pub(crate) use connect::{ConnectArgs, Server, config_of};
+pub(crate) use connect::{ConnectArgs, NoKubeconfig, Server, config_of};
 pub(crate) use error::{describe, explain, is_of_hub, is_unserved, no_usable_answer};
 pub(crate) use events::Event;
-pub(crate) use list::{Extent, read};
+pub(crate) use list::{Extent, Namespaces, read};
 pub(crate) use readable::{LeftOut, note, readable, split};
 pub(crate) use renewal::{Credentials, Renewable, follow};
 
@@ -63,11 +66,34 @@ impl Session {
     pub(crate) fn read(
         &self,
         extent: Extent,
+        namespaces: Namespaces<'_>,
         inventory: Inventory,
         notes: &mut Notes,
     ) -> anyhow::Result<Manifests> {
         self.runtime
-            .block_on(list::read(&self.server, extent, inventory, notes))
+            .block_on(list::read(&self.server, extent, namespaces, inventory, notes))
+    }
+
+    /// Notes the namespaces of Placements that neither the hub nor the files have: the hub would refuse these Placements.
+    pub(crate) fn note_missing_namespaces(
+        &self,
+        change: &Manifests,
+        notes: &mut Notes,
+    ) -> anyhow::Result<()> {
+        let named = change
+            .placements()
+            .filter_map(|placement| placement.metadata.namespace.clone());
+        let named: BTreeSet<String> = named.filter(|name| !notes.makes_namespace(name)).collect();
+        let api: Api<Namespace> = Api::all(self.server.client.clone());
+        for name in named {
+            // Without permission to read namespaces nothing is known of them.
+            if let Ok(None) = self.runtime.block_on(api.get_metadata_opt(&name)) {
+                notes.remark(format!(
+                    "the hub has no namespace {name}, and refuses objects in it; make it first: `kubectl create namespace {name}`"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// The events of a placement, newest last.

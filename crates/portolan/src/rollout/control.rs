@@ -24,6 +24,8 @@ pub(super) struct PauseArgs {
 }
 
 /// Go on with a rollout after a pause or an abort
+///
+/// Takes the annotations portolan.dev/rollout-paused and portolan.dev/rollout-aborted away.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  portolan rollout resume shop/web")]
 pub(super) struct ResumeArgs {
@@ -31,7 +33,7 @@ pub(super) struct ResumeArgs {
     target: Target,
 }
 
-/// Stop this rollout for good; clusters that have the new version keep it
+/// Stop this rollout until it is resumed or the template changes; clusters that have the new version keep it
 ///
 /// No other cluster gets the new version, and nothing is taken back. The next change of the template is a new rollout. Sets the
 /// annotation portolan.dev/rollout-aborted to the generation that is aborted.
@@ -91,7 +93,10 @@ fn resuming(rollout: &Overview) -> Step {
     match rollout.paused || rollout.aborted {
         true => Step {
             annotations: Some(json!({ portolan::ROLLOUT_PAUSED: null, portolan::ROLLOUT_ABORTED: null })),
-            said: "resumed",
+            said: match rollout.aborted {
+                true => "resumed; the rollout was aborted, and goes on",
+                false => "resumed",
+            },
         },
         false => Step::nothing("was neither paused nor aborted; nothing is changed"),
     }

@@ -19,7 +19,7 @@ use portolan_engine::placement::PlacementKey;
 use crate::completions::names;
 use crate::given::{self, Given};
 use crate::input::{self, Manifests, Notes, Problems, Reference};
-use crate::live::Extent;
+use crate::live::{Extent, Namespaces};
 use crate::output::{self, Format};
 use crate::progress::Progress;
 use crate::world::{self, World};
@@ -119,7 +119,7 @@ impl From<PublishScores> for layout::PublishScores {
 pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     let wanted = args.placement.take(&mut args.input.file);
     let mut notes = Notes::default();
-    let given = given::read(&args.input, Extent::Placing, &mut notes)?;
+    let given = given::read(&args.input, Extent::Placing, Namespaces::All, &mut notes)?;
     let place = given.place();
     let wanted = wanted.map(|named| args.placement.key(&named, &given)).transpose();
     let wanted = wanted.map_err(Problems::from)?;

@@ -63,7 +63,7 @@ pub(crate) struct Args {
     clusters: Option<u32>,
 
     /// Seed of the simulated fleet; the same seed repeats the same events
-    #[arg(long, value_name = "N", requires = "demo", default_value_t = 1)]
+    #[arg(long, value_name = "N", requires = "demo", default_value_t = 1, value_parser = crate::number::within::<u64>(0..=u64::MAX))]
     seed: u64,
 
     /// Embedded member clusters, each with an agent, joined to the hub: member-1, member-2, …; they are in memory, and their

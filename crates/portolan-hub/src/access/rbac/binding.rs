@@ -49,6 +49,19 @@ impl Binding {
         }
     }
 
+    /// The names of its users, service accounts among them, and of its groups.
+    pub(super) fn users_and_groups(&self) -> (Vec<String>, Vec<String>) {
+        let (mut users, mut groups) = (Vec::new(), Vec::new());
+        for subject in &self.subjects {
+            match subject {
+                Subject::User(name) => users.push(name.clone()),
+                Subject::Group(name) => groups.push(name.clone()),
+                Subject::ServiceAccount(namespace, name) => users.push(service_account_user(namespace, name)),
+            }
+        }
+        (users, groups)
+    }
+
     pub(super) fn subject_for(&self, identity: &Identity) -> Option<&Subject> {
         self.subjects.iter().find(|subject| match subject {
             Subject::User(user) => *user == identity.user,

@@ -1,15 +1,16 @@
 //! The index: roles by name, bindings by subject.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
+use rpds::HashTrieMapSync;
 use serde_json::Value;
 
 use super::aggregate::{ClusterRole, effective};
-use super::binding::{Binding, Subject, text};
+use super::binding::{Binding, text};
 use super::request::{Decision, Denial, Reason, Request, Target};
 use super::rule::PolicyRule;
-use crate::access::identity::{Identity, MASTERS, service_account_user};
+use crate::access::identity::{Identity, MASTERS};
 
 /// The four kinds the index holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,15 +43,30 @@ impl Kind {
 pub(crate) struct Rbac {
     cluster_roles: BTreeMap<String, ClusterRole>,
     /// By namespace, then name.
-    roles: HashMap<String, HashMap<String, Arc<[PolicyRule]>>>,
+    roles: ByNamespace<Arc<[PolicyRule]>>,
     /// By namespace, empty for cluster-wide, then name.
-    bindings: HashMap<String, BTreeMap<String, Arc<Binding>>>,
-    users: HashMap<String, Grants>,
-    groups: HashMap<String, Grants>,
+    bindings: ByNamespace<Arc<Binding>>,
+    /// By the namespace of the bindings, then the name of the subject. Sorted by name so that the reason given is always the
+    /// same.
+    users: ByNamespace<Vec<Arc<Binding>>>,
+    groups: ByNamespace<Vec<Arc<Binding>>>,
 }
 
-/// The bindings of one subject by namespace, sorted by name so that the reason given is always the same.
-type Grants = HashMap<String, Vec<Arc<Binding>>>;
+/// A copy shares everything with its original but for what changes afterwards: requests hold copies while others change the
+/// index, and tenants choose how large it is.
+type Names<V> = HashTrieMapSync<String, V>;
+type ByNamespace<V> = Names<Names<V>>;
+
+/// Changes the names of one namespace, and leaves nothing empty behind.
+fn change<V>(all: &mut ByNamespace<V>, namespace: &str, change: impl FnOnce(&mut Names<V>)) {
+    let mut names = all.get(namespace).cloned().unwrap_or_default();
+    // The only copy is changed in place.
+    all.remove_mut(namespace);
+    change(&mut names);
+    if !names.is_empty() {
+        all.insert_mut(namespace.to_owned(), names);
+    }
+}
 
 impl Rbac {
     /// An index over a set of objects; those of other kinds are passed over.
@@ -78,14 +94,9 @@ impl Rbac {
                 self.cluster_roles.remove(name);
                 self.aggregate();
             }
-            Kind::Role => {
-                if let Some(roles) = self.roles.get_mut(namespace) {
-                    roles.remove(name);
-                    if roles.is_empty() {
-                        self.roles.remove(namespace);
-                    }
-                }
-            }
+            Kind::Role => change(&mut self.roles, namespace, |roles| {
+                roles.remove_mut(name);
+            }),
             Kind::RoleBinding => self.unbind(namespace, name),
             Kind::ClusterRoleBinding => self.unbind("", name),
         }
@@ -156,12 +167,13 @@ impl Rbac {
         identity: &'i Identity,
         namespace: &'i str,
     ) -> impl Iterator<Item = &'s Binding> + use<'s, 'i> {
-        let user = self.users.get(&identity.user);
-        let groups = identity.groups.iter().filter_map(|group| self.groups.get(group));
-        let grants = user
-            .into_iter()
-            .chain(groups)
-            .filter_map(move |grants| grants.get(namespace));
+        let user = self
+            .users
+            .get(namespace)
+            .and_then(|users| users.get(&identity.user));
+        let groups = self.groups.get(namespace);
+        let groups = groups.map(|groups| identity.groups.iter().filter_map(|group| groups.get(group)));
+        let grants = user.into_iter().chain(groups.into_iter().flatten());
         grants.flatten().map(|binding| &**binding)
     }
 
@@ -224,10 +236,9 @@ impl Rbac {
             }
             Kind::Role => {
                 let rules = rules_in(object);
-                self.roles
-                    .entry(namespace.to_owned())
-                    .or_default()
-                    .insert(name.to_owned(), rules);
+                change(&mut self.roles, namespace, |roles| {
+                    roles.insert_mut(name.to_owned(), rules);
+                });
             }
             Kind::RoleBinding => self.bind(Binding::from_json(object, namespace)),
             Kind::ClusterRoleBinding => self.bind(Binding::from_json(object, "")),
@@ -249,61 +260,58 @@ impl Rbac {
     fn bind(&mut self, binding: Binding) {
         self.unbind(&binding.namespace, &binding.name);
         let binding = Arc::new(binding);
-        for subject in &binding.subjects {
-            let grants = match subject {
-                Subject::User(name) => self.users.entry(name.clone()),
-                Subject::Group(name) => self.groups.entry(name.clone()),
-                Subject::ServiceAccount(namespace, name) => {
-                    self.users.entry(service_account_user(namespace, name))
-                }
-            };
-            let bound = grants.or_default().entry(binding.namespace.clone()).or_default();
-            match bound.binary_search_by(|other| other.name.cmp(&binding.name)) {
-                // A subject that is named twice.
-                Ok(_) => {}
-                Err(at) => bound.insert(at, Arc::clone(&binding)),
-            }
+        let (users, groups) = binding.users_and_groups();
+        for (all, subjects) in [(&mut self.users, users), (&mut self.groups, groups)] {
+            change(all, &binding.namespace, |names| {
+                subjects
+                    .into_iter()
+                    .for_each(|subject| grant(names, subject, &binding));
+            });
         }
-        let bindings = self.bindings.entry(binding.namespace.clone()).or_default();
-        bindings.insert(binding.name.clone(), binding);
+        let namespace = binding.namespace.clone();
+        change(&mut self.bindings, &namespace, |bindings| {
+            bindings.insert_mut(binding.name.clone(), binding);
+        });
     }
 
     fn unbind(&mut self, namespace: &str, name: &str) {
-        let Some(bindings) = self.bindings.get_mut(namespace) else {
-            return;
-        };
-        let Some(binding) = bindings.remove(name) else {
-            return;
-        };
-        if bindings.is_empty() {
-            self.bindings.remove(namespace);
-        }
-        for subject in &binding.subjects {
-            match subject {
-                Subject::User(user) => release(&mut self.users, user, namespace, name),
-                Subject::Group(group) => release(&mut self.groups, group, namespace, name),
-                Subject::ServiceAccount(account_namespace, account) => {
-                    let user = service_account_user(account_namespace, account);
-                    release(&mut self.users, &user, namespace, name);
-                }
-            }
+        let bound = self.bindings.get(namespace).and_then(|names| names.get(name));
+        let Some(binding) = bound.cloned() else { return };
+        change(&mut self.bindings, namespace, |names| {
+            names.remove_mut(name);
+        });
+        let (users, groups) = binding.users_and_groups();
+        for (all, subjects) in [(&mut self.users, users), (&mut self.groups, groups)] {
+            change(all, namespace, |names| {
+                subjects.iter().for_each(|subject| release(names, subject, name));
+            });
         }
     }
 }
 
-/// Takes a binding away from a subject and leaves nothing empty behind.
-fn release(subjects: &mut HashMap<String, Grants>, subject: &str, namespace: &str, name: &str) {
-    let Some(grants) = subjects.get_mut(subject) else {
-        return;
-    };
-    if let Some(bound) = grants.get_mut(namespace) {
-        bound.retain(|binding| binding.name != name);
-        if bound.is_empty() {
-            grants.remove(namespace);
-        }
+/// Gives a binding to a subject.
+fn grant(names: &mut Names<Vec<Arc<Binding>>>, subject: String, binding: &Arc<Binding>) {
+    let mut bound = names.get(&subject).cloned().unwrap_or_default();
+    match bound.binary_search_by(|other| other.name.cmp(&binding.name)) {
+        // A subject that is named twice.
+        Ok(_) => return,
+        Err(at) => bound.insert(at, Arc::clone(binding)),
     }
-    if grants.is_empty() {
-        subjects.remove(subject);
+    names.insert_mut(subject, bound);
+}
+
+/// Takes a binding away from a subject.
+fn release(names: &mut Names<Vec<Arc<Binding>>>, subject: &str, binding: &str) {
+    let Some(bound) = names.get(subject) else { return };
+    let left: Vec<Arc<Binding>> = bound
+        .iter()
+        .filter(|bound| bound.name != binding)
+        .cloned()
+        .collect();
+    if left.is_empty() {
+        names.remove_mut(subject);
+    } else {
+        names.insert_mut(subject.to_owned(), left);
     }
 }
 

@@ -61,13 +61,15 @@ fn merge_items(old: &[Value], new: &[Value], typed: &dyn Typed, keys: &[Key]) ->
         let single = same.filter(|values| values.len() == 1).map(|values| values[0]);
         merge(single, value, item(typed))
     };
-    let shared = |(element, _): &(Option<PathElement>, &Value)| {
-        element
-            .as_ref()
-            .is_some_and(|element| existing.contains_key(element))
-    };
+    // The places in the configuration of the elements that both lists have, in order. A search from each element of the live
+    // list would take the product of two lengths, both of which a client chooses.
+    let mut shared = wanted.iter().enumerate().filter_map(|(at, (element, _))| {
+        let element = element.as_ref()?;
+        existing.contains_key(element).then_some((at, element))
+    });
+    let mut next = shared.next();
     let mut result = Vec::with_capacity(old.len() + new.len());
-    let mut pending = wanted.as_slice();
+    let mut done = 0;
     for value in old {
         let element = element_of(typed, keys, value).ok();
         let Some(element) = element.filter(|element| named.contains(element)) else {
@@ -75,15 +77,15 @@ fn merge_items(old: &[Value], new: &[Value], typed: &dyn Typed, keys: &[Key]) ->
             continue;
         };
         // Only the next element both lists have marks a place; others come when the configuration says so.
-        if let Some(next) = pending.iter().position(shared)
-            && pending[next].0.as_ref() == Some(&element)
+        if let Some((at, marks)) = next
+            && *marks == element
         {
-            let (due, later) = pending.split_at(next + 1);
-            result.extend(due.iter().map(merged));
-            pending = later;
+            result.extend(wanted[done..=at].iter().map(merged));
+            done = at + 1;
+            next = shared.next();
         }
     }
-    result.extend(pending.iter().map(merged));
+    result.extend(wanted[done..].iter().map(merged));
     result
 }
 

@@ -108,6 +108,10 @@ fn take_directives<'p>(mut live: Vec<Value>, patch: &'p [Value], key: &str) -> R
     Ok((live, plain))
 }
 
+/// How often a patch may name one element of a list. Each time merges the whole element, which may be as large as the
+/// object; no tool names an element twice.
+const MOST_TIMES: usize = 10;
+
 fn merge_elements(
     mut live: Vec<Value>,
     patch: &[&Map<String, Value>],
@@ -121,8 +125,16 @@ fn merge_elements(
             places.entry(value.clone()).or_default().insert(at);
         }
     }
+    let mut times: HashMap<&Value, usize> = HashMap::with_capacity(patch.len());
     for fields in patch {
         let value = fields.get(key).ok_or_else(|| no_merge_key(fields, key))?;
+        let times = times.entry(value).or_default();
+        *times += 1;
+        if *times > MOST_TIMES {
+            return Err(PatchError::Unprocessable(format!(
+                "the patch names the element with {key} {value} more than {MOST_TIMES} times; accepted: each element once"
+            )));
+        }
         let found = places.get(value).and_then(BTreeSet::first).copied();
         let at = found.unwrap_or(live.len());
         match live.get_mut(at) {

@@ -167,6 +167,19 @@ fn tell(case: &Case, typed: &dyn Typed) -> Result<Option<Value>, String> {
     Ok(live)
 }
 
+/// A search through the configuration for each element of the live list takes minutes here.
+#[test]
+fn a_long_list_is_applied_without_a_search_for_each_element() {
+    let node = |prefix: &str, number: usize| json!({"name": format!("{prefix}{number:06}")});
+    let nodes = |nodes: Vec<Value>| complete(&json!({"spec": {"nodes": nodes}}), "example.com/v1");
+    let old: Vec<Value> = (0..4_000).map(|number| node("a", number)).collect();
+    let live = apply(None, &nodes(old.clone()), &manager("m", 1), true, &*WIDGET).unwrap();
+    let new: Vec<Value> = (0..20_000).map(|number| node("b", number)).collect();
+    let config = nodes(new.iter().chain(old.iter().rev()).cloned().collect());
+    let applied = apply(Some(&live), &config, &manager("m", 2), true, &*WIDGET).unwrap();
+    assert_eq!(applied["spec"]["nodes"], config["spec"]["nodes"]);
+}
+
 #[test]
 fn applies_and_updates_follow_the_table() {
     let mut failures = Vec::new();

@@ -168,6 +168,18 @@ fn long_lists_are_merged_without_a_search_for_each_element() {
 }
 
 #[test]
+fn a_patch_may_not_name_one_element_again_and_again() {
+    let owner = |name: &str| json!({"uid": "1", "name": name});
+    let object = |owners: Vec<Value>| json!({"metadata": {"ownerReferences": owners}});
+    let live = object(vec![owner("old")]);
+    let merged = strategic(&live, &object(vec![owner("new"); 10]), builtin_object()).unwrap();
+    assert_eq!(merged, object(vec![owner("new")]));
+    let refused = strategic(&live, &object(vec![owner("new"); 11]), builtin_object()).unwrap_err();
+    assert_eq!(code(&refused), 422);
+    assert!(refused.to_string().contains("more than 10 times"), "{refused}");
+}
+
+#[test]
 fn the_patched_object_must_be_the_one_the_url_names() {
     let object = json!({"metadata": {"name": "a", "namespace": "n"}});
     assert_eq!(check_identity(&object, "a", Some("n")), Ok(()));

@@ -4,7 +4,7 @@ use portolan_cel::{Budget, EvalError, Program, Value as CelValue};
 use serde_json::Value;
 
 use super::super::{Cause, FieldError, Schema, join};
-use super::correlate::{item_before, keyed, same};
+use super::correlate::{Items, same};
 use super::values::value;
 use super::{OLD_SELF, Rule, SELF};
 
@@ -123,12 +123,11 @@ impl Run {
                 let Some(schema) = at.schema.items.as_deref() else {
                     return Ok(());
                 };
-                let before = at.old.and_then(Value::as_array);
+                let before = Items::of(at.schema, at.old);
+                let compared = Items::of(at.schema, at.unchanged.here.map(|pair| pair.old));
                 for (i, new) in items.iter().enumerate() {
-                    let old = before.and_then(|before| keyed(at.schema, before, new));
-                    let unchanged = at
-                        .unchanged
-                        .below(schema, new, |pair| item_before(at.schema, pair.old, new));
+                    let old = before.before(new);
+                    let unchanged = at.unchanged.below(schema, new, |_| compared.before(new));
                     self.node(At {
                         schema,
                         new,

@@ -18,7 +18,7 @@ use portolan_cel::Program;
 
 pub(crate) use compile::PatternBudget;
 pub(super) use compile::attach;
-pub(super) use correlate::{item_before, same};
+pub(super) use correlate::{Items, same};
 pub(crate) use cost::check_costs;
 pub(crate) use evaluate::evaluate;
 

@@ -3,10 +3,21 @@
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::column::Cut;
-
 /// What stands for a part that is not shown.
 pub(crate) const ELLIPSIS: &str = "…";
+
+/// How the cells of a column are shortened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// Only when nothing else helps.
+    Last,
+    /// At the end, down to this width.
+    End(usize),
+    /// In the middle, down to this width: names that start alike often differ at their end.
+    Middle(usize),
+    /// Not at all: the text goes on below, in lines of at least this width.
+    Wrap(usize),
+}
 
 /// How a cell looks on a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,6 +112,11 @@ pub(super) fn shortened(text: &str, width: usize, cut: Cut) -> String {
     let head = start(text.chars(), room - tail);
     let tail: String = start(text.chars().rev(), tail).chars().rev().collect();
     format!("{}{ELLIPSIS}{tail}", head.trim_end())
+}
+
+/// A name in at most so many columns, cut in the middle: names that start alike often differ at their end.
+pub(crate) fn shortened_name(name: &str, width: usize) -> String {
+    shortened(name, width, Cut::Middle(width))
 }
 
 /// The text on lines of at most so many columns, broken at blanks. A word that is wider, such as a long key of a label, is

@@ -2,20 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::cell::ELLIPSIS;
-
-/// How the cells of a column are shortened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cut {
-    /// Only when nothing else helps.
-    Last,
-    /// At the end, down to this width.
-    End(usize),
-    /// In the middle, down to this width: names that start alike often differ at their end.
-    Middle(usize),
-    /// Not at all: the text goes on below, in lines of at least this width.
-    Wrap(usize),
-}
+use super::cell::{Cut, ELLIPSIS};
 
 /// A column: its header, and what becomes of it where there is too little room.
 #[derive(Clone, Copy, Debug)]

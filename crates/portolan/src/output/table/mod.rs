@@ -13,11 +13,11 @@ use std::collections::hash_map::Entry;
 
 use unicode_width::UnicodeWidthStr;
 
-pub(crate) use cell::{Cell, ELLIPSIS, Tone};
+pub(crate) use cell::{Cell, ELLIPSIS, Tone, shortened_name};
 pub(crate) use column::Column;
 
-use cell::shortened;
-use column::{Cut, Layout};
+use cell::{Cut, shortened};
+use column::Layout;
 
 /// Spaces between two columns, and where there is too little room.
 const GAP: usize = 3;

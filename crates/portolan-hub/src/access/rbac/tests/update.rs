@@ -44,6 +44,19 @@ fn changes_take_effect_one_by_one() {
     );
 }
 
+#[test]
+fn a_copy_of_the_index_stays_as_it_is_while_the_index_changes() {
+    let mut rbac = Rbac::default();
+    let (ann, bob) = (user("ann"), user("bob"));
+    let allowed = |rbac: &Rbac, who| rbac.decide(&ask(who, "get pods ns/x")).is_allowed();
+    rbac.apply(&role("ns", "r", json!([rule("get", "", "pods")])));
+    rbac.apply(&binding("ns", "b", "Role/r", &["User:ann"]));
+    let before = rbac.clone();
+    rbac.apply(&binding("ns", "b", "Role/r", &["User:bob"]));
+    assert!(allowed(&before, &ann) && !allowed(&before, &bob));
+    assert!(!allowed(&rbac, &ann) && allowed(&rbac, &bob));
+}
+
 fn labelled(name: &str, label: &str, rules: Value) -> Value {
     let mut role = role("", name, rules);
     role["metadata"]["labels"] = json!({label: "true"});
