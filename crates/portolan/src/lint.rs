@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Err(error) => match error.downcast_ref::<Problems>().and_then(Problems::findings) {
             Some(mut findings) => {
                 let rest =
-                    "what takes all objects to see was not looked for; correct the errors and run it again";
+                    "rules about several objects were not checked; correct the errors and run lint again";
                 findings.push(Finding::new(Severity::Info, None, "", rest));
                 findings
             }

@@ -54,11 +54,11 @@ price member-2 80
 price member-4 80
 price member-6 60
 
-step "Somebody asks for a cluster, and somebody has a job with the same placement-key"
+step "A user asks for a cluster, and a job has the same placement-key"
 kubectl apply -f "$here/placement.yaml" -f "$here/job.yaml"
 runs_on member-2
 
-step "The GPUs of member-2 are taken: its property falls, and with it its score"
+step "The GPUs of member-2 are taken: its property and its score fall"
 free member-2 8
 runs_on member-4
 

@@ -28,7 +28,7 @@ begin "Story 4: produce and consume"
 kubectl apply -f "$here/inventory.yaml"
 eventually "the inventory has $production in production" inventory_is "$production"
 
-step "The generator decides for the clusters in production, and makes an application of each"
+step "The generator decides for clusters in production, one application each"
 generate
 deployed "$production"
 

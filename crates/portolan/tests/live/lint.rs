@@ -10,6 +10,25 @@ fn placement(name: &str, spec: Value) -> Value {
 }
 
 #[test]
+fn a_namespace_that_neither_the_hub_nor_the_files_have_is_named() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    let mut placement = placement("web", json!({}));
+    placement["metadata"]["namespace"] = "nowhere".into();
+    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "nowhere" } });
+    scratch.write("alone.json", placement.to_string());
+    scratch.write("both.yaml", format!("{namespace}\n---\n{placement}\n"));
+    let said = |file: &str| {
+        let args = ["simulate", "--kubeconfig", live.argument(), "-f", file];
+        portolan(scratch.path(), &args, "").stderr
+    };
+    let alone = said("alone.json");
+    assert!(alone.contains("kubectl create namespace nowhere"), "{alone}");
+    let both = said("both.yaml");
+    assert!(!both.contains("kubectl create namespace"), "{both}");
+}
+
+#[test]
 fn mistakes_that_are_on_the_hub_without_the_files_are_not_those_of_the_files() {
     let scratch = Scratch::new();
     let live = Live::new(scratch.path());

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::hub::Live;
 use super::process::{Process, get, wait_until_ready};
-use super::support::Scratch;
+use super::support::{Scratch, portolan};
 use serde_json::{Value, json};
 
 /// The rules of the table under "Rights".
@@ -34,6 +34,51 @@ fn documented() -> Vec<Value> {
         .collect();
     assert!(rules.len() > 15, "{rules:?}");
     rules
+}
+
+#[test]
+fn a_user_with_rights_in_one_namespace_lists_what_is_there() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    let ocm = "cluster.open-cluster-management.io";
+    for namespace in ["shop", "other"] {
+        live.apply(json!({
+            "apiVersion": format!("{ocm}/v1beta1"), "kind": "Placement",
+            "metadata": {"name": "web", "namespace": namespace}, "spec": {},
+        }));
+    }
+    let rbac = "rbac.authorization.k8s.io";
+    live.apply(json!({
+        "apiVersion": format!("{rbac}/v1"), "kind": "Role", "metadata": {"name": "reader", "namespace": "shop"},
+        "rules": [{"apiGroups": [ocm, "multicluster.x-k8s.io"], "resources": ["placements", "placementdecisions"],
+            "verbs": ["get", "list", "watch"]}],
+    }));
+    live.apply(json!({
+        "apiVersion": format!("{rbac}/v1"), "kind": "RoleBinding", "metadata": {"name": "reader", "namespace": "shop"},
+        "roleRef": {"apiGroup": rbac, "kind": "Role", "name": "reader"},
+        "subjects": [{"apiGroup": rbac, "kind": "User", "name": "tenant"}],
+    }));
+    let kubeconfig = live.kubeconfig_of(scratch.path(), "tenant");
+    let kubeconfig = kubeconfig.to_str().expect("a path in UTF-8");
+    let get = |args: &[&str]| {
+        let args = [&["get"], args, &["--kubeconfig", kubeconfig]].concat();
+        portolan(scratch.path(), &args, "")
+    };
+    for args in [
+        &["placements", "-n", "shop"][..],
+        &["placements", "shop/web"],
+        &["decisions", "-n", "shop"],
+    ] {
+        let run = get(args);
+        assert_eq!(run.code, 0, "{args:?}: {}", run.stderr);
+        assert!(!run.stdout.contains("other"), "{}", run.stdout);
+    }
+    assert!(get(&["placements", "-n", "shop"]).stdout.contains("web"));
+    for args in [&["placements"][..], &["placements", "-n", "other"]] {
+        let run = get(args);
+        assert_eq!(run.code, 3, "{args:?}: {}", run.stdout);
+        assert!(run.stderr.contains("403"), "{}", run.stderr);
+    }
 }
 
 #[test]
