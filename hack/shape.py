@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LIMITS = ROOT / "hack" / "shape.json"
 # Crates that users do not build: they check, measure or test the others.
-NOT_BUILT = {"portolan-bench", "portolan-check", "portolan-testserver"}
+NOT_BUILT = {"portolan-bench", "portolan-check", "portolan-reference", "portolan-testserver"}
 # Printed and not limited: a feature may add lines.
 UNLIMITED = {"thousands of lines that users build", "thousands of lines in all"}
 TESTS_FROM = re.compile(r"^#\[cfg\((?:test|all\(test\b.*)\)\]\s*$")

@@ -17,21 +17,21 @@ mod evaluate;
 pub mod explain;
 pub mod filter;
 pub mod fleet;
-pub mod generate;
 pub mod group;
 pub mod layout;
-mod mistakes;
+#[doc(hidden)]
+pub mod mistakes;
 pub mod model;
 pub mod outcome;
 pub mod placement;
-pub mod plain;
 pub mod plan;
 mod prior;
 pub mod prioritize;
 pub mod quantity;
 mod sabotage;
 mod select;
-mod selector;
+#[doc(hidden)]
+pub mod selector;
 pub mod status;
 pub mod warnings;
 

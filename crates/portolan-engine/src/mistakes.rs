@@ -10,14 +10,14 @@ use crate::selector::preview;
 use crate::status::Status;
 
 const GROUP_SIZE: &str = "spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup";
-pub(crate) const GROUP_SIZES: &str = "a whole number from 1, or 1% to 100%";
+pub const GROUP_SIZES: &str = "a whole number from 1, or 1% to 100%";
 
 /// One mistake.
 #[derive(Clone, Debug)]
-pub(crate) struct Mistake {
+pub struct Mistake {
     plugin: &'static str,
     /// The field, its value and what to use instead.
-    pub(crate) error: Box<FieldError>,
+    pub error: Box<FieldError>,
     message: String,
 }
 
@@ -39,23 +39,23 @@ impl Mistake {
     }
 
     /// The status of the placement.
-    pub(crate) fn status(&self) -> Status {
+    pub fn status(&self) -> Status {
         Status::misconfigured(self.plugin, self.message.clone())
     }
 }
 
 /// A selector of a predicate.
-pub(crate) fn predicate(error: FieldError) -> Mistake {
+pub fn predicate(error: FieldError) -> Mistake {
     Mistake::new(PREDICATE, error)
 }
 
 /// The selector of a decision group.
-pub(crate) fn group_selector(error: FieldError) -> Mistake {
+pub fn group_selector(error: FieldError) -> Mistake {
     Mistake::new("", error)
 }
 
 /// An expression that does not compile. The text starts with the compiler's words, as OCM's does.
-pub(crate) fn expression(path: &str, source: &str, error: &CompileError) -> Mistake {
+pub fn expression(path: &str, source: &str, error: &CompileError) -> Mistake {
     let message = format!("{error} (in {path}: {:?})", preview(source));
     let accepted = match source.trim() {
         "" => {
@@ -73,7 +73,7 @@ pub(crate) fn expression(path: &str, source: &str, error: &CompileError) -> Mist
 
 /// Expressions that cost more over all clusters than one placement may take. The placement is not wrong by itself: with
 /// fewer clusters it can be evaluated. No count is named, since it changes with the fleet.
-pub(crate) fn expressions_beyond_budget(limit: u64) -> Status {
+pub fn expressions_beyond_budget(limit: u64) -> Status {
     let message = format!(
         "spec.predicates: the CEL expressions of all predicates together cost more than {limit} units over the clusters that \
          they are evaluated for; use fewer or cheaper expressions, or label selectors, claim selectors or spec.clusterSets \
@@ -83,7 +83,7 @@ pub(crate) fn expressions_beyond_budget(limit: u64) -> Status {
 }
 
 /// A toleration without a key that asks for a value.
-pub(crate) fn toleration_without_key(index: usize, operator: &str) -> Mistake {
+pub fn toleration_without_key(index: usize, operator: &str) -> Mistake {
     let path = format!("spec.tolerations[{index}].operator");
     let accepted = "Exists, or set the key";
     let error = match operator {
@@ -99,7 +99,7 @@ pub(crate) fn toleration_without_key(index: usize, operator: &str) -> Mistake {
 }
 
 /// A toleration of every value that names one.
-pub(crate) fn toleration_with_value(index: usize, value: &str) -> Mistake {
+pub fn toleration_with_value(index: usize, value: &str) -> Mistake {
     let path = format!("spec.tolerations[{index}].value");
     let error = FieldError::of_text(
         path,
@@ -112,7 +112,7 @@ pub(crate) fn toleration_with_value(index: usize, value: &str) -> Mistake {
 }
 
 /// An operator of a toleration that does not exist.
-pub(crate) fn toleration_operator(index: usize, operator: &str) -> Mistake {
+pub fn toleration_operator(index: usize, operator: &str) -> Mistake {
     let path = format!("spec.tolerations[{index}].operator");
     Mistake::new(
         TAINT_TOLERATION,
@@ -121,14 +121,14 @@ pub(crate) fn toleration_operator(index: usize, operator: &str) -> Mistake {
 }
 
 /// A mode of the prioritizer policy that does not exist.
-pub(crate) fn mode(mode: &str) -> Mistake {
+pub fn mode(mode: &str) -> Mistake {
     let error = FieldError::of_text("spec.prioritizerPolicy.mode", mode, "", "Additive or Exact");
     let words = format!("incorrect prioritizer policy mode: {}", preview(mode));
     Mistake::with_words_of_ocm("", error, &words)
 }
 
 /// A configuration of the prioritizer policy without a coordinate.
-pub(crate) fn no_coordinate(index: usize) -> Mistake {
+pub fn no_coordinate(index: usize) -> Mistake {
     let error = FieldError::missing(
         coordinate(index),
         "a scoreCoordinate of type BuiltIn, AddOn or Property",
@@ -137,7 +137,7 @@ pub(crate) fn no_coordinate(index: usize) -> Mistake {
 }
 
 /// A built-in prioritizer that does not exist, and those that do.
-pub(crate) fn built_in(index: usize, name: &str, accepted: &str) -> Mistake {
+pub fn built_in(index: usize, name: &str, accepted: &str) -> Mistake {
     let path = format!("{}.builtIn", coordinate(index));
     let error = match name {
         "" => FieldError::missing(path, accepted),
@@ -148,14 +148,14 @@ pub(crate) fn built_in(index: usize, name: &str, accepted: &str) -> Mistake {
 }
 
 /// A coordinate of type AddOn without its add-on.
-pub(crate) fn no_add_on(index: usize) -> Mistake {
+pub fn no_add_on(index: usize) -> Mistake {
     let path = format!("{}.addOn", coordinate(index));
     let error = FieldError::missing(path, "a resourceName and a scoreName");
     Mistake::with_words_of_ocm("", error, "addOn should not be empty")
 }
 
 /// A coordinate of type Property without its property.
-pub(crate) fn no_property(index: usize) -> Mistake {
+pub fn no_property(index: usize) -> Mistake {
     let path = format!("{}.property", coordinate(index));
     let error = FieldError::missing(path, "the name of a claim or property");
     Mistake::with_words_of_ocm("", error, "property should not be empty")
@@ -166,7 +166,7 @@ fn coordinate(index: usize) -> String {
 }
 
 /// A list with more entries than one placement may have.
-pub(crate) fn too_many(path: &str, number: usize, most: usize) -> Mistake {
+pub fn too_many(path: &str, number: usize, most: usize) -> Mistake {
     let value = format!("{number} entries");
     let accepted = format!("at most {most} entries");
     Mistake::new(
@@ -176,12 +176,12 @@ pub(crate) fn too_many(path: &str, number: usize, most: usize) -> Mistake {
 }
 
 /// A group size that is no number and no percentage.
-pub(crate) fn group_size(size: &str) -> Mistake {
+pub fn group_size(size: &str) -> Mistake {
     Mistake::new("", FieldError::of_text(GROUP_SIZE, size, "", GROUP_SIZES))
 }
 
 /// What is wrong with a group size of 0 or less.
-pub(crate) fn group_size_out_of_range(size: i64) -> FieldError {
+pub fn group_size_out_of_range(size: i64) -> FieldError {
     let problem = "every cluster is in one group";
     FieldError::new(
         GROUP_SIZE,
@@ -192,7 +192,7 @@ pub(crate) fn group_size_out_of_range(size: i64) -> FieldError {
 }
 
 /// A negative number of clusters.
-pub(crate) fn number_of_clusters(number: i32) -> Mistake {
+pub fn number_of_clusters(number: i32) -> Mistake {
     let error = FieldError::new("spec.numberOfClusters", &number.into(), "", "0 or more");
     Mistake::new("", error)
 }

@@ -9,7 +9,7 @@ pub fn is_quantity(text: &str) -> bool {
 }
 
 /// The quantity as a float, or `None` when the text is not a quantity or no float is that large.
-pub(crate) fn as_float(text: &str) -> Option<f64> {
+pub fn as_float(text: &str) -> Option<f64> {
     let (negative, rest) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
         b'+' => (false, &text[1..]),

@@ -11,21 +11,21 @@ use serde_json::json;
 
 /// All requirements must hold; none at all matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Selector {
-    pub(crate) requirements: Vec<Requirement>,
+pub struct Selector {
+    pub requirements: Vec<Requirement>,
 }
 
 /// One test on one key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Requirement {
-    pub(crate) key: Arc<str>,
-    pub(crate) operator: Operator,
+pub struct Requirement {
+    pub key: Arc<str>,
+    pub operator: Operator,
     /// Sorted and unique, so that equal selectors compare equal.
-    pub(crate) values: Vec<Arc<str>>,
+    pub values: Vec<Arc<str>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Operator {
+pub enum Operator {
     In,
     NotIn,
     Exists,
@@ -33,7 +33,7 @@ pub(crate) enum Operator {
 }
 
 impl Operator {
-    pub(crate) fn parse(text: &str) -> Option<Operator> {
+    pub fn parse(text: &str) -> Option<Operator> {
         Some(match text {
             "In" => Operator::In,
             "NotIn" => Operator::NotIn,
@@ -46,7 +46,7 @@ impl Operator {
 
 impl Selector {
     /// Compiles a label selector that stands at `path` of a manifest; the error names the field below it.
-    pub(crate) fn from_labels(selector: Option<&LabelSelector>, path: &str) -> Result<Selector, FieldError> {
+    pub fn from_labels(selector: Option<&LabelSelector>, path: &str) -> Result<Selector, FieldError> {
         let Some(selector) = selector else {
             return Ok(Selector::default());
         };
@@ -67,10 +67,7 @@ impl Selector {
     }
 
     /// Compiles a claim selector that stands at `path` of a manifest.
-    pub(crate) fn from_claims(
-        selector: Option<&ClusterClaimSelector>,
-        path: &str,
-    ) -> Result<Selector, FieldError> {
+    pub fn from_claims(selector: Option<&ClusterClaimSelector>, path: &str) -> Result<Selector, FieldError> {
         let mut requirements = Vec::new();
         if let Some(selector) = selector {
             compile_expressions(&selector.match_expressions, path, &mut requirements)?;
@@ -79,7 +76,7 @@ impl Selector {
     }
 
     /// Whether `lookup`, which gives the value of a key, satisfies every requirement.
-    pub(crate) fn matches<'a>(&self, lookup: impl Fn(&str) -> Option<&'a str>) -> bool {
+    pub fn matches<'a>(&self, lookup: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.requirements
             .iter()
             .all(|requirement| requirement.matches(lookup(&requirement.key)))
@@ -87,7 +84,7 @@ impl Selector {
 }
 
 impl Requirement {
-    pub(crate) fn one_of(key: &str, values: &[String]) -> Requirement {
+    pub fn one_of(key: &str, values: &[String]) -> Requirement {
         let mut values: Vec<Arc<str>> = values.iter().map(|value| value.as_str().into()).collect();
         values.sort_unstable();
         values.dedup();
@@ -98,7 +95,7 @@ impl Requirement {
         }
     }
 
-    pub(crate) fn matches(&self, observed: Option<&str>) -> bool {
+    pub fn matches(&self, observed: Option<&str>) -> bool {
         match self.operator {
             Operator::In => observed.is_some_and(|value| self.lists(value)),
             Operator::NotIn => !observed.is_some_and(|value| self.lists(value)),
@@ -225,7 +222,7 @@ fn is_dns_subdomain(prefix: &str) -> bool {
 }
 
 /// Names in a message: all of them as long as a person would read them.
-pub(crate) fn list<'a>(names: impl ExactSizeIterator<Item = &'a str>, separator: &str) -> String {
+pub fn list<'a>(names: impl ExactSizeIterator<Item = &'a str>, separator: &str) -> String {
     const LISTED: usize = 100;
     let more = names.len().saturating_sub(LISTED);
     let mut listed: Vec<String> = names.take(LISTED).map(preview).collect();
@@ -236,7 +233,7 @@ pub(crate) fn list<'a>(names: impl ExactSizeIterator<Item = &'a str>, separator:
 }
 
 /// A bad value may be megabytes long; a message shows its beginning.
-pub(crate) fn preview(value: &str) -> String {
+pub fn preview(value: &str) -> String {
     const SHOWN: usize = 80;
     match value.char_indices().nth(SHOWN) {
         Some((cut, _)) => format!("{}… ({} bytes)", &value[..cut], value.len()),

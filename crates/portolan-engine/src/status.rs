@@ -36,7 +36,8 @@ impl Status {
         }
     }
 
-    pub(crate) fn warning(plugin: &str, message: impl Into<String>) -> Status {
+    /// The evaluation went on, and the message is shown.
+    pub fn warning(plugin: &str, message: impl Into<String>) -> Status {
         Status {
             code: Code::Warning,
             plugin: plugin.to_owned(),
@@ -44,7 +45,8 @@ impl Status {
         }
     }
 
-    pub(crate) fn error(plugin: &str, message: impl Into<String>) -> Status {
+    /// The evaluation ended.
+    pub fn error(plugin: &str, message: impl Into<String>) -> Status {
         Status {
             code: Code::Error,
             plugin: plugin.to_owned(),

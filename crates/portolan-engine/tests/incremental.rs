@@ -14,7 +14,7 @@ use portolan_cel::Budget;
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet::Inventory;
 use portolan_engine::placement::PlacementKey;
-use portolan_engine::plain::{PlainOutcome, Usage};
+use portolan_reference::{PlainOutcome, Usage};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 

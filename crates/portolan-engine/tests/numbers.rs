@@ -16,8 +16,8 @@ use portolan_check::numbers::{self, GroupSize, NamedGroup, Ranked, Resource};
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet::Inventory;
 use portolan_engine::placement::PlacementKey;
-use portolan_engine::plain::PlainOutcome;
 use portolan_engine::prioritize::built_in_names;
+use portolan_reference::PlainOutcome;
 use proptest::prelude::*;
 
 use support::edits::decision;

@@ -6,11 +6,11 @@ use std::collections::{BTreeSet, HashMap};
 use portolan_api::cluster::SortBy;
 use portolan_engine::decide;
 use portolan_engine::engine::Engine;
-use portolan_engine::generate::{Generator, Kind};
 use portolan_engine::layout::{self, Desired, Layout, PublishScores, ScorePolicy};
 use portolan_engine::outcome::Outcome;
 use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{self, Observed, Plan, Write};
+use portolan_generate::{Generator, Kind};
 
 use super::{full, subject};
 use crate::clock::timed;

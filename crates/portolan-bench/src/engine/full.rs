@@ -8,10 +8,10 @@ use portolan_api::cluster::{
 use portolan_api::labels::ocm;
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet::ClusterId;
-use portolan_engine::generate::{Generator, Kind};
 use portolan_engine::outcome::Outcome;
 use portolan_engine::placement::PlacementKey;
-use portolan_engine::plain::{self, Hub, PlainOutcome, Usage};
+use portolan_generate::{Generator, Kind};
+use portolan_reference::{Hub, PlainOutcome, Usage};
 
 use super::subject;
 use crate::clock::timed;
@@ -209,7 +209,7 @@ fn compare(
     let Some(placement) = engine.placement(key) else {
         anyhow::bail!("{key} is not in the engine")
     };
-    let (took, right) = timed(|| plain::evaluate(hub, placement, own, &usage, fleet.now()));
+    let (took, right) = timed(|| portolan_reference::evaluate(hub, placement, own, &usage, fleet.now()));
     anyhow::ensure!(
         given == right,
         "{key}: the engine and the plain evaluator do not agree"

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use portolan_engine::generate::Generator;
+use portolan_generate::Generator;
 
 use super::full::Decided;
 use super::report::Report;

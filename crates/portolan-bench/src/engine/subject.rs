@@ -2,9 +2,9 @@
 
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet::Inventory;
-use portolan_engine::generate::{Generator, Kind};
 use portolan_engine::outcome::Outcome;
 use portolan_engine::placement::PlacementKey;
+use portolan_generate::{Generator, Kind};
 
 /// An engine with sets, bindings and placements, with or without the clusters and their scores. Objects are dropped as
 /// soon as the engine has seen them: what stays in memory is the engine's own.

@@ -10,7 +10,7 @@ use portolan_api::cluster::{
 use portolan_api::labels::ocm;
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet::Inventory;
-use portolan_engine::generate::{Generator, Kind};
+use portolan_generate::{Generator, Kind};
 
 /// The label of everything that the bench creates and of nothing else.
 pub(super) const LABEL: &str = "portolan.dev/bench";

@@ -33,7 +33,7 @@ impl Document {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::Generator;
+    use portolan_generate::Generator;
 
     const FLEET: Generator = Generator {
         seed: 1,

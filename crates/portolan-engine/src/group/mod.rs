@@ -32,7 +32,8 @@ pub(crate) struct NamedGroup {
 
 /// How many clusters a group holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum GroupSize {
+#[doc(hidden)]
+pub enum GroupSize {
     Clusters(i64),
     Percent(f64),
 }
@@ -104,7 +105,7 @@ impl Grouping {
 
 impl GroupSize {
     /// A number, a quoted number, or a percentage.
-    pub(crate) fn parse(size: &IntOrString) -> Result<GroupSize, Mistake> {
+    pub fn parse(size: &IntOrString) -> Result<GroupSize, Mistake> {
         let text = match size {
             IntOrString::Int(number) => return Ok(GroupSize::Clusters(i64::from(*number))),
             IntOrString::String(text) => text.as_str(),
@@ -136,7 +137,7 @@ impl GroupSize {
 
     /// Clusters per group out of `total`. The percentage is of all selected clusters, and its ceiling is the one a
     /// 64-bit float gives in this order: 7 % of 100 is 8.
-    pub(crate) fn of(self, total: usize) -> usize {
+    pub fn of(self, total: usize) -> usize {
         let size = match self {
             GroupSize::Clusters(number) => number,
             GroupSize::Percent(percent) => (percent / 100.0 * total as f64).ceil() as i64,

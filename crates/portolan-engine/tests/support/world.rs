@@ -11,7 +11,7 @@ use portolan_api::labels::ocm;
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet::Inventory;
 use portolan_engine::placement::PlacementKey;
-use portolan_engine::plain::{self, Hub, PlainOutcome, Usage};
+use portolan_reference::{Hub, PlainOutcome, Usage};
 
 use super::edits::{self, Edit};
 
@@ -159,7 +159,7 @@ impl World {
 
     /// How often other placements use each cluster.
     pub(crate) fn usage(&self, key: &PlacementKey) -> Usage {
-        plain::usage_without(self.counted.values().flatten(), &key.namespace, &key.name)
+        portolan_reference::usage_without(self.counted.values().flatten(), &key.namespace, &key.name)
     }
 
     pub(crate) fn plain(&self, key: &PlacementKey, own: &[PlacementDecision], usage: &Usage) -> PlainOutcome {
@@ -170,7 +170,7 @@ impl World {
             self.scores.values(),
         )
         .with_expression_budget(self.expression_budget);
-        plain::evaluate(&hub, &self.placements[key], own, usage, self.now)
+        portolan_reference::evaluate(&hub, &self.placements[key], own, usage, self.now)
     }
 
     pub(crate) fn own<'a>(decisions: &'a Decisions, key: &PlacementKey) -> &'a [PlacementDecision] {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::labels::ocm;
-use portolan_engine::generate::Generator;
+use portolan_generate::Generator;
 
 use super::random::{below, draw};
 use super::{Demo, LABEL, cluster_conditions};

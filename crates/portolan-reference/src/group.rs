@@ -7,11 +7,11 @@ use portolan_api::cluster::{
 };
 use portolan_api::decision;
 
-use super::{claim, entries, label, name};
-use crate::group::GroupSize;
-use crate::mistakes;
-use crate::selector::Selector;
-use crate::status::Status;
+use crate::{claim, entries, label, name};
+use portolan_engine::group::GroupSize;
+use portolan_engine::mistakes;
+use portolan_engine::selector::Selector;
+use portolan_engine::status::Status;
 
 pub(super) struct Grouping {
     named: Vec<(String, Selector, Selector)>,

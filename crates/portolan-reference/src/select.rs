@@ -9,7 +9,7 @@ use portolan_api::cluster::{
 };
 
 use super::filter::first_toleration;
-use super::{PlainOutcome, claim, label, name};
+use crate::{PlainOutcome, claim, label, name};
 
 /// The survivors from best to worst: fewest untolerated PreferNoSelect taints, highest total, name.
 pub(super) fn rank<'a>(

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use portolan_api::cluster::{ManagedCluster, PrioritizerPolicy, ScoreCoordinate};
 
-use super::{Hub, PlainOutcome, Usage, claim, name};
-use crate::mistakes::{self, Mistake};
-use crate::quantity;
-use crate::status::Status;
-use crate::warnings::Warning;
+use crate::{Hub, PlainOutcome, Usage, claim, name};
+use portolan_engine::mistakes::{self, Mistake};
+use portolan_engine::quantity;
+use portolan_engine::status::Status;
+use portolan_engine::warnings::Warning;
 
 #[derive(PartialEq)]
 pub(super) enum Kind {

@@ -6,10 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 use portolan_api::cluster::{ManagedCluster, PlacementSpec, Taint, TaintEffect, Toleration};
 use portolan_cel::{Budget, EvalError, Program, Scores, Value};
 
-use super::{Hub, claim, label, name};
-use crate::mistakes::{self, Mistake};
-use crate::selector::Selector;
-use crate::status::Status;
+use crate::{Hub, claim, label, name};
+use portolan_engine::mistakes::{self, Mistake};
+use portolan_engine::selector::Selector;
+use portolan_engine::status::Status;
 
 pub(super) struct Predicate {
     labels: Selector,

@@ -3,8 +3,8 @@
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use portolan_api::cluster::{ManagedCluster, PlacementSpec};
 
-use super::{Hub, PlainOutcome, score, select};
-use crate::warnings::Warning;
+use crate::{Hub, PlainOutcome, score, select};
+use portolan_engine::warnings::Warning;
 
 /// Sets that are asked for and not bound, and bindings without a set. A placement that may use no set at all is
 /// unsatisfied, and its condition says why.

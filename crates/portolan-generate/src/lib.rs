@@ -1,4 +1,6 @@
-//! Fleets and placements out of a seed, for benches and load tests.
+//! Fleets and placements out of a seed: for `portolan up --demo`, for benches and for tests.
+//!
+//! Pure: it never talks to a server, and it imports nothing of the engine.
 //!
 //! Every object is made on its own from the seed and its number, so that a large fleet can be fed to an engine
 //! without ever being in memory as a whole. Proportions follow real fleets: a cluster has about a dozen labels, two of

@@ -1,9 +1,9 @@
 //! An engine's outcome in the words of the plain evaluator, to compare the two.
 
-use crate::fleet::{ClusterId, Clusters, Fleet};
-use crate::outcome::Outcome;
+use portolan_engine::fleet::{ClusterId, Clusters, Fleet};
+use portolan_engine::outcome::Outcome;
 
-use super::PlainOutcome;
+use crate::PlainOutcome;
 
 impl PlainOutcome {
     /// The same by name. Must be called before the fleet changes: ids are used again.
@@ -57,7 +57,7 @@ impl PlainOutcome {
             self.matched.clear();
             self.survivors.clear();
         }
-        let error = self.status.code == crate::status::Code::Error;
+        let error = self.status.code == portolan_engine::status::Code::Error;
         self.candidates.truncate(usize::from(!error));
         self.candidates.iter_mut().for_each(String::clear);
         self.bound.truncate(1);

@@ -24,10 +24,10 @@ use portolan_api::cluster::{
 };
 use portolan_api::labels::ocm;
 
-use crate::mistakes;
-use crate::selector::Selector;
-use crate::status::Status;
-use crate::warnings::Warning;
+use portolan_engine::mistakes;
+use portolan_engine::selector::Selector;
+use portolan_engine::status::Status;
+use portolan_engine::warnings::Warning;
 
 /// The objects of a hub as a lister hands them out: by name, and not arranged in any other way.
 #[derive(Debug)]
