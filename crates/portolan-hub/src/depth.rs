@@ -1,4 +1,4 @@
-//! How deep an object may be nested.
+//! How deep an object may be nested, and how long the way to a value may be.
 //!
 //! Parsers of JSON refuse more than 127 levels, and an object is parsed again inside lists and watch events, which add
 //! levels of their own, as `metadata.managedFields` does. An object that is stored must be readable in each of these.
@@ -37,6 +37,27 @@ pub(crate) fn measure(value: &Value) -> (usize, usize) {
     (deepest, walked)
 }
 
+/// The bytes of the names on the way to a value. With more, an error for each of many values would repeat a long text; with
+/// fewer, schemas in CustomResourceDefinitions would be refused that people write.
+pub(crate) const MAX_PATH: usize = 4 << 10;
+
+/// The bytes of the field names on the longest way to a value.
+pub(crate) fn longest_path(value: &Value) -> usize {
+    let mut longest = 0;
+    let mut open = vec![(value, 0)];
+    while let Some((value, above)) = open.pop() {
+        longest = longest.max(above);
+        match value {
+            Value::Array(items) => open.extend(items.iter().map(|item| (item, above))),
+            Value::Object(fields) => {
+                open.extend(fields.iter().map(|(name, field)| (field, above + name.len())));
+            }
+            _ => {}
+        }
+    }
+    longest
+}
+
 /// The beginning of a text that a client chose, for an error message.
 pub(crate) fn preview(text: &str) -> String {
     const LONGEST: usize = 80;
@@ -57,5 +78,11 @@ mod tests {
         assert_eq!(of(&json!(1)), 0);
         assert_eq!(of(&json!({})), 1);
         assert_eq!(measure(&json!({"a": [1, {"b": {}}]})), (4, 5));
+    }
+
+    #[test]
+    fn the_longest_path_counts_the_names_on_the_way_to_a_value() {
+        assert_eq!(longest_path(&json!([1, "a long text is no name"])), 0);
+        assert_eq!(longest_path(&json!({"ab": [{"cde": 1}, {"f": 2}], "ghij": 3})), 5);
     }
 }

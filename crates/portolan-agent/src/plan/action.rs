@@ -1,5 +1,7 @@
 //! Decides which request brings one object to the state that its manifest asks for.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::drift::contains;
@@ -103,8 +105,9 @@ fn keep_finalizers(body: &mut Value, there: &Value) {
         return;
     };
     let held = there.pointer("/metadata/finalizers").and_then(Value::as_array);
+    let held: HashSet<&Value> = held.into_iter().flatten().collect();
     if let Some(Value::Array(wanted)) = metadata.get_mut("finalizers") {
-        wanted.retain(|wanted| held.is_some_and(|held| held.contains(wanted)));
+        wanted.retain(|wanted| held.contains(wanted));
         if wanted.is_empty() {
             metadata.remove("finalizers");
         }

@@ -1,5 +1,6 @@
 //! Which prioritizers a placement runs, with which weights.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use portolan_api::cluster::{PrioritizerConfig, PrioritizerPolicy, ScoreCoordinate};
@@ -82,13 +83,13 @@ pub(crate) fn configured(policy: Option<&PrioritizerPolicy>) -> Result<Vec<Arc<d
 pub(crate) fn warnings(policy: Option<&PrioritizerPolicy>) -> Vec<Warning> {
     // What is misconfigured is refused before.
     let configured = configured(policy).unwrap_or_default();
-    let is_repeated = |position: &usize| {
-        let mut before = configured[..*position].iter();
-        before.any(|other| is_same(&**other, &*configured[*position]))
-    };
-    (0..configured.len())
-        .filter(is_repeated)
-        .map(|configuration| Warning::PrioritizerRepeated { configuration })
+    let mut names = HashSet::new();
+    let repeated = configured
+        .iter()
+        .enumerate()
+        .filter(|(_, prioritizer)| !names.insert(prioritizer.name()));
+    repeated
+        .map(|(configuration, _)| Warning::PrioritizerRepeated { configuration })
         .collect()
 }
 

@@ -10,6 +10,8 @@ use super::Resource;
 pub(crate) struct Registry {
     /// By group, version, plural.
     resources: BTreeMap<(String, String, String), Arc<Resource>>,
+    /// What each definition was compiled to, by its name, with the revision that it was compiled of.
+    definitions: BTreeMap<String, (u64, Vec<Arc<Resource>>)>,
 }
 
 impl Registry {
@@ -25,6 +27,18 @@ impl Registry {
     pub(crate) fn builtin() -> Self {
         static BUILTIN: LazyLock<Registry> = LazyLock::new(|| Registry::new(super::builtin::resources()));
         BUILTIN.clone()
+    }
+
+    /// Adds what a revision of a definition was compiled to.
+    pub(crate) fn define(&mut self, name: &str, revision: u64, resources: Vec<Arc<Resource>>) {
+        resources.iter().cloned().for_each(|resource| self.add(resource));
+        self.definitions.insert(name.to_owned(), (revision, resources));
+    }
+
+    /// What this revision of a definition was compiled to, if it was.
+    pub(crate) fn compiled(&self, name: &str, revision: u64) -> Option<Vec<Arc<Resource>>> {
+        let (compiled, resources) = self.definitions.get(name)?;
+        (*compiled == revision).then(|| resources.clone())
     }
 
     pub(crate) fn add(&mut self, resource: Arc<Resource>) {

@@ -1,6 +1,6 @@
 //! From the JSON of `openAPIV3Schema` to a [`Schema`]. Everything that is wrong is reported, each with its field.
 
-use regex::RegexBuilder;
+use regex::{Regex, RegexBuilder};
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
@@ -11,6 +11,8 @@ use super::{Checks, FieldError, Kind, ListType, PatternBudget, Schema, join, rul
 const DEPTH: usize = 64;
 /// Compiled size of one pattern; a definition is written by an admin, but a slip must not take the hub's memory.
 const PATTERN_BYTES: usize = 1 << 20;
+/// What a pattern of the smallest size takes of the budget of a definition: 4,000 such patterns, or 60 of the largest, use it up.
+const PATTERN_UNITS: u64 = 5_000;
 
 /// Compiles the schema of one version. `path` is where it stands in the definition.
 pub(crate) fn compile(source: &Value, path: &str) -> Result<Schema, Vec<FieldError>> {
@@ -24,7 +26,7 @@ pub(crate) fn compile_within(
     patterns: &PatternBudget,
 ) -> Result<Schema, Vec<FieldError>> {
     let mut errors = Vec::new();
-    let mut schema = node(source, path, 0, &mut errors);
+    let mut schema = node(source, path, 0, patterns, &mut errors);
     // Rules are typed by the schema, so there is no use in compiling them with a wrong one.
     if errors.is_empty() {
         rules::attach(source, &mut schema, path, patterns, &mut errors);
@@ -36,7 +38,13 @@ pub(crate) fn compile_within(
     }
 }
 
-fn node(source: &Value, path: &str, depth: usize, errors: &mut Vec<FieldError>) -> Schema {
+fn node(
+    source: &Value,
+    path: &str,
+    depth: usize,
+    patterns: &PatternBudget,
+    errors: &mut Vec<FieldError>,
+) -> Schema {
     let Some(source) = source.as_object() else {
         errors.push(FieldError::type_invalid(path, source, "object"));
         return Schema::default();
@@ -53,7 +61,7 @@ fn node(source: &Value, path: &str, depth: usize, errors: &mut Vec<FieldError>) 
     let mut child = |key: &str| {
         source
             .get(key)
-            .map(|child| Box::new(node(child, &join(path, key), depth + 1, errors)))
+            .map(|child| Box::new(node(child, &join(path, key), depth + 1, patterns, errors)))
     };
     let items = child("items");
     let not = child("not");
@@ -66,7 +74,7 @@ fn node(source: &Value, path: &str, depth: usize, errors: &mut Vec<FieldError>) 
         let at = |i| format!("{}[{i}]", join(path, key));
         list.iter()
             .enumerate()
-            .map(|(i, branch)| node(branch, &at(i), depth + 1, errors))
+            .map(|(i, branch)| node(branch, &at(i), depth + 1, patterns, errors))
             .collect()
     };
     let (all_of, any_of, one_of) = (branches("allOf"), branches("anyOf"), branches("oneOf"));
@@ -76,7 +84,7 @@ fn node(source: &Value, path: &str, depth: usize, errors: &mut Vec<FieldError>) 
         .flatten()
         .map(|(name, child)| {
             let at = format!("{}[{name}]", join(path, "properties"));
-            (name.clone(), node(child, &at, depth + 1, errors))
+            (name.clone(), node(child, &at, depth + 1, patterns, errors))
         })
         .collect::<BTreeMap<String, Schema>>();
     let additional = match source.get("additionalProperties") {
@@ -90,6 +98,7 @@ fn node(source: &Value, path: &str, depth: usize, errors: &mut Vec<FieldError>) 
             child,
             &join(path, "additionalProperties"),
             depth + 1,
+            patterns,
             errors,
         ))),
     };
@@ -114,7 +123,7 @@ fn node(source: &Value, path: &str, depth: usize, errors: &mut Vec<FieldError>) 
             .is_some_and(|kind| kind == "atomic"),
         ruled: false,
         rules: Vec::new(),
-        checks: checks(source, path, errors),
+        checks: checks(source, path, patterns, errors),
         all_of,
         any_of,
         one_of,
@@ -172,7 +181,35 @@ fn list_type(source: &Map<String, Value>, path: &str, errors: &mut Vec<FieldErro
     }
 }
 
-fn checks(source: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) -> Checks {
+/// Compiles a pattern, and pays for the memory that it takes: by the smallest of three sizes that it fits into.
+fn compile_pattern(text: &str, patterns: &PatternBudget) -> Result<Regex, String> {
+    let sizes = [PATTERN_BYTES >> 6, PATTERN_BYTES >> 3, PATTERN_BYTES];
+    let mut last = String::new();
+    for size in sizes {
+        match RegexBuilder::new(text).size_limit(size).build() {
+            Ok(pattern) => {
+                return patterns
+                    .spend(PATTERN_UNITS * (size / sizes[0]) as u64)
+                    .map(|()| pattern);
+            }
+            Err(error) => {
+                let too_large = matches!(error, regex::Error::CompiledTooBig(_));
+                last = format!("must be a valid regular expression, but isn't: {error}");
+                if !too_large {
+                    break;
+                }
+            }
+        }
+    }
+    Err(last)
+}
+
+fn checks(
+    source: &Map<String, Value>,
+    path: &str,
+    patterns: &PatternBudget,
+    errors: &mut Vec<FieldError>,
+) -> Checks {
     let number = |name: &str| source.get(name).and_then(Value::as_f64);
     let count = |name: &str| {
         source
@@ -185,16 +222,13 @@ fn checks(source: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>)
         .get("pattern")
         .and_then(Value::as_str)
         .filter(|text| !text.is_empty())
-        .and_then(
-            |text| match RegexBuilder::new(text).size_limit(PATTERN_BYTES).build() {
-                Ok(pattern) => Some(pattern),
-                Err(error) => {
-                    let detail = format!("must be a valid regular expression, but isn't: {error}");
-                    errors.push(FieldError::invalid(join(path, "pattern"), &text.into(), &detail));
-                    None
-                }
-            },
-        );
+        .and_then(|text| match compile_pattern(text, patterns) {
+            Ok(pattern) => Some(pattern),
+            Err(detail) => {
+                errors.push(FieldError::invalid(join(path, "pattern"), &text.into(), &detail));
+                None
+            }
+        });
     Checks {
         required: strings(source.get("required")),
         values: source

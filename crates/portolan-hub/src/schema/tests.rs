@@ -106,6 +106,45 @@ fn a_long_list_is_compared_with_the_old_one_without_a_search_for_each_item() {
 }
 
 #[test]
+fn branches_are_not_compared_with_any_number_of_values() {
+    let branches: Vec<Value> = (0..2_000)
+        .map(|number| json!({"minimum": 1_000_000 + number}))
+        .collect();
+    let source = json!({"type": "object", "properties": {"list": {"type": "array", "items": {"type": "integer", "anyOf": branches}}}});
+    let schema = compile(&source, "").unwrap();
+    let few = validate(&schema, &json!({"list": vec![2_000_000; 100]}), None);
+    assert_eq!(few, []);
+    let many = validate(&schema, &json!({"list": vec![1; 5_000]}), None);
+    let said: Vec<String> = many.iter().map(ToString::to_string).collect();
+    assert!(said.len() <= 100 && !said.is_empty(), "{}", said.len());
+}
+
+#[test]
+fn the_patterns_of_a_definition_have_a_budget() {
+    let of = |pattern: &str, number: usize| {
+        let fields = (0..number).map(|n| {
+            (
+                format!("f{n}"),
+                json!({"type": "string", "pattern": format!("{pattern}{n}")}),
+            )
+        });
+        json!({"type": "object", "properties": Value::Object(fields.collect())})
+    };
+    let errors = |source: &Value| {
+        let found = compile_within(source, "", &PatternBudget::of_definition());
+        found
+            .err()
+            .unwrap_or_default()
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(errors(&of("^[a-z]+$", 1_000)), Vec::<String>::new());
+    let large = errors(&of("(a{1,200}){1,20}b", 200));
+    assert!(large[0].contains("fewer or smaller patterns"), "{}", large[0]);
+}
+
+#[test]
 fn defaults_complete_each_other_and_nulls_are_dropped() {
     let mut value = json!({"spec": {"size": null, "colour": null, "maybe": null, "parts": [{"name": "a"}]}});
     default(&widget(), &mut value, 1000).unwrap();

@@ -22,7 +22,9 @@ pub(crate) fn validate(schema: &Schema, value: &Value, old: Option<&Value>) -> V
         node(schema, value, Some(old), "", &mut found);
     }
     // A list that had duplicates before may keep them, whatever else changed.
-    let Found { mut errors, lists } = found;
+    let Found {
+        mut errors, lists, ..
+    } = found;
     let inherited = || {
         old.is_some_and(|old| {
             let mut before = Found::default();
@@ -49,7 +51,14 @@ pub(super) fn violations(schema: &Schema, value: &Value, path: &str) -> Vec<Fiel
 struct Found {
     errors: Vec<FieldError>,
     lists: Vec<FieldError>,
+    /// Values that were compared with branches (`allOf`, `anyOf`, `oneOf`, `not`) so far.
+    branches: usize,
 }
+
+/// Most values that are compared with the branches of a schema. A definition chooses how many branches there are, and an object
+/// how many values. Larger, and a small object could keep a thread busy for long; smaller, and large objects of definitions
+/// with many branches would be refused.
+const MOST_BRANCHES: usize = 1_000_000;
 
 fn node(schema: &Schema, value: &Value, old: Option<&Value>, path: &str, found: &mut Found) {
     let errors = &mut found.errors;
@@ -295,15 +304,29 @@ fn number_checks(checks: &Checks, number: f64, value: &Value, path: &str, errors
 }
 
 fn junctors(schema: &Schema, value: &Value, path: &str, found: &mut Found) {
+    found.branches += schema.all_of.len();
     for branch in &schema.all_of {
         node(branch, value, None, path, found);
     }
-    let fits = |branch: &Schema| {
-        let mut found = Found::default();
-        node(branch, value, None, path, &mut found);
-        found.errors.is_empty()
+    if found.branches > MOST_BRANCHES {
+        return found.errors.push(FieldError::forbidden(
+            path,
+            &format!(
+                "the branches of the schema (allOf, anyOf, oneOf, not) are compared with more than {MOST_BRANCHES} values; \
+                 accepted: fewer values, or a schema with fewer branches"
+            ),
+        ));
+    }
+    let Found { errors, branches, .. } = found;
+    let mut fits = |branch: &Schema| {
+        let mut inner = Found {
+            branches: *branches + 1,
+            ..Found::default()
+        };
+        node(branch, value, None, path, &mut inner);
+        *branches = inner.branches;
+        inner.errors.is_empty()
     };
-    let errors = &mut found.errors;
     let mut fail = |detail: &str| {
         errors.push(FieldError::invalid(
             path,
@@ -311,13 +334,13 @@ fn junctors(schema: &Schema, value: &Value, path: &str, found: &mut Found) {
             &format!("{path} in body must validate {detail}"),
         ));
     };
-    if !schema.any_of.is_empty() && !schema.any_of.iter().any(fits) {
+    if !schema.any_of.is_empty() && !schema.any_of.iter().any(&mut fits) {
         fail("at least one schema (anyOf)");
     }
     if !schema.one_of.is_empty() && schema.one_of.iter().filter(|branch| fits(branch)).count() != 1 {
         fail("one and only one schema (oneOf)");
     }
-    if schema.not.as_deref().is_some_and(fits) {
+    if schema.not.as_deref().is_some_and(&mut fits) {
         let detail = format!("{path} in body must not validate the schema (not)");
         errors.push(FieldError::invalid(path, value, &detail));
     }

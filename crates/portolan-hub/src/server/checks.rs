@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::call::{Call, FieldValidation};
 use super::status::{Answer, Failure};
 use super::{metadata, scale};
-use crate::depth::{self, MAX_DEPTH};
+use crate::depth::{self, MAX_DEPTH, MAX_PATH};
 use crate::kinds::{Resource, encoding, prepare};
 use crate::schema::{self, Cause, FieldError};
 
@@ -94,6 +94,18 @@ fn check_shape(resource: &Resource, object: &Value) -> Answer<()> {
     if levels > MAX_DEPTH {
         return Err(Failure::bad_request(format!(
             "the {} is nested {levels} levels deep; at most {MAX_DEPTH} levels are accepted",
+            resource.kind
+        )));
+    }
+    check_names(resource, object)
+}
+
+/// Errors and managed fields name values by the way to them: it may not be longer than the values are many.
+pub(super) fn check_names(resource: &Resource, object: &Value) -> Answer<()> {
+    let longest = depth::longest_path(object);
+    if longest > MAX_PATH {
+        return Err(Failure::bad_request(format!(
+            "the names of the fields on the way to a value of the {} have {longest} bytes; at most {MAX_PATH} are accepted",
             resource.kind
         )));
     }

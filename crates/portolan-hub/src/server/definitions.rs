@@ -1,5 +1,7 @@
 //! Keeps the served kinds in step with the stored CustomResourceDefinitions.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::Core;
@@ -61,13 +63,20 @@ impl Core {
 
     /// Builds the registry from what is stored.
     pub(crate) fn serve_definitions(&self) {
+        let before = self.registry();
         let mut registry = Registry::builtin();
-        for object in self.definitions() {
-            if naming::is_established(&object) {
-                for resource in definition::resources(&object) {
-                    registry.add(resource.into());
+        let prefix = Key::prefix(definition::GROUP, definition::PLURAL, None);
+        for stored in self.store.range(&prefix).objects {
+            let (name, revision) = (stored.key().name(), stored.revision());
+            // Only a definition that has changed is compiled again.
+            let resources = before.compiled(name, revision).unwrap_or_else(|| {
+                let object = stored.value();
+                match naming::is_established(&object) {
+                    true => definition::resources(&object).into_iter().map(Arc::new).collect(),
+                    false => Vec::new(),
                 }
-            }
+            });
+            registry.define(name, revision, resources);
         }
         self.replace_registry(registry);
     }

@@ -20,7 +20,7 @@ pub(super) fn duplicates(text: &[u8]) -> Vec<String> {
     let mut parser = serde_json::Deserializer::from_slice(text);
     // What does not parse is refused elsewhere.
     let _ = Walk {
-        path: String::new(),
+        path: &mut Vec::new(),
         found: &mut found,
     }
     .deserialize(&mut parser);
@@ -90,8 +90,33 @@ impl<'de> Visitor<'de> for Unique {
 }
 
 struct Walk<'a> {
-    path: String,
+    /// The way to the value. It is text only where a field is given twice: a text for each value would take the product of the
+    /// length of the names and the number of the values.
+    path: &'a mut Vec<Step>,
     found: &'a mut Vec<String>,
+}
+
+enum Step {
+    Field(String),
+    Item(usize),
+}
+
+/// The way as text, `spec.list[1].x`, cut if it is long.
+fn text(path: &[Step]) -> String {
+    const LONGEST: usize = 1 << 10;
+    let mut text = String::new();
+    for step in path {
+        match step {
+            Step::Field(name) if text.is_empty() => text.push_str(name),
+            Step::Field(name) => text.extend([".", name]),
+            Step::Item(at) => text.push_str(&format!("[{at}]")),
+        }
+        if text.len() > LONGEST {
+            let cut: String = text.chars().take(LONGEST).collect();
+            return format!("{cut}…");
+        }
+    }
+    text
 }
 
 impl<'de> DeserializeSeed<'de> for Walk<'_> {
@@ -112,32 +137,30 @@ impl<'de> Visitor<'de> for Walk<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut seen = HashSet::new();
         while let Some(key) = map.next_key::<String>()? {
-            let path = if self.path.is_empty() {
-                key.clone()
-            } else {
-                format!("{}.{key}", self.path)
-            };
+            self.path.push(Step::Field(key.clone()));
             if !seen.insert(key) && self.found.len() < MOST {
-                self.found.push(path.clone());
+                self.found.push(text(self.path));
             }
             map.next_value_seed(Walk {
-                path,
+                path: self.path,
                 found: self.found,
             })?;
+            self.path.pop();
         }
         Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let mut at = 0_usize;
-        while list
-            .next_element_seed(Walk {
-                path: format!("{}[{at}]", self.path),
+        for at in 0.. {
+            self.path.push(Step::Item(at));
+            let next = list.next_element_seed(Walk {
+                path: self.path,
                 found: self.found,
-            })?
-            .is_some()
-        {
-            at += 1;
+            })?;
+            self.path.pop();
+            if next.is_none() {
+                break;
+            }
         }
         Ok(())
     }
@@ -174,6 +197,16 @@ impl<'de> Visitor<'de> for Walk<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A path for each value takes minutes here and copies tens of gigabytes.
+    #[test]
+    fn long_names_and_many_values_are_searched_without_a_path_for_each() {
+        let (name, values) = ("k".repeat(200_000), vec!["1"; 200_000].join(","));
+        let text = format!(r#"{{"a": 1, "a": 1, "{name}": [{values}], "{name}": 2}}"#);
+        let found = duplicates(text.as_bytes());
+        assert_eq!(found.len(), 2);
+        assert!(found[0] == "a" && found[1].len() < 2_000 && found[1].ends_with("k…"));
+    }
 
     #[test]
     fn fields_given_twice_are_named() {

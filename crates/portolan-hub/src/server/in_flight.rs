@@ -3,11 +3,14 @@
 //! A request holds its body and its whole answer in memory until the client has read it, so a client that sends much and
 //! reads nothing could use all of it. Requests count for the user that sent them, whoever that user acts as.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+
 use super::limits::ClientLimits;
 use super::quota::{Exceeded, Quota, Share};
 use super::status::{Answer, Failure};
-use tokio::sync::{Semaphore, SemaphorePermit};
-
 use crate::access::{Identity, MASTERS};
 
 #[derive(Debug)]
@@ -16,11 +19,22 @@ pub(crate) struct InFlight {
     watches: Quota<String>,
     answers: Quota<String>,
     large_writes: Semaphore,
+    large_writes_of: Mutex<HashMap<String, Weak<Semaphore>>>,
 }
 
-/// Most large writes that are computed at once; others wait. Larger, and they take the processors from small requests;
-/// smaller, and a slow admission webhook would be felt by all.
-const LARGE_WRITES: usize = 16;
+/// Large writes that are computed at once, in parts of 64 KiB of body and stored object; others wait. A write takes some
+/// hundred times its size in memory while it is computed. Larger, and writes take the processors and the memory from all
+/// others; smaller, and a slow admission webhook would be felt by all.
+const LARGE_WRITES: usize = 256;
+/// The same of one user.
+const LARGE_WRITES_PER_USER: usize = 64;
+const PART: usize = 64 << 10;
+
+/// The turn of a large write. It ends with the value.
+pub(crate) struct Turn<'a> {
+    _own: Option<OwnedSemaphorePermit>,
+    _all: Option<SemaphorePermit<'a>>,
+}
 
 /// What one request takes. None for those that do not count.
 pub(crate) type Counted = Option<Share<String>>;
@@ -32,12 +46,32 @@ impl InFlight {
             watches: Quota::new(u64::MAX, limits.watches_per_user),
             answers: Quota::new(limits.answer_bytes, limits.answer_bytes_per_user),
             large_writes: Semaphore::new(LARGE_WRITES),
+            large_writes_of: Mutex::default(),
         }
     }
 
-    /// Waits for its turn to compute a large write. The semaphore is never closed.
-    pub(crate) async fn large_write(&self) -> Option<SemaphorePermit<'_>> {
-        self.large_writes.acquire().await.ok()
+    /// Waits for the turn of a user to compute a write of so many bytes.
+    pub(crate) async fn large_write(&self, user: &str, bytes: usize) -> Turn<'_> {
+        let parts = bytes.div_ceil(PART).clamp(1, LARGE_WRITES_PER_USER);
+        let parts = u32::try_from(parts).unwrap_or(1);
+        // First the user's own: whoever waits for it keeps nobody else waiting. The semaphores are never closed.
+        let own = self.large_writes_of(user).acquire_many_owned(parts).await.ok();
+        let all = self.large_writes.acquire_many(parts).await.ok();
+        Turn { _own: own, _all: all }
+    }
+
+    fn large_writes_of(&self, user: &str) -> Arc<Semaphore> {
+        let mut users = self
+            .large_writes_of
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = users.get(user).and_then(Weak::upgrade) {
+            return known;
+        }
+        users.retain(|_, turns| turns.strong_count() > 0);
+        let turns = Arc::new(Semaphore::new(LARGE_WRITES_PER_USER));
+        users.insert(user.to_owned(), Arc::downgrade(&turns));
+        turns
     }
 
     /// Counts a request of a user, or refuses it.
@@ -111,6 +145,28 @@ mod tests {
 
     fn user(name: &str) -> Identity {
         Identity::authenticated(name, std::iter::empty::<String>())
+    }
+
+    #[tokio::test]
+    async fn the_large_writes_of_one_user_keep_no_other_user_waiting() {
+        let in_flight = InFlight::new(ClientLimits::default());
+        let _first = in_flight.large_write("ann", 4 << 20).await;
+        let second = in_flight.large_write("ann", 1 << 20);
+        tokio::pin!(second);
+        assert!(
+            futures::poll!(second.as_mut()).is_pending(),
+            "ann has no parts left"
+        );
+        let _other = in_flight.large_write("bob", 4 << 20).await;
+        drop(_first);
+        second.await;
+        drop(_other);
+        in_flight.large_write("eve", 100 << 20).await;
+        assert_eq!(
+            in_flight.large_writes_of.lock().unwrap().len(),
+            1,
+            "users without writes are forgotten"
+        );
     }
 
     #[test]

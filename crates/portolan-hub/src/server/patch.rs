@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::Core;
 use super::call::{Call, FieldValidation};
-use super::checks::is_undecodable;
-use super::status::{Answer, Failure};
+use super::checks::{check_names, is_undecodable};
+use super::status::{Answer, Failure, MOST_ERRORS};
 use super::write::{Done, Tracking, patch_failure};
 use crate::patch::{self, ApplyError};
 use crate::schema::FieldError;
@@ -74,6 +74,7 @@ impl Core {
                 "the applied configuration must be an object",
             ));
         }
+        check_names(&call.resource, &config)?;
         if call.query.get("fieldManager").is_none() {
             let error = FieldError::required("fieldManager", "is required for apply patch");
             return Err(Failure::invalid_options("PatchOptions", &error));
@@ -124,7 +125,7 @@ fn apply_failure(error: &ApplyError) -> Failure {
     let message = error.to_string();
     match error {
         ApplyError::Conflicts(conflicts) => {
-            let causes = conflicts.iter().map(|conflict| {
+            let causes = conflicts.iter().take(MOST_ERRORS).map(|conflict| {
                 json!({"reason": "FieldManagerConflict", "message": conflict.message(), "field": conflict.field})
             });
             Failure::new(StatusCode::CONFLICT, "Conflict", message).with_causes(causes.collect())

@@ -24,14 +24,17 @@ const LARGE_WRITE: usize = 32 << 10;
 impl Core {
     pub(super) async fn serve(self: &Arc<Self>, verb: Verb, call: Call) -> Answer<Response<Body>> {
         check_scope(verb, &call)?;
-        if !self.is_large(verb, &call) {
+        let bytes = self.bytes(verb, &call);
+        if bytes <= LARGE_WRITE {
             return self.serve_here(verb, call).await;
         }
-        let _turn = self.in_flight.large_write().await;
+        let user = call.identity.user.clone();
+        let _turn = self.in_flight.large_write(&user, bytes).await;
         serve_apart(self.serve_here(verb, call)).await
     }
 
-    fn is_large(&self, verb: Verb, call: &Call) -> bool {
+    /// What a write is computed from: its body and the stored object.
+    fn bytes(&self, verb: Verb, call: &Call) -> usize {
         let stored = || {
             let stored = call
                 .place
@@ -41,9 +44,9 @@ impl Core {
             stored.map_or(0, |stored| stored.bytes().len())
         };
         match verb {
-            Verb::Create => call.body.len() > LARGE_WRITE,
-            Verb::Update | Verb::Patch => call.body.len() + stored() > LARGE_WRITE,
-            _ => false,
+            Verb::Create => call.body.len(),
+            Verb::Update | Verb::Patch => call.body.len() + stored(),
+            _ => 0,
         }
     }
 

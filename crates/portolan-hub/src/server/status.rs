@@ -10,7 +10,7 @@ use crate::schema::FieldError;
 use crate::store::{Compacted, WriteError};
 
 /// Most errors of an object that an answer names. Larger, and a small request could have an answer of many megabytes.
-const MOST_ERRORS: usize = 100;
+pub(super) const MOST_ERRORS: usize = 100;
 
 /// A refusal. Boxed inside, since results carry it through every handler.
 #[derive(Debug, Clone, PartialEq, Eq)]

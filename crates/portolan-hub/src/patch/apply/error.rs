@@ -44,6 +44,9 @@ pub(crate) enum ApplyError {
     Internal(String),
 }
 
+/// Most conflicts that a message names. Larger, and a small request could have an answer of many megabytes.
+const MOST_NAMED: usize = 100;
+
 fn describe(conflicts: &[Conflict]) -> String {
     if let [one] = conflicts {
         return format!("Apply failed with 1 conflict: {}: {}", one.message(), one.field);
@@ -51,12 +54,15 @@ fn describe(conflicts: &[Conflict]) -> String {
     let mut lines = Vec::new();
     let mut current = None;
     // Conflicts come grouped by manager, since they are collected manager by manager.
-    for conflict in conflicts {
+    for conflict in conflicts.iter().take(MOST_NAMED) {
         if current != Some(&conflict.manager) {
             lines.push(format!("conflicts with {}:", conflict.manager));
             current = Some(&conflict.manager);
         }
         lines.push(format!("- {}", conflict.field));
+    }
+    if conflicts.len() > MOST_NAMED {
+        lines.push(format!("and {} more", conflicts.len() - MOST_NAMED));
     }
     format!(
         "Apply failed with {} conflicts: {}",

@@ -27,8 +27,18 @@ struct Checker {
     defects: Vec<String>,
 }
 
+/// Most defects that a message names. Larger, and a small request could have an answer of many megabytes.
+const MOST_DEFECTS: usize = 100;
+
 impl Checker {
+    fn is_full(&self) -> bool {
+        self.defects.len() >= MOST_DEFECTS
+    }
+
     fn check(&mut self, value: &Value, typed: &dyn Typed) {
+        if self.is_full() {
+            return;
+        }
         match (typed.kind(), value) {
             (_, Value::Null) => {}
             (Kind::Granular | Kind::AtomicMap | Kind::Deduced, Value::Object(fields)) => {
@@ -79,6 +89,9 @@ impl Checker {
     }
 
     fn report(&mut self, defect: &str) {
+        if self.is_full() {
+            return;
+        }
         let path = display(&self.path);
         self.defects.push(if path.is_empty() {
             defect.to_owned()

@@ -32,6 +32,10 @@ pub(super) fn shape<'a>(typed: &'a dyn Typed, value: &Value) -> Shape<'a> {
     }
 }
 
+/// Most bytes of a key of an element: it is repeated in the path of each value below the element. No name of Kubernetes is
+/// longer than a quarter of it.
+const LONGEST_KEY: usize = 1 << 10;
+
 /// What the element of a set or keyed list is called, or why it has no name.
 pub(super) fn element_of(typed: &dyn Typed, keys: &[Key], value: &Value) -> Result<PathElement, String> {
     if keys.is_empty() {
@@ -59,6 +63,17 @@ pub(super) fn element_of(typed: &dyn Typed, keys: &[Key], value: &Value) -> Resu
                  (and doesn't have default value)"
             ));
         };
+        let bytes = match value {
+            Value::String(text) => text.len(),
+            Value::Array(_) | Value::Object(_) => value.to_string().len(),
+            _ => 0,
+        };
+        if bytes > LONGEST_KEY {
+            return Err(format!(
+                "associative list with keys has an element whose key field {key:?} has {bytes} bytes; at most {LONGEST_KEY} \
+                 are accepted"
+            ));
+        }
         named.push((key.clone().into_owned(), Scalar(value.clone())));
     }
     named.sort();

@@ -167,6 +167,41 @@ fn tell(case: &Case, typed: &dyn Typed) -> Result<Option<Value>, String> {
     Ok(live)
 }
 
+#[test]
+fn a_configuration_with_many_defects_is_refused_in_a_short_answer() {
+    let nodes: Vec<Value> = vec![json!({}); 5_000];
+    let config = complete(&json!({"spec": {"nodes": nodes}}), "example.com/v1");
+    let refused = apply(None, &config, &manager("m", 1), false, &*WIDGET).unwrap_err();
+    assert!(refused.to_string().lines().count() < 110, "{refused}");
+    let long = complete(
+        &json!({"spec": {"nodes": [{"name": "n".repeat(2_000)}]}}),
+        "example.com/v1",
+    );
+    let refused = apply(None, &long, &manager("m", 1), false, &*WIDGET).unwrap_err();
+    assert!(
+        refused.to_string().contains("at most 1024 are accepted"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn an_apply_with_many_conflicts_names_some_and_counts_the_rest() {
+    let settings = |value: &str| -> Value {
+        let fields = (0..500).map(|number| (format!("key-{number}"), json!(value)));
+        complete(
+            &json!({"spec": {"settings": Value::Object(fields.collect())}}),
+            "example.com/v1",
+        )
+    };
+    let live = apply(None, &settings("a"), &manager("a", 1), false, &*WIDGET).unwrap();
+    let refused = apply(Some(&live), &settings("b"), &manager("b", 2), false, &*WIDGET).unwrap_err();
+    let said = refused.to_string();
+    assert!(
+        said.contains("Apply failed with 500 conflicts") && said.ends_with("and 400 more"),
+        "{said}"
+    );
+}
+
 /// A search through the configuration for each element of the live list takes minutes here.
 #[test]
 fn a_long_list_is_applied_without_a_search_for_each_element() {

@@ -39,12 +39,12 @@ impl PatternBudget {
         self.0.get().is_none()
     }
 
-    fn spend(&self, units: u64) -> Result<(), String> {
+    pub(in super::super) fn spend(&self, units: u64) -> Result<(), String> {
         self.0.set(self.0.get().and_then(|left| left.checked_sub(units)));
         match self.is_spent() {
             false => Ok(()),
             true => Err(format!(
-                "the patterns in the rules of the definition take more than {OF_A_DEFINITION} units to compile; accepted: fewer or \
+                "the patterns of the definition and of its rules take more than {OF_A_DEFINITION} units to compile; accepted: fewer or \
                  smaller patterns"
             )),
         }

@@ -1,5 +1,7 @@
 //! Evaluates the rules of a schema on a document.
 
+use std::collections::HashMap;
+
 use portolan_cel::{Budget, EvalError, Program, Value as CelValue};
 use serde_json::Value;
 
@@ -27,6 +29,7 @@ pub(crate) fn evaluate(schema: &Schema, new: &Value, old: Option<&Value>) -> Ver
     let mut run = Run {
         budget: Budget::per_object(),
         verdict: Verdict::default(),
+        same: HashMap::new(),
     };
     let at = At {
         schema,
@@ -46,7 +49,12 @@ pub(crate) fn evaluate(schema: &Schema, new: &Value, old: Option<&Value>) -> Ver
 struct Run {
     budget: Budget,
     verdict: Verdict,
+    /// Whether two values are the same, by where they are in memory. Each violation below one list asks again.
+    same: HashMap<(usize, usize), bool>,
 }
+
+/// Most violations that a run names. Larger, and a small request could have an answer of many megabytes.
+const MOST_VIOLATIONS: usize = 100;
 
 /// The budget is spent: nothing more is evaluated.
 struct Stopped;
@@ -78,9 +86,16 @@ struct Unchanged<'v> {
 }
 
 impl<'v> Unchanged<'v> {
-    fn holds(&self) -> bool {
+    fn holds(&self, known: &mut HashMap<(usize, usize), bool>) -> bool {
         let compared = self.here.or(self.above);
-        compared.is_some_and(|pair| same(pair.schema, pair.new, pair.old))
+        compared.is_some_and(|pair| {
+            let place = (
+                std::ptr::from_ref(pair.new).addr(),
+                std::ptr::from_ref(pair.old).addr(),
+            );
+            let is_same = || same(pair.schema, pair.new, pair.old);
+            *known.entry(place).or_insert_with(is_same)
+        })
     }
 
     fn below(&self, schema: &'v Schema, new: &'v Value, old: impl Fn(Pair<'v>) -> Option<&'v Value>) -> Self {
@@ -258,9 +273,11 @@ impl Run {
         } else {
             at.unchanged
         };
-        if !rule.uses_old_self() && unchanged.holds() {
-            self.verdict.warnings.push(error.to_string());
-        } else {
+        if !rule.uses_old_self() && unchanged.holds(&mut self.same) {
+            if self.verdict.warnings.len() < MOST_VIOLATIONS {
+                self.verdict.warnings.push(error.to_string());
+            }
+        } else if self.verdict.errors.len() < MOST_VIOLATIONS {
             self.verdict.errors.push(error);
         }
     }
