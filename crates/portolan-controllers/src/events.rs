@@ -9,17 +9,34 @@ use portolan_api::{cluster, multicluster};
 use tokio::sync::mpsc;
 
 use crate::metrics::Metrics;
-use crate::placements::{Note, Spoken};
 
 /// Events that may wait. What comes on top while a hub starts is dropped and counted.
 const WAITING: usize = 256;
 /// Shortest time between two events, over the whole hub.
 const PACE: Duration = Duration::from_millis(100);
 
-/// Where notes are handed in.
+/// An Event on a placement, before it has a time and a reporter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EventDraft {
+    pub(crate) warning: bool,
+    pub(crate) reason: &'static str,
+    pub(crate) action: &'static str,
+    pub(crate) message: String,
+    /// The decision object that the Event is about.
+    pub(crate) object: Option<EventRegarding>,
+}
+
+/// A decision object of either kind, in the namespace of the placement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum EventRegarding {
+    Decision(String),
+    Slice(String),
+}
+
+/// Where drafts of Events are handed in.
 #[derive(Clone, Debug)]
 pub(crate) struct Events {
-    sender: mpsc::Sender<(ObjectReference, Note)>,
+    sender: mpsc::Sender<(ObjectReference, EventDraft)>,
     metrics: Metrics,
 }
 
@@ -31,7 +48,7 @@ impl Events {
     }
 
     /// Tells people about a placement.
-    pub(crate) fn tell(&self, placement: &ObjectReference, notes: Vec<Note>) {
+    pub(crate) fn tell(&self, placement: &ObjectReference, notes: Vec<EventDraft>) {
         for note in notes {
             if self.sender.try_send((placement.clone(), note)).is_err() {
                 self.metrics.event_dropped();
@@ -40,7 +57,7 @@ impl Events {
     }
 }
 
-async fn publish(client: Client, mut notes: mpsc::Receiver<(ObjectReference, Note)>) {
+async fn publish(client: Client, mut notes: mpsc::Receiver<(ObjectReference, EventDraft)>) {
     let reporter = Reporter {
         controller: "portolan".to_owned(),
         instance: None,
@@ -68,10 +85,10 @@ async fn publish(client: Client, mut notes: mpsc::Receiver<(ObjectReference, Not
 }
 
 /// The two kinds have the same name; the group tells them apart.
-fn related(namespace: Option<&str>, object: &Spoken) -> ObjectReference {
+fn related(namespace: Option<&str>, object: &EventRegarding) -> ObjectReference {
     let (api_version, name) = match object {
-        Spoken::Decision(name) => (cluster::PlacementDecision::api_version(&()), name),
-        Spoken::Slice(name) => (multicluster::PlacementDecision::api_version(&()), name),
+        EventRegarding::Decision(name) => (cluster::PlacementDecision::api_version(&()), name),
+        EventRegarding::Slice(name) => (multicluster::PlacementDecision::api_version(&()), name),
     };
     ObjectReference {
         kind: Some("PlacementDecision".to_owned()),

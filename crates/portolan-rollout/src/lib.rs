@@ -15,6 +15,7 @@
 mod amount;
 mod classify;
 mod cluster;
+mod draft;
 mod groups;
 mod per_cluster;
 mod per_group;

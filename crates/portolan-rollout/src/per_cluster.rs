@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::classify::{Times, Verdict, classify};
 use crate::cluster::Cluster;
+use crate::draft::Draft;
 use crate::groups::GroupKey;
-use crate::plan::Draft;
 
 /// What bounds the clusters that are started.
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::amount::Amount;
 use crate::classify::{Times, Verdict, classify};
 use crate::cluster::{Cluster, Status};
+use crate::draft::Draft;
 use crate::groups::GroupKey;
-use crate::plan::Draft;
 
 /// One group, as the walk sees it.
 #[derive(Clone, Copy, Debug)]

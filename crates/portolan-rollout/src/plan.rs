@@ -10,6 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::amount::Amount;
 use crate::classify::{Times, Verdict, classify};
 use crate::cluster::{Cluster, Existing, Status};
+use crate::draft::Draft;
 use crate::groups::{GroupKey, Groups};
 use crate::per_cluster::{Bounds, per_cluster};
 use crate::per_group::{Step, per_group};
@@ -55,14 +56,6 @@ fn seconds<S: Serializer>(duration: &Option<Duration>, serializer: S) -> Result<
         Some(duration) if duration.subsec_nanos() == 0 => serializer.serialize_u64(duration.as_secs()),
         Some(duration) => serializer.serialize_f64(duration.as_secs_f64()),
     }
-}
-
-/// A plan that is being made.
-#[derive(Debug, Default)]
-pub(crate) struct Draft {
-    pub(crate) to_rollout: Vec<Cluster>,
-    pub(crate) timed_out: Vec<Cluster>,
-    pub(crate) breach: bool,
 }
 
 /// Decides what happens now. An error names a group that the strategy asks for and the decision does not have.

@@ -128,7 +128,16 @@ impl PlacementArgs {
 /// The command's definition, for completions and manual pages.
 pub(crate) fn definition() -> clap::Command {
     let width = help_width(output::terminal::columns());
-    <Cli as clap::CommandFactory>::command().term_width(width)
+    with_negative_numbers(<Cli as clap::CommandFactory>::command()).term_width(width)
+}
+
+/// Takes `-1` as the value of a flag, so that the error names the values that the flag accepts.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| {
+        let has_value = arg.get_long().is_some() && arg.get_action().takes_values();
+        arg.allow_negative_numbers(has_value)
+    });
+    command.mut_subcommands(with_negative_numbers)
 }
 
 /// The least width of help. Examples are at most this wide, and some are files that have to stay what they are.

@@ -3,6 +3,7 @@
 //! It is what `simulate` checks: reading, spelling, the definitions, and an evaluation of every placement; and what the
 //! controllers check when they come to a cluster, a set or a replica set.
 
+mod judge;
 mod objects;
 mod unsatisfied;
 mod works;
@@ -93,7 +94,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 let reports = simulate::check(manifests, args.input.inventory, now);
                 let inventory = args.input.inventory.resolve(manifests);
                 let mut findings = evaluated(manifests, &reports, inventory);
-                findings.extend(objects::findings(&objects::Judge {
+                findings.extend(objects::findings(&judge::Judge {
                     manifests,
                     reports: &reports,
                     knows_hub: hub.is_some(),

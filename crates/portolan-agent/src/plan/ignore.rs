@@ -269,17 +269,10 @@ fn by_pointer(pointer: &str, object: &Value) -> Option<Vec<Key>> {
             Value::Array(_) => Key::Index(step.parse().ok()?),
             _ => Key::Field(step.into()),
         };
-        value = child(value, &key)?;
+        value = key.of(value)?;
         place.push(key);
     }
     Some(place)
-}
-
-pub(super) fn child<'v>(value: &'v Value, key: &Key) -> Option<&'v Value> {
-    match key {
-        Key::Field(name) => value.get(&**name),
-        Key::Index(index) => value.get(index),
-    }
 }
 
 /// Sets the field, or takes it away. Its parent is there. How many elements of a list had to move.

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use super::ignore::child;
 use crate::report::Key;
 
 /// A value, and what managers hold of it.
@@ -38,7 +37,7 @@ impl<'o> Live<'o> {
         let mut live = self;
         let mut manifest = manifest;
         for key in place {
-            manifest = child(manifest, key)?;
+            manifest = key.of(manifest)?;
             live = match key {
                 Key::Field(name) => live.field(name)?,
                 Key::Index(index) => live.element(manifest, *index)?,

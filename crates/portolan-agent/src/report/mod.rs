@@ -6,6 +6,7 @@ mod finished;
 mod fitting;
 mod json_path;
 mod mistakes;
+mod rule_reasons;
 mod rules;
 mod status;
 mod well_known;

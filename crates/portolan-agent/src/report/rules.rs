@@ -13,20 +13,11 @@ use portolan_runtime::failure::shortened;
 use serde_json::Value;
 
 use super::conditions::{Said, Truth};
+use super::rule_reasons::{EVALUATED, EXPRESSION_ERROR, FAILED, INVALID};
 use super::well_known;
 use crate::cost::{Cost, MOST_WORDS};
 use crate::work::Target;
 
-/// Every reason of a condition that comes from a rule starts like this, which tells it from conditions of others.
-pub(super) const PREFIX: &str = "ConditionRule";
-/// The rule was evaluated.
-pub(super) const EVALUATED: &str = "ConditionRuleEvaluated";
-/// An expression of the rule is none, or has no answer for the object.
-const EXPRESSION_ERROR: &str = "ConditionRuleExpressionError";
-/// The object cannot be read.
-const FAILED: &str = "ConditionRuleEvaluationFailed";
-/// The rule is none.
-const INVALID: &str = "ConditionRuleInvalid";
 /// Type of the condition that names rules for conditions which the agent itself gives.
 const RULES_VALID: &str = "ConditionRulesValid";
 

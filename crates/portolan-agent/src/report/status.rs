@@ -15,7 +15,8 @@ use super::conditions::{Said, Truth, aggregate, dated, truth};
 use super::feedback::feedback;
 use super::finished::as_it_was;
 use super::fitting::fit;
-use super::rules::{self, Rules};
+use super::rule_reasons;
+use super::rules::Rules;
 use crate::cost::Cost;
 use crate::work::{Before, Setting, Status, Target, Work, WorkKind};
 
@@ -437,7 +438,7 @@ fn from_rules(manifests: &[ManifestCondition]) -> Vec<Said> {
         for condition in &manifest.conditions {
             let r#type = condition.type_.as_str();
             by_type.entry(r#type).or_default().push((manifest, condition));
-            if condition.reason.starts_with(rules::PREFIX)
+            if condition.reason.starts_with(rule_reasons::PREFIX)
                 && ![conditions::APPLIED, conditions::WORK_AVAILABLE].contains(&r#type)
             {
                 ruled.insert(r#type);
@@ -464,7 +465,7 @@ fn from_rules(manifests: &[ManifestCondition]) -> Vec<Said> {
 fn with_others(work: &Work, said: Vec<Said>, now: Timestamp) -> Vec<Condition> {
     let types: BTreeSet<&str> = said.iter().map(|said| said.r#type.as_str()).collect();
     let others = work.status.conditions.iter().filter(|condition| {
-        !types.contains(condition.type_.as_str()) && !condition.reason.starts_with(rules::PREFIX)
+        !types.contains(condition.type_.as_str()) && !condition.reason.starts_with(rule_reasons::PREFIX)
     });
     let mut conditions: Vec<Condition> = others.cloned().collect();
     conditions.extend(dated(said, &work.status.conditions, work.generation, now));

@@ -50,7 +50,7 @@ pub(super) fn conditions(group: &str, kind: &str, object: &Value) -> Vec<Said> {
     }
 }
 
-const REASON: &str = super::rules::EVALUATED;
+const REASON: &str = super::rule_reasons::EVALUATED;
 
 fn number(object: &Value, pointer: &str) -> i64 {
     object

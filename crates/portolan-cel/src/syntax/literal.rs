@@ -1,6 +1,6 @@
 //! String and bytes literals: quotes, raw and bytes prefixes, escapes.
 
-use super::lexer::Token;
+use super::token::Token;
 
 /// What stands before the opening quote.
 #[derive(Clone, Copy, Debug)]

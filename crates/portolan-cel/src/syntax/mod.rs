@@ -5,6 +5,7 @@ mod lexer;
 mod literal;
 mod parser;
 mod primary;
+mod token;
 mod words;
 
 pub(crate) use parser::parse;

@@ -1,7 +1,8 @@
 //! Operator-precedence parser. Recursion and tree height share one limit.
 
 use super::ast::{Expr, ExprKind, Logic, Operator};
-use super::lexer::{Flaw, Lexer, Token};
+use super::lexer::Lexer;
+use super::token::{Flaw, Token};
 use crate::error::{CompileError, Position, cut};
 use crate::program::MAX_NESTING;
 use crate::value::Val;

@@ -1,8 +1,8 @@
 //! Literals, names, lists and maps: what operators are applied to.
 
 use super::ast::{Element, Entry, Expr, ExprKind};
-use super::lexer::{Flaw, Token};
 use super::parser::{Parsed, Parser};
+use super::token::{Flaw, Token};
 use super::words::{KEYWORDS, RESERVED};
 use crate::value::Val;
 

@@ -15,9 +15,9 @@ use portolan_engine::placement::{PlacementKey, owns_slice};
 use portolan_engine::plan::{self, Observed, Plan, Reference, Write};
 
 use super::desk::{Desk, Flight};
+use super::event_drafts;
 use super::gate::Watched;
 use super::job::{Change, Job, Step, Summary};
-use super::notes;
 use super::rotation::TURN;
 use super::status::{self, Conditions, DECISION_CONTESTED, DUPLICATE_MEMBER};
 use crate::fields::Field;
@@ -126,7 +126,7 @@ impl Desk {
         }
         self.in_flight.insert(key.clone(), Flight::default());
         let version = self.placements.get(&key);
-        let notes = notes::of(
+        let notes = event_drafts::of(
             &key,
             placement,
             &decision,

@@ -10,8 +10,8 @@ use portolan_engine::plan::{Plan, Reference};
 use tokio::time::Instant;
 
 use super::desk::{Desk, Doubt, Flight};
+use super::event_drafts;
 use super::job::{Change, Job, Step, Summary};
-use super::notes;
 use super::status::{self, Conditions, INPUT_UNREADABLE};
 use crate::health::Missing;
 use crate::moment::Moment;
@@ -74,7 +74,7 @@ impl Desk {
             decisions: Plan::default(),
             slices: Plan::default(),
             profiles: None,
-            notes: notes::transitions(placement, &status),
+            notes: event_drafts::transitions(placement, &status),
             change: Change::default(),
             status: Some(status),
         };

@@ -9,6 +9,7 @@ use portolan_runtime::watch::Key;
 
 use super::backoff::Severity;
 use super::status::Conditions;
+use crate::events::EventDraft;
 use crate::sabotage::{Rule, broken};
 use crate::trace;
 
@@ -48,7 +49,7 @@ pub(crate) struct Job {
     pub(crate) profiles: Option<(String, Vec<String>)>,
     /// Written when both kinds are.
     pub(crate) status: Option<PlacementStatus>,
-    pub(crate) notes: Vec<Note>,
+    pub(crate) notes: Vec<EventDraft>,
     pub(crate) change: Change,
 }
 
@@ -72,24 +73,6 @@ pub(crate) fn phases(mut plan: Plan) -> Vec<Phase> {
 pub(crate) struct Teardown {
     pub(crate) key: PlacementKey,
     pub(crate) plan: Plan,
-}
-
-/// Something that people are told in an Event on the placement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Note {
-    pub(crate) warning: bool,
-    pub(crate) reason: &'static str,
-    pub(crate) action: &'static str,
-    pub(crate) message: String,
-    /// The decision object it is about.
-    pub(crate) object: Option<Spoken>,
-}
-
-/// A decision object of either kind, in the namespace of the placement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Spoken {
-    Decision(String),
-    Slice(String),
 }
 
 /// What became of a job.

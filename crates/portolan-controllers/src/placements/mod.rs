@@ -11,12 +11,12 @@ mod contest;
 mod decision;
 mod desk;
 mod doubt;
+mod event_drafts;
 mod evidence;
 mod gate;
 mod heartbeat;
 mod input;
 mod job;
-mod notes;
 mod prior;
 mod publish;
 mod restoring;
@@ -46,7 +46,6 @@ use tracing::Instrument;
 
 pub(crate) use heartbeat::heartbeats;
 pub(crate) use input::{Input, Received};
-pub(crate) use job::{Note, Spoken};
 pub(crate) use publish::Publisher;
 
 use crate::events::Events;

@@ -21,6 +21,7 @@
 //! who deletes it sees it come back, slower each time.
 
 mod board;
+mod cluster;
 mod content;
 mod message;
 mod namespace;

@@ -8,10 +8,10 @@ use crate::youth::Grace;
 use tokio::time::Instant;
 
 use super::board::Standing;
+use super::cluster::Cluster;
 use super::content::{Observed, Owner};
 use super::message::{Key, Removal, Write};
 use super::spaces::{Bound, Spaces};
-use super::state::Cluster;
 use super::{GRACE, LONGEST_HOLD};
 use crate::upkeep::{Decision, backoff};
 

@@ -11,6 +11,7 @@ use portolan_runtime::watch::Delta;
 use tokio::time::Instant;
 
 use super::board::Profiles;
+use super::cluster::Cluster;
 use super::content::{Content, Observed};
 use super::message::{Input, Key, Outcome, Removal, Write};
 use super::namespace::Namespace;
@@ -20,13 +21,6 @@ use crate::moment::Moment;
 use crate::sabotage::{Rule, broken};
 use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Labels, Membership, Queue};
 use crate::youth::{Grace, Youth};
-
-#[derive(Debug)]
-pub(super) struct Cluster {
-    pub(super) labels: Labels,
-    pub(super) deleting: bool,
-    pub(super) content: Arc<Content>,
-}
 
 /// Clusters, where they are wanted, and the profiles that are there.
 #[derive(Debug)]

@@ -19,6 +19,7 @@
 pub(crate) mod acceptance;
 mod clusters;
 mod heartbeat;
+mod message;
 mod sets;
 mod state;
 #[cfg(test)]

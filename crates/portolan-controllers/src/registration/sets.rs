@@ -10,7 +10,7 @@ use portolan_api::cluster::{
 use portolan_api::labels::{conditions, ocm, reasons};
 use tokio::time::Instant;
 
-use super::state::Write;
+use super::message::Write;
 use crate::moment::Moment;
 use crate::upkeep::{Decision, Membership, Version, Wanted, with_condition};
 

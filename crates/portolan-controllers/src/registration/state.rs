@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 use portolan_runtime::watch::Delta;
 use tokio::time::Instant;
 
-use super::clusters::{Cluster, ClusterChange};
+use super::clusters::Cluster;
 use super::heartbeat::{self, Heartbeat, Pulse};
+use super::message::Write;
 use super::sets::{self, Binding, Set};
 use crate::moment::Moment;
-use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Membership, Queue, Version};
+use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Membership, Queue};
 
 /// What the state hears.
 #[derive(Debug)]
@@ -49,41 +49,6 @@ pub(crate) enum Target {
     Binding(String, String),
     Cluster(Arc<str>),
     Heartbeat(Arc<str>),
-}
-
-/// One write. Each but a creation carries the version that it was derived from.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Write {
-    CreateSet {
-        name: String,
-    },
-    RepairSet {
-        name: String,
-        version: Version,
-    },
-    SetStatus {
-        name: String,
-        version: Version,
-        conditions: Vec<Condition>,
-    },
-    BindingStatus {
-        namespace: String,
-        name: String,
-        version: Version,
-        conditions: Vec<Condition>,
-    },
-    Cluster {
-        name: Arc<str>,
-        version: Version,
-        change: ClusterChange,
-    },
-    /// To be written if both are still what they were: a hub that could not be reached heard of no renewal either.
-    Silent {
-        name: Arc<str>,
-        version: Version,
-        lease: Version,
-        at: Timestamp,
-    },
 }
 
 /// Clusters, sets and bindings, as far as registration looks at them.

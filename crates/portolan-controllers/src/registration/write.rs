@@ -12,8 +12,9 @@ use serde_json::{Value, json};
 
 use super::clusters::ClusterChange;
 use super::heartbeat;
+use super::message::Write;
 use super::sets;
-use super::state::{Answer, Input, Target, Write};
+use super::state::{Answer, Input, Target};
 use crate::upkeep::{Pace, Version, creating, patching};
 
 /// Sends one write and says how it ended.

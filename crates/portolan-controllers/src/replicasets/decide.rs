@@ -7,7 +7,8 @@ use portolan_api::labels::ocm;
 
 use super::decisions::{Reading, read};
 use super::evaluate::{View, evaluate};
-use super::message::{Job, SetKey, SetWrite, WorkKey, WorkWrite};
+use super::key::{SetKey, WorkKey};
+use super::message::{Job, SetWrite, WorkWrite};
 use super::refusals::{Cause, REFUSALS, Refusal};
 use super::set::Set;
 use super::state::State;

@@ -10,7 +10,9 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::decisions::Reading;
-use super::message::{WorkKey, WorkWrite};
+use super::failures::{Failure, most_frequent};
+use super::key::WorkKey;
+use super::message::WorkWrite;
 use super::refusals::{Cause, REFUSALS, Refusal};
 use super::set::{Mistake, Reference, Set};
 use super::works::Work;
@@ -65,6 +67,8 @@ pub(super) struct Tally {
     pub(super) refused: BTreeMap<String, Refused>,
     /// Settings of the strategies that do something else than they seem to, such as positions that no group has.
     pub(super) strategy_warnings: Vec<FieldError>,
+    /// Why works fail, the most frequent causes of each placement.
+    pub(super) failures: Vec<Failure>,
 }
 
 /// A cluster that refuses its work.
@@ -345,6 +349,11 @@ impl<'a> Rollout<'a> {
             Some((cluster.to_owned(), refused))
         });
         verdict.tally.refused.extend(refused);
+        let failing = self.groups.clusters().filter_map(|cluster| {
+            let failure = self.current(cluster)?.report.failure()?;
+            Some((cluster, failure))
+        });
+        verdict.tally.failures.extend(most_frequent(failing));
     }
 
     /// Gives a cluster the template, unless it has it, is being removed, is still losing an older work, or has just refused

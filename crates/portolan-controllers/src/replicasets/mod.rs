@@ -27,6 +27,8 @@
 mod decide;
 mod decisions;
 mod evaluate;
+mod failures;
+mod key;
 mod message;
 pub mod overview;
 mod refusals;

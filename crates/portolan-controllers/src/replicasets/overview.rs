@@ -17,7 +17,8 @@ use tokio::time::Instant;
 
 use super::decisions::Reading;
 use super::evaluate::{Rollout, View, judge, visit};
-use super::message::{Input, SetKey};
+use super::key::SetKey;
+use super::message::Input;
 use super::refusals;
 use super::set::{Mistake, Set};
 use super::state::State;

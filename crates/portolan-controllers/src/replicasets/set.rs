@@ -11,7 +11,7 @@ use portolan_api::{FieldError, semantic};
 use portolan_rollout::{GroupKey, Strategy};
 use serde_json::Value;
 
-use super::message::SetKey;
+use super::key::SetKey;
 use super::refusals;
 use crate::upkeep::Version;
 

@@ -12,7 +12,8 @@ use portolan_runtime::watch::{Delta, Key};
 use tokio::time::Instant;
 
 use super::decisions::{Chosen, Part};
-use super::message::{Ending, Input, Job, SetKey, WorkKey, WorkWriteKind};
+use super::key::{SetKey, WorkKey};
+use super::message::{Ending, Input, Job, WorkWriteKind};
 use super::refusals::{Cause, Refusal};
 use super::set::Set;
 use super::works::Work;

@@ -11,6 +11,7 @@ use portolan_api::labels::{conditions, reasons};
 use portolan_api::work::{ManifestWorkReplicaSetStatus, PlacementSummary, Summary};
 
 use super::evaluate::{PlacementTally, Tally};
+use super::failures;
 use super::refusals;
 use super::set::{Mistake, OWNER_LABEL, Set};
 
@@ -261,6 +262,7 @@ fn applied(summary: &Summary, tally: &Tally) -> Said {
     if degraded > 0 {
         message.push_str(&format!(", {degraded} degraded"));
     }
+    message.push_str(&failures::said(&tally.failures));
     if total == 0 {
         let reason = match desired(tally) {
             0 => reasons::PLACEMENT_DECISION_EMPTY,

@@ -48,7 +48,7 @@ struct History {
 const LONGEST_MESSAGE: usize = 200;
 
 /// Why a cluster has not succeeded, in the words of its agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Why {
     pub(super) reason: String,
     /// Cut.
@@ -64,11 +64,26 @@ pub(super) struct Report {
     /// When the cluster was given what the work carries, by a controller's clock.
     pub(super) given: Option<Timestamp>,
     pub(super) is_applied: bool,
+    /// Whether the agent reports that it could not apply the work.
+    is_refused: bool,
     pub(super) is_available: bool,
     pub(super) is_degraded: bool,
     pub(super) is_progressing: bool,
     /// Nothing for a cluster that succeeded.
     pub(super) why: Option<Why>,
+}
+
+impl Report {
+    /// Why the work failed, if the agent reports a failure: the agent could not apply the work, or the workload is degraded. A work
+    /// without a report has not failed.
+    pub(super) fn failure(&self) -> Option<&Why> {
+        let is_failure = match self.status {
+            Status::Failed => true,
+            Status::ToApply => self.is_refused,
+            _ => false,
+        };
+        self.why.as_ref().filter(|_| is_failure)
+    }
 }
 
 impl Work {
@@ -231,6 +246,7 @@ fn report(work: &ManifestWork) -> Report {
         changed: by.map(|condition| condition.last_transition_time.0),
         given: given(work),
         is_applied: is_true(applied),
+        is_refused: applied.is_some_and(|condition| condition.status == "False"),
         is_available: is_true(available),
         is_degraded: is_true(degraded),
     }

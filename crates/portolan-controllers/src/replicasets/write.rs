@@ -9,7 +9,8 @@ use kube::api::{Api, DeleteParams, Patch, Preconditions};
 use portolan_api::work::{GROUP, ManifestWork, ManifestWorkReplicaSet};
 use serde_json::json;
 
-use super::message::{Ending, Input, Job, SetWrite, WorkEnding, WorkKey, WorkWrite};
+use super::key::WorkKey;
+use super::message::{Ending, Input, Job, SetWrite, WorkEnding, WorkWrite};
 use crate::upkeep::{Failure, Pace, Version, creating, patching};
 
 const WORKS: &str = "manifestworks";
@@ -124,7 +125,7 @@ impl Sender {
 
     async fn write_set(
         &self,
-        key: &super::message::SetKey,
+        key: &super::key::SetKey,
         write: SetWrite,
     ) -> Result<Option<Arc<ManifestWorkReplicaSet>>, Failure> {
         let api: Api<ManifestWorkReplicaSet> = Api::namespaced(self.client.clone(), &key.namespace);

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::inventory::Origin;
-use super::message::{Item, Target, TemplateKey, Write};
+use super::key::{Target, TemplateKey};
+use super::message::{Item, Write};
 use super::report;
 use super::space::{Decided, Space};
 use super::state::State;

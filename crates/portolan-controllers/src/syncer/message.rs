@@ -9,20 +9,10 @@ use portolan_api::multicluster::{ClusterProfile, PlacementDecision, Work};
 use portolan_runtime::watch::Delta;
 use tokio::time::Instant;
 
+use super::key::{Target, TemplateKey};
 use super::template::Content;
-use crate::placements::Note;
+use crate::events::EventDraft;
 use crate::upkeep::{Failure, Version};
-
-/// Which template: namespace and name.
-pub(super) type TemplateKey = (String, String);
-
-/// Which work: a template, on a cluster.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Target {
-    pub(super) template: TemplateKey,
-    /// Name of the cluster, which is also its namespace on the hub.
-    pub(super) cluster: String,
-}
 
 /// What can be due.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,7 +89,7 @@ pub(super) enum Write {
         template: TemplateKey,
         version: Version,
         conditions: Vec<Condition>,
-        notes: Vec<(ObjectReference, Note)>,
+        notes: Vec<(ObjectReference, EventDraft)>,
     },
 }
 

@@ -22,6 +22,7 @@
 
 mod decide;
 mod inventory;
+mod key;
 mod message;
 mod reach;
 mod report;

@@ -5,9 +5,10 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use portolan_api::labels::conditions;
 
-use super::message::{Target, TemplateKey, Write};
+use super::key::{Target, TemplateKey};
+use super::message::Write;
 use super::template::Template;
-use crate::placements::Note;
+use crate::events::EventDraft;
 use crate::upkeep::{Failure, Wanted, with_condition};
 
 /// Longest message that an Event accepts, with some room.
@@ -70,7 +71,7 @@ pub(super) fn status(
 ) -> Option<Write> {
     let wanted = outlook.condition(key);
     let conditions = with_condition(&template.conditions, &wanted, now)?;
-    let note = Note {
+    let note = EventDraft {
         warning: wanted.status != "True",
         reason: match outlook {
             Outlook::Synced => "WorkSynced",

@@ -9,7 +9,8 @@ use portolan_runtime::watch::{Delta, Key};
 use tokio::time::Instant;
 
 use super::inventory::Inventory;
-use super::message::{Input, Item, Outcome, Target, TemplateKey, Write};
+use super::key::{Target, TemplateKey};
+use super::message::{Input, Item, Outcome, Write};
 use super::reach::Reach;
 use super::space::Space;
 use super::template::{Content, Made, Role, Template};

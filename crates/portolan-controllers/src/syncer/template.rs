@@ -13,7 +13,7 @@ use portolan_api::semantic::errors_in_work;
 use portolan_api::shorten;
 use serde_json::{Value, json};
 
-use super::message::{Target, TemplateKey};
+use super::key::{Target, TemplateKey};
 use crate::upkeep::Version;
 
 /// A Work with a placement-key that nobody made from another one.

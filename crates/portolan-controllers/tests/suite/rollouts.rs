@@ -147,6 +147,8 @@ enum Says {
     Progressing,
     /// On its way and in bad health.
     Degraded,
+    /// Not applied.
+    NotApplied,
 }
 
 async fn report(world: &World, set: &str, cluster: &str, says: Says) {
@@ -183,6 +185,7 @@ async fn report(world: &World, set: &str, cluster: &str, says: Says) {
             condition("Progressing", "True", generation),
             condition("Degraded", "True", generation),
         ],
+        Says::NotApplied => vec![condition("Applied", "False", generation)],
     };
     let api = Api::<ManifestWork>::namespaced(world.client.clone(), cluster);
     let patch = Patch::Merge(json!({"status": {"conditions": conditions}}));

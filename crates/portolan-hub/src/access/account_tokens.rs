@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::files::write_private;
 use super::identity::{Identity, service_account_user};
-use super::tokens::{NoRandomness, random};
+use super::random::{NoRandomness, random};
 
 /// What Kubernetes gives without a wish, and the bounds it keeps wishes in.
 const DEFAULT_LIFETIME: i64 = 60 * 60;

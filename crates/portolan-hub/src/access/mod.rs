@@ -12,6 +12,7 @@ pub(crate) mod certificates;
 pub(crate) mod files;
 mod identity;
 pub(crate) mod kubeconfig;
+mod random;
 pub(crate) mod rbac;
 pub(crate) mod reviews;
 pub(crate) mod tokens;

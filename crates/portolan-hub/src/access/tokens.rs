@@ -6,20 +6,15 @@ use std::fmt;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
-use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::account_tokens::AccountTokens;
 use super::identity::Identity;
+use super::random::{NoRandomness, random};
 
 /// 256 bits cannot be guessed.
 const TOKEN_BYTES: usize = 32;
-
-/// The operating system gave no random bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the operating system gave no random bytes")]
-pub(crate) struct NoRandomness;
 
 /// The request shows a credential that is not valid; it must not pass as anonymous.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -61,13 +56,6 @@ impl fmt::Debug for Token {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Token(…)")
     }
-}
-
-/// Random bytes from the operating system.
-pub(super) fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
-    let mut bytes = [0; N];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| NoRandomness)?;
-    Ok(bytes)
 }
 
 /// The tokens that are valid. Only digests are kept, so neither memory nor a backup of it holds a usable token.

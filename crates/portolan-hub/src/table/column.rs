@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::builtin;
 use super::cell;
 use super::jsonpath::{Budget, ParseError, Path};
 
@@ -14,12 +13,6 @@ pub(super) const CREATED: &str =
 /// Most columns that a version of a definition may declare. Larger, and a table would be mostly empty cells; smaller, and a
 /// definition that people use could be refused: the largest of those have some twenty.
 pub(crate) const MOST_DECLARED: usize = 100;
-
-/// The columns of one kind, ready to be filled.
-#[derive(Debug, Clone)]
-pub(crate) struct Columns {
-    columns: Vec<Column>,
-}
 
 /// One column.
 #[derive(Debug, Clone)]
@@ -62,48 +55,6 @@ pub(crate) enum ColumnError {
         #[source]
         source: ParseError,
     },
-}
-
-impl Columns {
-    /// The columns of one version of a CustomResourceDefinition: the name, then what `additionalPrinterColumns`
-    /// declares, or the age where it declares nothing.
-    pub(crate) fn of_crd_version(version: &Value) -> Result<Self, ColumnError> {
-        let mut columns = vec![Column::name()];
-        match version.get("additionalPrinterColumns").and_then(Value::as_array) {
-            Some(declared) if !declared.is_empty() => {
-                // One that was stored before there was a limit keeps the first ones.
-                for (index, column) in declared.iter().enumerate().take(MOST_DECLARED) {
-                    columns.push(Column::declared(index, column)?);
-                }
-            }
-            _ => columns.push(Column {
-                description: CREATED.to_owned(),
-                ..Column::at_path("Age", "date", ".metadata.creationTimestamp")?
-            }),
-        }
-        Ok(Self { columns })
-    }
-
-    /// The columns of a built-in kind; name and creation time for kinds that have no own ones.
-    pub(crate) fn of_builtin(group: &str, kind: &str) -> Self {
-        Self {
-            columns: builtin::columns(group, kind),
-        }
-    }
-
-    /// `columnDefinitions` of a table.
-    pub(crate) fn definitions(&self) -> Value {
-        Value::Array(self.columns.iter().map(Column::definition).collect())
-    }
-
-    /// The cells of one object of a table.
-    pub(crate) fn cells(&self, object: &Value, now: Timestamp, budget: &mut Budget) -> Vec<Value> {
-        budget.next_object();
-        self.columns
-            .iter()
-            .map(|column| column.cell(object, now, budget))
-            .collect()
-    }
 }
 
 impl Column {
@@ -151,7 +102,15 @@ impl Column {
         })
     }
 
-    fn declared(index: usize, column: &Value) -> Result<Self, ColumnError> {
+    /// The time of creation, which is the only column of a definition that declares none.
+    pub(super) fn created() -> Result<Self, ColumnError> {
+        Ok(Self {
+            description: CREATED.to_owned(),
+            ..Self::at_path("Age", "date", ".metadata.creationTimestamp")?
+        })
+    }
+
+    pub(super) fn declared(index: usize, column: &Value) -> Result<Self, ColumnError> {
         let text = |key: &str| {
             column
                 .get(key)
@@ -171,7 +130,7 @@ impl Column {
         Ok(declared)
     }
 
-    fn definition(&self) -> Value {
+    pub(super) fn definition(&self) -> Value {
         let definition: Map<String, Value> = [
             ("name", json!(self.name)),
             ("type", json!(self.kind)),
@@ -185,7 +144,7 @@ impl Column {
         Value::Object(definition)
     }
 
-    fn cell(&self, object: &Value, now: Timestamp, budget: &mut Budget) -> Value {
+    pub(super) fn cell(&self, object: &Value, now: Timestamp, budget: &mut Budget) -> Value {
         let path = match &self.source {
             // The columns of built-in kinds show parts of the object once. The name is there whatever else is not.
             Source::Computed(compute) => return cell::cut(compute(object, now)),

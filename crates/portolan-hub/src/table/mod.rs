@@ -7,6 +7,7 @@ mod age;
 mod builtin;
 mod cell;
 mod column;
+mod columns;
 mod fields;
 pub(crate) mod jsonpath;
 mod render;
@@ -14,5 +15,6 @@ mod render;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use column::{Columns, MOST_DECLARED};
+pub(crate) use column::MOST_DECLARED;
+pub(crate) use columns::Columns;
 pub(crate) use render::{Headers, IncludeObject, UnknownIncludeObject, Version, render};

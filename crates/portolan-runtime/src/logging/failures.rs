@@ -11,7 +11,6 @@ use tokio::time::Instant;
 
 use super::cause::{Cause, Operation};
 use super::limiter::{Ends, Limiter, Line, Recovery};
-use super::reading::Unread;
 use super::words::time_span;
 use crate::failure::{Failure, error_chain, shortened};
 
@@ -53,6 +52,18 @@ pub(super) struct Known {
     pub(super) reading: BTreeMap<String, Unread>,
     /// Objects that cannot be read, by resource and place, and why.
     pub(super) unreadable: BTreeMap<(String, String), String>,
+}
+
+/// A resource that cannot be read.
+#[derive(Debug)]
+pub(super) struct Unread {
+    /// When that was seen first, and last.
+    pub(super) since: Instant,
+    pub(super) at: Instant,
+    /// For probes.
+    pub(super) text: String,
+    /// Whether there was no answer at all: then any answer says that it is over.
+    pub(super) is_unanswered: bool,
 }
 
 impl FailureLog {

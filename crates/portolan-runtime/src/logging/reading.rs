@@ -8,24 +8,12 @@ use kube::runtime::watcher;
 use tokio::time::Instant;
 
 use super::cause::{Cause, Operation};
-use super::failures::{ERROR, FAILING, FailureLog};
+use super::failures::{ERROR, FAILING, FailureLog, Unread};
 use super::limiter::Ends;
 use crate::failure::{error_chain, shortened};
 
 /// A resource that cannot be read for so long is a reason not to be ready.
 const LASTING: Duration = Duration::from_secs(5);
-
-/// A resource that cannot be read.
-#[derive(Debug)]
-pub(super) struct Unread {
-    /// When that was seen first, and last.
-    since: Instant,
-    at: Instant,
-    /// For probes.
-    text: String,
-    /// Whether there was no answer at all: then any answer says that it is over.
-    is_unanswered: bool,
-}
 
 impl FailureLog {
     /// A watch of a resource failed.

@@ -7,7 +7,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::manifests::{Key, Object};
-use super::problem::{Notes, Place, Problem, Problems, bounded};
+use super::place::Place;
+use super::problem::{Notes, Problem, Problems, bounded};
 use super::{finding, kind, normal, rules, works};
 
 /// The one text that the definition limits and the engine judges: on a hub whose definition accepts more, a bad one makes

@@ -9,7 +9,8 @@ use std::fmt;
 use serde_json::Value;
 use serde_saphyr::options::DuplicateKeyPolicy;
 
-use super::problem::{Place, Problem};
+use super::place::Place;
+use super::problem::Problem;
 use super::tree::{self, Budget};
 
 /// How deep values may be nested. Manifests need about ten levels; the walkers recurse.

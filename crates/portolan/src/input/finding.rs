@@ -3,7 +3,7 @@
 use portolan_api::FieldError;
 use serde::Serialize;
 
-use super::problem::Place;
+use super::place::Place;
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

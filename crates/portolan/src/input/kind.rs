@@ -5,7 +5,8 @@ use portolan_api::{FieldError, cluster, multicluster, spelling, work};
 use serde_json::Value;
 
 use super::finding::Severity;
-use super::problem::{Notes, Place, Problem, Problems};
+use super::place::Place;
+use super::problem::{Notes, Problem, Problems};
 
 /// The API groups whose kinds we know, all of them.
 const GROUPS: [&str; 3] = [cluster::GROUP, multicluster::GROUP, work::GROUP];

@@ -13,7 +13,8 @@ use portolan_api::structural::Kind;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use serde_json::Value;
 
-use super::problem::{Place, Problem};
+use super::place::Place;
+use super::problem::Problem;
 
 /// What tells an object from all others. The version does not: both served versions show the same object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -17,6 +17,7 @@ mod finding;
 mod kind;
 mod manifests;
 mod normal;
+mod place;
 mod problem;
 mod rules;
 mod source;
@@ -35,7 +36,8 @@ pub(crate) use finding::{Finding, Severity};
 pub(crate) use kind::{Reference, parse_reference};
 pub(crate) use manifests::Key;
 pub use manifests::Manifests;
-pub use problem::{Notes, Place, Problem, Problems};
+pub use place::Place;
+pub use problem::{Notes, Problem, Problems};
 
 /// Reads every path. `-` stands for standard input, a directory for the manifests in and below it.
 pub(crate) fn read(paths: &[PathBuf], notes: &mut Notes) -> Result<Manifests, Problems> {

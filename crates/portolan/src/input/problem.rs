@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::Arc;
 
 use portolan_api::FieldError;
 use portolan_api::count::counted;
 
 use super::finding::{Finding, Severity};
+use super::place::Place;
 
 /// How many problems are listed one by one, and how many are kept for programs.
 const LISTED_PROBLEMS: usize = 20;
@@ -18,70 +18,6 @@ const LISTED_NOTES: usize = 10;
 const MAX_MESSAGE: usize = 300;
 /// How much is repeated of a message about a field, which may hold an option to paste.
 const MAX_FIELD: usize = 1000;
-
-/// Where an object was read: file, document, and position in a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    source: Arc<str>,
-    /// Which document of the source; an API server has none.
-    document: Option<usize>,
-    /// What stands in front of every field path: `items[3].` in a list.
-    prefix: String,
-}
-
-impl Place {
-    pub(super) fn document(source: &str, document: usize) -> Place {
-        Place {
-            source: source.into(),
-            document: Some(document),
-            prefix: String::new(),
-        }
-    }
-
-    /// An object that an API server gave.
-    pub(super) fn live(source: &str) -> Place {
-        Place {
-            source: source.into(),
-            document: None,
-            prefix: String::new(),
-        }
-    }
-
-    /// Whether a server has accepted the object.
-    pub(super) fn is_live(&self) -> bool {
-        self.document.is_none()
-    }
-
-    /// The file, or the server.
-    pub(super) fn source(&self) -> &str {
-        &self.source
-    }
-
-    /// Which document of the file it is, from 1.
-    pub(super) fn number(&self) -> Option<usize> {
-        self.document
-    }
-
-    pub(super) fn item(&self, position: usize) -> Place {
-        Place {
-            prefix: format!("{}items[{position}].", self.prefix),
-            ..self.clone()
-        }
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.source)?;
-        if let Some(document) = self.document {
-            write!(f, ": document {document}")?;
-        }
-        match self.prefix.strip_suffix('.') {
-            Some(item) => write!(f, ", {item}"),
-            None => Ok(()),
-        }
-    }
-}
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,11 +61,8 @@ impl Problem {
     /// Something about one field. `subject` names the object as far as it is known.
     pub(super) fn of_field(place: &Place, subject: &str, error: &FieldError) -> Problem {
         let mut error = error.clone();
-        let document = Place {
-            prefix: String::new(),
-            ..place.clone()
-        };
-        error.path = format!("{}{}", place.prefix, error.path);
+        let document = place.of_document();
+        error.path = place.path(&error.path);
         if error.path.is_empty() {
             error.path = "the document".to_owned();
         }

@@ -14,18 +14,10 @@ use portolan_engine::status::Code;
 use portolan_rollout::{GroupKey, Groups, Strategy};
 use serde_json::json;
 
+use super::judge::Judge;
 use super::works;
-use crate::input::{Finding, Manifests, Severity, severity};
+use crate::input::{Finding, Severity, severity};
 use crate::simulate::report::PlacementReport;
-
-/// What the objects are judged by besides themselves.
-pub(super) struct Judge<'a> {
-    pub(super) manifests: &'a Manifests,
-    /// What was decided for each placement.
-    pub(super) reports: &'a [PlacementReport],
-    /// Whether everything on a hub is known, so that what is missing is not there.
-    pub(super) knows_hub: bool,
-}
 
 /// Everything that is wrong with clusters, sets and replica sets.
 pub(super) fn findings(judge: &Judge<'_>) -> Vec<Finding> {

@@ -10,7 +10,7 @@ use portolan_api::work::ManifestWork;
 use portolan_api::{FieldError, cluster, multicluster, semantic, spelling, work};
 use serde_json::json;
 
-use super::objects::Judge;
+use super::judge::Judge;
 use crate::input::{Finding, Severity, severity};
 
 /// Everything that is wrong with ManifestWorks, Works and AddOnPlacementScores.

@@ -165,7 +165,10 @@ fn a_rollout_is_paused_aborted_and_resumed_by_name() {
     assert_eq!(ask("status"), "shop/web: 3 of 6 clusters done, paused");
     assert_eq!(ask("abort"), "shop/web aborted");
     assert_eq!(ask("status"), "shop/web: 3 of 6 clusters done, aborted");
-    assert_eq!(ask("resume"), "shop/web resumed");
+    assert_eq!(
+        ask("resume"),
+        "shop/web resumed; the rollout was aborted, and goes on"
+    );
     assert_eq!(ask("status"), "shop/web: 3 of 6 clusters done, about 4m left");
     assert_eq!(
         ask("resume"),

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::Visits;
 
 /// One step to a place in an object.
@@ -57,6 +59,16 @@ impl Trail {
 pub(super) enum Child<'v> {
     Field(&'v str),
     Index(usize),
+}
+
+impl Key {
+    /// The value that the step leads to.
+    pub(crate) fn of<'v>(&self, value: &'v Value) -> Option<&'v Value> {
+        match self {
+            Key::Field(name) => value.get(&**name),
+            Key::Index(index) => value.get(index),
+        }
+    }
 }
 
 /// What is kept of the way to a value: the place, or nothing where the value alone is wanted.

@@ -17,7 +17,8 @@ use portolan_api::work::ManifestWork;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::state::{Answer, Input, Standing, Target, Write};
+use super::state::Write;
+use super::state::{Answer, Input, Standing, Target};
 use crate::upkeep::{Pace, Wanted, creating, patching, with_condition};
 
 /// An account that is younger may be one of a cluster that is still to come.

@@ -3,7 +3,8 @@ use portolan_runtime::watch::Delta;
 use serde_json::json;
 
 use super::fixture::{Hub, set};
-use crate::registration::state::{Input, Write};
+use crate::registration::message::Write;
+use crate::registration::state::Input;
 use crate::upkeep::Keeper;
 use crate::upkeep::fake::second;
 

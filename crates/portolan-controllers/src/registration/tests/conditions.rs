@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::fixture::{Hub, binding, cluster, labelled, set};
 use crate::moment::tests::instant;
-use crate::registration::state::{Input, Write};
+use crate::registration::message::Write;
+use crate::registration::state::Input;
 use crate::upkeep::Keeper;
 use crate::upkeep::fake::{object, second};
 

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use crate::moment::tests::instant;
 use crate::registration::heartbeat;
+use crate::registration::message::Write;
 use crate::registration::sets;
-use crate::registration::state::{Answer, Input, State, Write};
+use crate::registration::state::{Answer, Input, State};
 use crate::upkeep::fake::{Event, Part, Server, object, second};
 use crate::upkeep::{Failure, Keeper, Version};
 

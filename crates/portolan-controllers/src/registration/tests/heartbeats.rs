@@ -7,7 +7,8 @@ use serde_json::json;
 
 use super::fixture::{Hub, cluster, lease, synced};
 use crate::moment::tests::{instant, shifted, wall};
-use crate::registration::state::{Input, Write};
+use crate::registration::message::Write;
+use crate::registration::state::Input;
 use crate::upkeep::Keeper;
 use crate::upkeep::fake::second;
 

@@ -7,8 +7,9 @@ use serde_json::json;
 
 use super::fixture::{Hub, binding, carry_out, labelled, set};
 use crate::moment::tests::instant;
+use crate::registration::message::Write;
 use crate::registration::sets::built_in;
-use crate::registration::state::{Input, Write};
+use crate::registration::state::Input;
 use crate::upkeep::fake::second;
 use crate::upkeep::{Failure, Keeper, Labels, Membership};
 

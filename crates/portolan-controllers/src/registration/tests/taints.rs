@@ -79,7 +79,7 @@ fn a_cluster_without_a_set_joins_the_default_one_in_the_same_write() {
     let writes = hub.settle(second(0));
     let clusters = writes
         .iter()
-        .filter(|write| matches!(write, crate::registration::state::Write::Cluster { .. }));
+        .filter(|write| matches!(write, crate::registration::message::Write::Cluster { .. }));
     assert_eq!(clusters.count(), 2);
     assert!(hub.server.writes > before);
     let set = |name| {
@@ -136,7 +136,7 @@ fn a_conflict_is_tried_again_with_what_is_there_then() {
     let due = hub.state.due(second(1).into(), usize::MAX);
     let write = due
         .iter()
-        .find(|write| matches!(write, crate::registration::state::Write::Cluster { .. }))
+        .find(|write| matches!(write, crate::registration::message::Write::Cluster { .. }))
         .unwrap();
     hub.state.handle(Input::Ended {
         target: write.target(),

@@ -9,8 +9,8 @@ use portolan_api::multicluster::{ClusterProfile, PlacementDecision, Work};
 use portolan_runtime::watch::Delta;
 use serde_json::{Value, json};
 
+use crate::events::EventDraft;
 use crate::moment::tests::instant;
-use crate::placements::Note;
 use crate::syncer::message::{Input, Outcome, Write};
 use crate::syncer::reach::Reach;
 use crate::syncer::state::State;
@@ -30,7 +30,7 @@ pub(super) struct Hub {
     pub(super) profiles_watched: bool,
     /// A field of manifests that the server does not keep.
     pub(super) drops: Option<&'static str>,
-    pub(super) notes: Vec<(String, Note)>,
+    pub(super) notes: Vec<(String, EventDraft)>,
 }
 
 impl Hub {

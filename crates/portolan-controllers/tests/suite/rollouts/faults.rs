@@ -196,6 +196,30 @@ async fn the_failure_budget_lets_as_many_fail_as_it_says_and_no_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_condition_names_why_works_fail_and_how_many_do() {
+    let mut world = world(&[("c1", ""), ("c2", ""), ("c3", ""), ("c4", "")]).await;
+    placement(&world, "all", &[]).await;
+    replica_set(&world, "app", json!([{"name": "all"}])).await;
+    world.start().await;
+    until_versions(&world, "app", &["c1=1", "c2=1", "c3=1", "c4=1"]).await;
+    all_report(&world, "app", &["c2", "c3"], Says::NotApplied).await;
+    report(&world, "app", "c4", Says::Available).await;
+    eventually("the condition names the clusters and the reason", async || {
+        let conditions = status(&world, "app").await.conditions;
+        let mut applied = conditions
+            .iter()
+            .filter(|condition| condition.type_ == "ManifestworkApplied");
+        applied.any(|applied| applied.message == "1 of 4 works is available; c2 and 1 more cluster: Reported")
+    })
+    .await;
+    // A cluster without a report is no failure, and a failure that ends leaves the message.
+    all_report(&world, "app", &["c1", "c2", "c3"], Says::Available).await;
+    let message = until_condition(&world, "app", "ManifestworkApplied", ("True", "AsExpected")).await;
+    assert_eq!(message, "4 of 4 works are available");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_missing_placement_costs_no_work_and_the_rollout_goes_on_when_it_is_back() {
     let mut world = world(&[("c1", ""), ("c2", "")]).await;
     placement(&world, "all", &[]).await;

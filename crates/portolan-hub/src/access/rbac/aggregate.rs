@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::index::rules_in;
 use super::rule::PolicyRule;
 
 /// A ClusterRole with what aggregation needs of it.
@@ -21,7 +20,7 @@ pub(super) struct ClusterRole {
 
 impl ClusterRole {
     pub(super) fn from_json(object: &Value) -> Self {
-        let own = rules_in(object);
+        let own = PolicyRule::all_of(object);
         let selectors = object
             .pointer("/aggregationRule/clusterRoleSelectors")
             .and_then(Value::as_array);

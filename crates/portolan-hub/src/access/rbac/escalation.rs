@@ -111,7 +111,7 @@ impl Rbac {
         {
             return Ok(());
         }
-        let rules = super::index::rules_in(new);
+        let rules = PolicyRule::all_of(new);
         self.check_grant(identity, namespace, &rules)?;
         let gathers = |role: &Value| {
             role.pointer("/aggregationRule/clusterRoleSelectors")

@@ -235,7 +235,7 @@ impl Rbac {
                     .insert(name.to_owned(), ClusterRole::from_json(object));
             }
             Kind::Role => {
-                let rules = rules_in(object);
+                let rules = PolicyRule::all_of(object);
                 change(&mut self.roles, namespace, |roles| {
                     roles.insert_mut(name.to_owned(), rules);
                 });
@@ -322,12 +322,4 @@ fn scopes<'t>(target: &Target<'t>) -> impl Iterator<Item = &'t str> + use<'t> {
         Target::Path(_) => "",
     };
     std::iter::once("").chain((!namespace.is_empty()).then_some(namespace))
-}
-
-pub(super) fn rules_in(object: &Value) -> Arc<[PolicyRule]> {
-    let rules = object
-        .get("rules")
-        .and_then(Value::as_array)
-        .map_or(&[][..], Vec::as_slice);
-    rules.iter().map(PolicyRule::from_json).collect()
 }

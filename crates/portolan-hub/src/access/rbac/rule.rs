@@ -1,6 +1,7 @@
 //! One rule of a role.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -23,6 +24,15 @@ pub(crate) struct PolicyRule {
 }
 
 impl PolicyRule {
+    /// The rules of a Role or a ClusterRole.
+    pub(super) fn all_of(role: &Value) -> Arc<[PolicyRule]> {
+        let rules = role
+            .get("rules")
+            .and_then(Value::as_array)
+            .map_or(&[][..], Vec::as_slice);
+        rules.iter().map(PolicyRule::from_json).collect()
+    }
+
     /// Reads a rule from its JSON; what is no list of strings counts as empty and so grants nothing.
     pub(crate) fn from_json(rule: &Value) -> Self {
         Self {

@@ -9,8 +9,8 @@ use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{Plan, Write};
 use portolan_engine::status::Code;
 
-use super::job::{Note, Spoken};
 use super::status::{DECISION_CONTESTED, DUPLICATE_MEMBER};
+use crate::events::{EventDraft, EventRegarding};
 
 /// Longest note that the API accepts.
 const LONGEST: usize = 1000;
@@ -23,19 +23,21 @@ pub(super) fn of(
     status: Option<&PlacementStatus>,
     decisions: &Plan,
     slices: &Plan,
-) -> Vec<Note> {
+) -> Vec<EventDraft> {
     let spoken = if decisions.is_empty() { slices } else { decisions };
-    let mut notes: Vec<Note> = Vec::new();
+    let mut notes: Vec<EventDraft> = Vec::new();
     for write in spoken.writes() {
         let note = match write {
-            Write::CreateDecision(object) => created(key, Spoken::Decision(name(&object.metadata))),
-            Write::CreateSlice(slice) => created(key, Spoken::Slice(name(&slice.metadata))),
+            Write::CreateDecision(object) => created(key, EventRegarding::Decision(name(&object.metadata))),
+            Write::CreateSlice(slice) => created(key, EventRegarding::Slice(name(&slice.metadata))),
             Write::DecisionStatus { object, .. } => {
-                updated(key, decision, Spoken::Decision(object.name.clone()))
+                updated(key, decision, EventRegarding::Decision(object.name.clone()))
             }
-            Write::ReplaceSlice(slice) => updated(key, decision, Spoken::Slice(name(&slice.metadata))),
-            Write::DeleteDecision(object) => deleted(key, Spoken::Decision(object.name.clone())),
-            Write::DeleteSlice(object) => deleted(key, Spoken::Slice(object.name.clone())),
+            Write::ReplaceSlice(slice) => {
+                updated(key, decision, EventRegarding::Slice(name(&slice.metadata)))
+            }
+            Write::DeleteDecision(object) => deleted(key, EventRegarding::Decision(object.name.clone())),
+            Write::DeleteSlice(object) => deleted(key, EventRegarding::Slice(object.name.clone())),
             Write::DecisionMetadata(_) | Write::PlacementStatus(_) => continue,
         };
         // An object that is created, filled and grown is spoken of once.
@@ -55,18 +57,23 @@ fn name(metadata: &ObjectMeta) -> String {
     metadata.name.clone().unwrap_or_default()
 }
 
-fn created(key: &PlacementKey, object: Spoken) -> Note {
+fn created(key: &PlacementKey, object: EventRegarding) -> EventDraft {
     note(key, "DecisionCreate", "DecisionCreated", object)
 }
 
-fn deleted(key: &PlacementKey, object: Spoken) -> Note {
+fn deleted(key: &PlacementKey, object: EventRegarding) -> EventDraft {
     note(key, "DecisionDelete", "DecisionDeleted", object)
 }
 
-fn note(key: &PlacementKey, reason: &'static str, action: &'static str, object: Spoken) -> Note {
-    let (Spoken::Decision(name) | Spoken::Slice(name)) = &object;
+fn note(
+    key: &PlacementKey,
+    reason: &'static str,
+    action: &'static str,
+    object: EventRegarding,
+) -> EventDraft {
+    let (EventRegarding::Decision(name) | EventRegarding::Slice(name)) = &object;
     let verb = action.trim_start_matches("Decision").to_lowercase();
-    Note {
+    EventDraft {
         warning: false,
         reason,
         action,
@@ -78,7 +85,7 @@ fn note(key: &PlacementKey, reason: &'static str, action: &'static str, object: 
     }
 }
 
-fn updated(key: &PlacementKey, decision: &Decision, object: Spoken) -> Note {
+fn updated(key: &PlacementKey, decision: &Decision, object: EventRegarding) -> EventDraft {
     let mut note = note(key, "DecisionUpdate", "DecisionUpdated", object);
     let status = &decision.outcome.status;
     if status.code == Code::Warning {
@@ -90,7 +97,7 @@ fn updated(key: &PlacementKey, decision: &Decision, object: Spoken) -> Note {
 }
 
 /// Conditions that became true and that someone has to do something about.
-pub(super) fn transitions(placement: &Placement, status: &PlacementStatus) -> Vec<Note> {
+pub(super) fn transitions(placement: &Placement, status: &PlacementStatus) -> Vec<EventDraft> {
     let told = [
         (types::PLACEMENT_MISCONFIGURED, "PlacementMisconfigured"),
         (types::PLACEMENT_WARNING, "PlacementWarning"),
@@ -116,7 +123,7 @@ pub(super) fn transitions(placement: &Placement, status: &PlacementStatus) -> Ve
             .conditions
             .iter()
             .find(|condition| condition.type_ == *type_)?;
-        Some(Note {
+        Some(EventDraft {
             warning: true,
             reason,
             action: "Evaluated",

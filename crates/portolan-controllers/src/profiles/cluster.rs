@@ -1,0 +1,13 @@
+//! What the profile controller remembers of a ManagedCluster.
+
+use std::sync::Arc;
+
+use super::content::Content;
+use crate::upkeep::Labels;
+
+#[derive(Debug)]
+pub(super) struct Cluster {
+    pub(super) labels: Labels,
+    pub(super) deleting: bool,
+    pub(super) content: Arc<Content>,
+}

@@ -1,0 +1,13 @@
+//! What lint knows beside the object that it judges.
+
+use crate::input::Manifests;
+use crate::simulate::report::PlacementReport;
+
+/// What the objects are judged by besides themselves.
+pub(super) struct Judge<'a> {
+    pub(super) manifests: &'a Manifests,
+    /// What was decided for each placement.
+    pub(super) reports: &'a [PlacementReport],
+    /// Whether everything on a hub is known, so that what is missing is not there.
+    pub(super) knows_hub: bool,
+}
