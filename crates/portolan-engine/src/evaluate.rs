@@ -14,7 +14,7 @@ use crate::prioritize::Input;
 use crate::sabotage::{Rule, broken};
 use crate::select::{self, Ranked};
 use crate::status::Status;
-use crate::warnings::{self, Warning};
+use crate::warning::{self, Warning};
 
 /// Everything an outcome depends on besides the fleet.
 pub(crate) struct Question<'a> {
@@ -53,7 +53,7 @@ pub(crate) fn prepare(fleet: &mut Fleet, question: &Question<'_>) -> Spending {
 pub(crate) fn evaluate(fleet: &Fleet, question: &Question<'_>, spending: Spending) -> Outcome {
     let (eligibility, candidates) = fleet.candidates(question.namespace, question.cluster_sets);
     let mut outcome = Outcome {
-        warnings: warnings::of_sets(fleet, question.namespace, question.cluster_sets, &eligibility),
+        warnings: warning::of_sets(fleet, question.namespace, question.cluster_sets, &eligibility),
         eligibility,
         candidates,
         spending,

@@ -33,6 +33,7 @@ mod select;
 #[doc(hidden)]
 pub mod selector;
 pub mod status;
+mod warning;
 pub mod warnings;
 
 #[cfg(test)]

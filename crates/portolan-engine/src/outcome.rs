@@ -11,7 +11,7 @@ use crate::model::{Chosen, Group};
 use crate::prioritize::Prioritizer;
 use crate::select::{Ranked, spread::Skipped};
 use crate::status::Status;
-use crate::warnings::Warning;
+use crate::warning::Warning;
 
 /// What one placement decided, stage by stage. Sets hold ids: names are looked up when somebody reads them.
 #[derive(Debug, Default)]

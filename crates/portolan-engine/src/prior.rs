@@ -8,7 +8,7 @@ use portolan_api::decision;
 
 use crate::fleet::bits::Packed;
 use crate::fleet::{ClusterId, Clusters, Fleet};
-use crate::group::ClusterGroup;
+use crate::group::cluster_group::ClusterGroup;
 
 /// The last decision of one placement, as slots of the fleet. It holds those slots.
 ///

@@ -1,7 +1,7 @@
-//! What in a placement is evaluated and hardly does what it is meant to.
+//! Warnings in words, for conditions and commands.
 //!
-//! A warning names no count and no cluster: its words stay the same while the fleet changes, so that a condition is
-//! written when a mistake is made and when it is mended, and not in between.
+//! A text names no count and no cluster: it stays the same while the fleet changes, so that a condition is written when a
+//! mistake is made and when it is mended, and not in between.
 
 use portolan_api::FieldError;
 use portolan_api::cluster::{Placement, ScoreCoordinate, TopologyKeyType, UnsatisfiableAction};
@@ -10,59 +10,13 @@ use portolan_api::spelling::did_you_mean;
 use portolan_cel::{Budget, EvalError};
 
 use crate::engine::{Engine, PlacementState};
-use crate::fleet::{Eligibility, Fleet, Inventory, cel};
+use crate::fleet::{Fleet, cel};
 use crate::mistakes;
 use crate::outcome::Outcome;
 use crate::placement::{PlacementKey, Predicate};
 use crate::prioritize;
 use crate::selector::{list, preview};
-
-/// One warning, by position in the manifest.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Warning {
-    /// A binding of the namespace has no set of its name.
-    ClusterSetNotFound {
-        /// Name of the binding.
-        binding: String,
-    },
-    /// An entry of `spec.clusterSets` is not bound to the namespace.
-    ClusterSetNotBound {
-        /// Position in `spec.clusterSets`.
-        position: usize,
-    },
-    /// An expression fails for every cluster that it is evaluated for.
-    ExpressionFails {
-        /// Position in `spec.predicates`.
-        predicate: usize,
-    },
-    /// No cluster that passed the filters has the score or the property.
-    ScoreNotPublished {
-        /// Position in `spec.prioritizerPolicy.configurations`.
-        configuration: usize,
-    },
-    /// No cluster that passed the filters has the label or claim of a spread constraint.
-    TopologyKeyNotFound {
-        /// Position in `spec.spreadPolicy.spreadConstraints`.
-        constraint: usize,
-    },
-    /// A decision group has the name of an earlier one.
-    GroupNameRepeated {
-        /// Position in `decisionGroups`.
-        group: usize,
-    },
-    /// The size of the groups is 0 or less.
-    GroupSizeOutOfRange,
-    /// A toleration ends before the taint was added.
-    TolerationSecondsNegative {
-        /// Position in `spec.tolerations`.
-        toleration: usize,
-    },
-    /// A configuration names the prioritizer of an earlier one.
-    PrioritizerRepeated {
-        /// Position in `spec.prioritizerPolicy.configurations`.
-        configuration: usize,
-    },
-}
+pub use crate::warning::Warning;
 
 /// A warning in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,29 +29,6 @@ pub struct Described {
     pub object: String,
     /// The field, its value, the problem, and what to use.
     pub error: FieldError,
-}
-
-/// Sets that are asked for and not bound, and bindings without a set. A placement that may use no set at all is
-/// unsatisfied, and its condition says why.
-pub(crate) fn of_sets(fleet: &Fleet, namespace: &str, wanted: &[String], sets: &Eligibility) -> Vec<Warning> {
-    if sets.eligible.is_empty() || fleet.inventory() == Inventory::ClusterProfiles {
-        return Vec::new();
-    }
-    let mut warnings: Vec<Warning> = fleet
-        .dangling_bindings(namespace)
-        .filter(|name| wanted.is_empty() || wanted.iter().any(|set| set == name))
-        .map(|name| Warning::ClusterSetNotFound {
-            binding: name.to_owned(),
-        })
-        .collect();
-    if sets.eligible.len() < wanted.len() {
-        let unbound = wanted
-            .iter()
-            .enumerate()
-            .filter(|(_, set)| sets.bound.binary_search(set).is_err() && !fleet.is_bound(namespace, set));
-        warnings.extend(unbound.map(|(position, _)| Warning::ClusterSetNotBound { position }));
-    }
-    warnings
 }
 
 /// Why a set that a placement asks for gives it no cluster: it does not exist, or it is not bound. Only bound sets are proposed:

@@ -8,7 +8,7 @@ use anyhow::bail;
 use serde_json::Value;
 
 use crate::live::{ConnectArgs, file};
-use crate::up::spokes;
+use crate::member_name;
 
 /// What hubs call their cluster, user and context.
 const HUB: &str = "portolan";
@@ -41,7 +41,9 @@ impl Of {
             let name = &entry["name"];
             let is_ours = match self {
                 Of::Hub => name == HUB,
-                Of::Members => name.as_str().is_some_and(|name| spokes::number(name).is_some()),
+                Of::Members => name
+                    .as_str()
+                    .is_some_and(|name| member_name::number(name).is_some()),
             };
             is_ours && entry["context"]["cluster"] == *name && entry["context"]["user"] == *name
         });

@@ -33,6 +33,7 @@ mod listen;
 mod live;
 mod logging;
 mod man;
+mod member_name;
 mod number;
 mod object_name;
 mod output;

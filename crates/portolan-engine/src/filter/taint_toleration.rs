@@ -6,7 +6,7 @@ use portolan_api::cluster::{self as api, TaintEffect};
 use crate::fleet::cluster::Taint;
 use crate::fleet::{Clusters, Fleet};
 use crate::mistakes::{self, Mistake};
-use crate::warnings::Warning;
+use crate::warning::Warning;
 
 /// One entry of `spec.tolerations`, checked.
 #[derive(Clone, Debug)]

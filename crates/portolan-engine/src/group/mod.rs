@@ -1,5 +1,6 @@
 //! Decision groups: the selected clusters cut into named and unnamed parts.
 
+pub(crate) mod cluster_group;
 mod sticky;
 
 use std::sync::Arc;
@@ -12,7 +13,8 @@ use crate::mistakes::{self, Mistake};
 use crate::prior::Prior;
 use crate::sabotage::{Rule, broken};
 use crate::selector::Selector;
-use crate::warnings::Warning;
+use crate::warning::Warning;
+pub use cluster_group::ClusterGroup;
 
 /// `spec.decisionStrategy.groupStrategy`, checked.
 #[derive(Debug)]
@@ -36,15 +38,6 @@ pub(crate) struct NamedGroup {
 pub enum GroupSize {
     Clusters(i64),
     Percent(f64),
-}
-
-/// One group of clusters, by name or by score as the placement asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClusterGroup {
-    /// Name of the group; empty for the rest.
-    pub name: Arc<str>,
-    /// Its clusters in order.
-    pub clusters: Vec<ClusterId>,
 }
 
 impl Grouping {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::ClusterGroup;
+use super::cluster_group::ClusterGroup;
 use crate::fleet::{ClusterId, Clusters, Fleet};
 use crate::prior::Prior;
 

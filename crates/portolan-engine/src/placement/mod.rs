@@ -21,7 +21,7 @@ use crate::mistakes::{self, Mistake};
 use crate::prioritize::{self, Weighted};
 use crate::select::spread::Constraint;
 use crate::selector::Selector;
-use crate::warnings::Warning;
+use crate::warning::Warning;
 
 /// Namespace and name of a placement, in the order in which placements are evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -9,7 +9,7 @@ use super::add_on::AddOn;
 use super::property::Property;
 use super::{BUILT_INS, Prioritizer, built_in_names};
 use crate::mistakes::{self, Mistake};
-use crate::warnings::Warning;
+use crate::warning::Warning;
 
 /// A prioritizer with its weight, never 0.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use http::{HeaderMap, Method};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::patch::APPLY;
+use super::media_type::APPLY_PATCH;
 use super::request::{Place, Query};
 use super::status::{Answer, Failure};
 use crate::access::Identity;
@@ -131,7 +131,7 @@ impl Call {
                 let said = fields.iter().map(|field| format!("duplicate field {field:?}"));
                 said.collect()
             }
-            APPLY => super::yaml::duplicate(&self.body).into_iter().collect(),
+            APPLY_PATCH => super::yaml::duplicate(&self.body).into_iter().collect(),
             _ => Vec::new(),
         }
     }

@@ -22,6 +22,7 @@ mod in_flight;
 mod journal;
 mod limits;
 mod listen;
+mod media_type;
 mod metadata;
 mod metrics;
 mod open_files;

@@ -6,44 +6,49 @@ use serde_json::{Value, json};
 use super::Core;
 use super::call::{Call, FieldValidation};
 use super::checks::{check_names, is_undecodable};
+use super::media_type::{APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH};
 use super::status::{Answer, Failure, MOST_ERRORS};
 use super::write::{Done, Tracking, patch_failure};
 use crate::patch::{self, ApplyError};
 use crate::schema::FieldError;
 
-const JSON: &str = "application/json-patch+json";
-const MERGE: &str = "application/merge-patch+json";
-const STRATEGIC: &str = "application/strategic-merge-patch+json";
-pub(super) const APPLY: &str = "application/apply-patch+yaml";
-
 impl Core {
     pub(crate) async fn patch(&self, call: &Call) -> Answer<Done> {
         let custom = call.resource.traits.custom;
-        if call.content_type() != APPLY && call.query.get("force").is_some() {
+        if call.content_type() != APPLY_PATCH && call.query.get("force").is_some() {
             let error = FieldError::forbidden("force", "may not be specified for non-apply patch");
             return Err(Failure::invalid_options("PatchOptions", &error));
         }
         let done = match call.content_type() {
-            JSON => {
+            JSON_PATCH => {
                 let patch = body(call)?;
                 let change = |live: &Value| patch::json_patch(live, &patch).map_err(patch_failure);
                 self.modify(call, Tracking::Update, change).await
             }
-            MERGE => {
+            MERGE_PATCH => {
                 let patch = body(call)?;
                 let change = |live: &Value| patch::merge_patch(live, &patch).map_err(patch_failure);
                 self.modify(call, Tracking::Update, change).await
             }
-            STRATEGIC if !custom => {
+            STRATEGIC_MERGE_PATCH if !custom => {
                 let patch = body(call)?;
                 let rules = patch::builtin_kind(&call.resource.group, &call.resource.kind);
                 let rules = rules.unwrap_or_else(patch::builtin_object);
                 let change = |live: &Value| patch::strategic(live, &patch, rules).map_err(patch_failure);
                 self.modify(call, Tracking::Update, change).await
             }
-            APPLY => self.apply(call).await,
-            _ if custom => Err(Failure::unsupported_media_type(&[JSON, MERGE, APPLY])),
-            _ => Err(Failure::unsupported_media_type(&[JSON, MERGE, STRATEGIC, APPLY])),
+            APPLY_PATCH => self.apply(call).await,
+            _ if custom => Err(Failure::unsupported_media_type(&[
+                JSON_PATCH,
+                MERGE_PATCH,
+                APPLY_PATCH,
+            ])),
+            _ => Err(Failure::unsupported_media_type(&[
+                JSON_PATCH,
+                MERGE_PATCH,
+                STRATEGIC_MERGE_PATCH,
+                APPLY_PATCH,
+            ])),
         };
         // The patch could be read, what it makes of the object could not.
         done.map_err(|failure| match is_undecodable(&failure) {

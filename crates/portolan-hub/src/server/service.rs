@@ -232,7 +232,7 @@ impl Core {
             headers: head.headers,
             body: arrived(verb, body).await?,
         };
-        let is_apply = call.content_type() == super::patch::APPLY;
+        let is_apply = call.content_type() == super::media_type::APPLY_PATCH;
         let is_dry = call.query.get("dryRun").is_some();
         labels.name(verb, &call.resource, &call.place, is_apply, is_dry);
         let change = Change::of(verb, &call);

@@ -19,6 +19,7 @@ use serde_json::json;
 
 use crate::join::is_embedded;
 use crate::join::objects::{FORMER_ACCOUNT, cluster_role};
+use crate::member_name;
 use crate::up::spokes;
 
 /// A result, or what was being done when a request failed.
@@ -65,7 +66,7 @@ impl Found {
     /// How many members `portolan up` has to start for this one to be among them, if it is an embedded member.
     pub(super) fn embedded(&self) -> Option<usize> {
         let cluster = self.cluster.as_ref()?;
-        let number = spokes::number(cluster.name.as_deref()?)?;
+        let number = member_name::number(cluster.name.as_deref()?)?;
         is_embedded(cluster).then_some(number + 1)
     }
 

@@ -15,6 +15,7 @@ use serde_json::json;
 use super::member;
 use crate::leave;
 use crate::live::{self, Server};
+use crate::member_name;
 
 /// Members that do not run, by their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +58,7 @@ impl Former {
             .filter_map(|member| {
                 let runs = member::runs(&member);
                 let name = member.name?;
-                Some((member::number(&name)?, name, runs))
+                Some((member_name::number(&name)?, name, runs))
             })
             .collect();
         numbered.sort_unstable();
@@ -80,7 +81,7 @@ impl Former {
 
     /// How many members have to be started for all of them to run.
     pub(in crate::up) fn enough(&self) -> usize {
-        let last = self.names.last().and_then(|name| member::number(name));
+        let last = self.names.last().and_then(|name| member_name::number(name));
         last.map_or(0, |number| number + 1)
     }
 

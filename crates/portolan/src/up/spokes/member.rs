@@ -22,21 +22,6 @@ pub(super) fn sets(members: usize) -> BTreeSet<&'static str> {
     SETS.into_iter().take(members).collect()
 }
 
-/// Name of the member with this number, from 0.
-pub(super) fn name(index: usize) -> String {
-    format!("member-{}", index + 1)
-}
-
-/// The number, from 0, of the member with this name.
-pub(crate) fn number(of: &str) -> Option<usize> {
-    let index = of
-        .strip_prefix("member-")?
-        .parse::<usize>()
-        .ok()?
-        .checked_sub(1)?;
-    (name(index) == of).then_some(index)
-}
-
 /// Whether the process that serves the hub runs this member.
 pub(crate) fn runs(member: &ObjectMeta) -> bool {
     let annotations = member.annotations.as_ref();
@@ -60,7 +45,7 @@ pub(super) fn newcomer(index: usize, members: usize) -> Newcomer {
     }
     let lease = (members / RENEWALS_PER_SECOND).clamp(SHORTEST_LEASE, LONGEST_LEASE);
     Newcomer {
-        name: name(index),
+        name: crate::member_name::name(index),
         labels,
         annotations: BTreeMap::from([(EMBEDDED_BY.0.to_owned(), EMBEDDED_BY.1.to_owned())]),
         set: Some(SETS[index % SETS.len()].to_owned()),

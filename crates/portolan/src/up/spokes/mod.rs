@@ -32,12 +32,13 @@ use tokio::task::JoinHandle;
 use crate::clock;
 use crate::join::{enroll, kubeconfig};
 use crate::live::{self, Server};
+use crate::member_name;
 use crate::progress::Progress;
 use line::Line;
 
 pub(crate) use fate::{ANNOTATION, Fate};
 pub(super) use former::Former;
-pub(crate) use member::{number, runs};
+pub(crate) use member::runs;
 pub(crate) use simulated::run as simulate_workloads;
 
 /// Members that are started at the same time.
@@ -78,7 +79,7 @@ impl Spokes {
         let mut progress = Progress::new("member clusters", number);
         let fates: fate::Fates = Arc::new(
             (0..number)
-                .map(|index| (member::name(index), watch::channel(Fate::Well).0))
+                .map(|index| (member_name::name(index), watch::channel(Fate::Well).0))
                 .collect(),
         );
         let tasks = Tasks::default();
@@ -123,7 +124,7 @@ impl Spokes {
                     why = member.hub.failed() => crate::hub::failed(&why),
                     never = member.dismiss_when_it_leaves(index) => match never {},
                 };
-                error.context(format!("the member cluster {} failed", member::name(index)))
+                error.context(format!("the member cluster {} failed", member_name::name(index)))
             })
         });
         // There is at least one member.
@@ -154,7 +155,7 @@ impl Member {
         if fate.wait_for(|fate| *fate == Fate::Left).await.is_ok() {
             self.agent.dismiss();
             tracing::info!(
-                cluster = member::name(index),
+                cluster = member_name::name(index),
                 "the member cluster has left the hub and its agent has ended; the next start of up joins it again"
             );
         }
@@ -171,7 +172,7 @@ async fn refuse_strangers(server: &Server, number: usize) -> anyhow::Result<()> 
         .into_iter()
         .filter(|cluster| !member::is_embedded(&cluster.metadata))
         .filter_map(|cluster| cluster.metadata.name)
-        .find(|name| member::number(name).is_some_and(|index| index < number));
+        .find(|name| member_name::number(name).is_some_and(|index| index < number));
     match stranger {
         Some(name) => bail!(
             "--spokes {number}: the cluster {name} is on the hub already and is no embedded member; to make it one, start \
@@ -247,7 +248,7 @@ async fn start_one(
 }
 
 fn settings(index: usize) -> Settings {
-    let mut settings = Settings::new(&member::name(index), Clock::new(clock::now));
+    let mut settings = Settings::new(&member_name::name(index), Clock::new(clock::now));
     // Wherever the hub listens, it is the same hub.
     settings.hub_id = "portolan-up".to_owned();
     settings.capacity = member::capacity(index);
@@ -277,7 +278,7 @@ fn write_kubeconfig(members: &[Member], path: &Path) -> anyhow::Result<()> {
         .map(|(index, member)| {
             let text = member.hub.kubeconfig().unwrap_or_default();
             let config = serde_saphyr::from_str(&text).context("cannot read a member's kubeconfig")?;
-            Ok((member::name(index), config))
+            Ok((member_name::name(index), config))
         })
         .collect();
     kubeconfig::write(path, &kubeconfig::merged(&configs?))
