@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use crate::library::Scope;
+use crate::scope::Scope;
 use crate::types::{Kind, Type};
 
 /// The type of a variable, or of what an expression gives.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::library::Function;
+use crate::function::Function;
 use crate::library::pattern::Pattern;
 use crate::syntax::ast::{Logic, Operator};
 use crate::value::Val;

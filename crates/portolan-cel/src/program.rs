@@ -4,8 +4,9 @@ use crate::budget::Budget;
 use crate::check::check;
 use crate::environment::{Environment, ValueType};
 use crate::error::{CompileError, EvalError};
-use crate::eval::Context;
+use crate::eval::Evaluation;
 use crate::node::Node;
+use crate::scores::{NoScores, Scores};
 use crate::syntax::parse;
 use crate::types::{Kind, Type};
 use crate::value::{Val, Value};
@@ -16,23 +17,6 @@ pub const MAX_SOURCE_BYTES: usize = 64 * 1024;
 /// Deepest accepted nesting of brackets, calls and operators. Chains of `&&` or `||` count as one level. It keeps
 /// every recursion of this crate within a fraction of the smallest thread stack we run on (2 MiB).
 pub const MAX_NESTING: usize = 128;
-
-/// The scores an expression can ask for with `managedCluster.scores(name)`.
-pub trait Scores {
-    /// Names and values of the cluster's `AddOnPlacementScore` of that name, in its order; `None` when there is no
-    /// such object, which is an evaluation error.
-    fn scores(&self, resource_name: &str) -> Option<Vec<(String, i64)>>;
-}
-
-/// A cluster without any `AddOnPlacementScore`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoScores;
-
-impl Scores for NoScores {
-    fn scores(&self, _resource_name: &str) -> Option<Vec<(String, i64)>> {
-        None
-    }
-}
 
 /// A compiled expression. Compile once, evaluate as often as needed; it can be shared between threads.
 #[derive(Debug)]
@@ -114,8 +98,8 @@ impl Program {
         budget: &mut Budget,
     ) -> Result<bool, EvalError> {
         let variables = [Some(&cluster.0)];
-        let mut context = Context::new(&variables, scores, budget.meter());
-        match context.eval(&self.root).map_err(|failure| *failure)?.as_ref() {
+        let mut evaluation = Evaluation::new(&variables, scores, budget.meter());
+        match evaluation.eval(&self.root).map_err(|failure| *failure)?.as_ref() {
             Val::Bool(answer) => Ok(*answer),
             other => Err(EvalError::NotBoolean {
                 found: Kind::of(other).name(),
@@ -131,8 +115,8 @@ impl Program {
             .iter()
             .map(|value| value.map(|value| &value.0))
             .collect();
-        let mut context = Context::new(&variables, &NoScores, budget.meter());
-        let value = context.eval(&self.root).map_err(|failure| *failure)?;
+        let mut evaluation = Evaluation::new(&variables, &NoScores, budget.meter());
+        let value = evaluation.eval(&self.root).map_err(|failure| *failure)?;
         Ok(Value(value.into_owned()))
     }
 }

@@ -2,9 +2,10 @@
 
 use super::{Checked, Checker, macros};
 use crate::error::{CompileError, cut};
+use crate::function::{Function, Run, Style};
+use crate::library;
 use crate::library::pattern::{MOST_WRITTEN_OUT, Pattern};
 use crate::library::time::{Duration, Timestamp};
-use crate::library::{self, Function, Run, Style};
 use crate::node::{Call, Node, OptionalOr};
 use crate::syntax::ast::Expr;
 use crate::types::{Bindings, Type};

@@ -2,8 +2,8 @@
 
 use super::{BOOL, Checked, Checker};
 use crate::error::CompileError;
-use crate::library::Scope;
 use crate::node::{Access, Loop, LoopBody, Node, OptionalMap, Variables};
+use crate::scope::Scope;
 use crate::syntax::ast::{Expr, ExprKind};
 use crate::types::{Kind, Type};
 

@@ -7,7 +7,7 @@ mod operators;
 
 use crate::environment::Environment;
 use crate::error::{CompileError, Position, cut};
-use crate::library::{self, Style};
+use crate::function::{MAX_PARAMETERS, Style};
 use crate::node::{Access, Node};
 use crate::syntax::ast::{Element, Entry, Expr, ExprKind, Logic, Operator};
 use crate::types::{Kind, Type};
@@ -367,7 +367,7 @@ impl Checker<'_> {
     ) -> Box<CompileError> {
         let names: Vec<String> = types
             .iter()
-            .take(library::MAX_PARAMETERS + 1)
+            .take(MAX_PARAMETERS + 1)
             .map(|known| cut(&known.to_string()))
             .collect();
         let operands = match (style, names.as_slice()) {

@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Context, LIST_COST, MAP_COST};
+use super::{Evaluation, LIST_COST, MAP_COST};
 use crate::error::{EvalError, Failure};
-use crate::library::Outcome;
+use crate::function::Outcome;
 use crate::node::{Loop, LoopBody, Node, Variables};
 use crate::value::{Key, Map, Val};
 
 /// What one turn binds: the element, or the index or key followed by the element.
 type Turn<'v> = (Cow<'v, Val>, Option<Cow<'v, Val>>);
 
-impl<'v> Context<'v, '_> {
+impl<'v> Evaluation<'v, '_> {
     pub(super) fn run_loop(&mut self, node: &'v Loop) -> Outcome {
         let range = self.eval(&node.range)?;
         let two = node.variables == Variables::Two;
@@ -58,7 +58,7 @@ impl<'v> Context<'v, '_> {
                 Ok(Val::Bool(count == 1))
             }
             LoopBody::Filter(body) => {
-                self.meter.charge(LIST_COST)?;
+                self.context.meter.charge(LIST_COST)?;
                 let mut kept = Vec::new();
                 for turn in turns {
                     let element = turn.0.clone();
@@ -69,7 +69,7 @@ impl<'v> Context<'v, '_> {
                 Ok(Val::list(kept))
             }
             LoopBody::Map { filter, transform } => {
-                self.meter.charge(LIST_COST)?;
+                self.context.meter.charge(LIST_COST)?;
                 let mut mapped = Vec::new();
                 for turn in turns {
                     if let Some(value) = self.transform(slot, turn, filter.as_ref(), transform)? {
@@ -79,7 +79,7 @@ impl<'v> Context<'v, '_> {
                 Ok(Val::list(mapped))
             }
             LoopBody::Values { filter, transform } => {
-                self.meter.charge(MAP_COST)?;
+                self.context.meter.charge(MAP_COST)?;
                 let mut entries = Vec::new();
                 for turn in turns {
                     let key = key_of(&turn.0)?;
@@ -90,12 +90,12 @@ impl<'v> Context<'v, '_> {
                 map_of(entries)
             }
             LoopBody::Entries { filter, transform } => {
-                self.meter.charge(MAP_COST)?;
+                self.context.meter.charge(MAP_COST)?;
                 let mut entries = Vec::new();
                 for turn in turns {
                     match self.transform(slot, turn, filter.as_ref(), transform)? {
                         Some(Val::Map(map)) => {
-                            self.meter.charge_elements(map.len())?;
+                            self.context.meter.charge_elements(map.len())?;
                             entries.extend(map.entries().iter().cloned());
                         }
                         Some(other) => {
@@ -152,7 +152,7 @@ impl<'v> Context<'v, '_> {
     }
 
     fn bind(&mut self, slot: usize, (first, second): Turn<'v>) -> Result<(), Failure> {
-        self.meter.charge(1)?;
+        self.context.meter.charge(1)?;
         // An error in an inner loop may have left its variable behind.
         self.locals.truncate(slot);
         self.locals.push(first);

@@ -9,11 +9,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::budget::Meter;
+use crate::context::Context;
 use crate::error::{EvalError, Failure};
+use crate::function::{MAX_PARAMETERS, Outcome, Run};
 use crate::library::pattern::Pattern;
-use crate::library::{MAX_PARAMETERS, Outcome, Run};
 use crate::node::{Access, Call, Node, OptionalMap, OptionalOr};
-use crate::program::Scores;
+use crate::scores::Scores;
 use crate::syntax::ast::{Logic, Operator};
 use crate::value::{Key, Map, Val};
 
@@ -22,12 +23,9 @@ const LIST_COST: u64 = 10;
 /// What building a map costs before its entries.
 const MAP_COST: u64 = 30;
 
-/// Everything one evaluation reads and keeps.
-pub(crate) struct Context<'v, 'b> {
-    /// The variables of the environment, in its order.
-    pub(crate) variables: &'v [Option<&'v Val>],
-    pub(crate) scores: &'v dyn Scores,
-    pub(crate) meter: Meter<'b>,
+/// One evaluation of a program.
+pub(crate) struct Evaluation<'v, 'b> {
+    context: Context<'v, 'b>,
     /// Macro variables, outermost first.
     locals: Vec<Cow<'v, Val>>,
     /// The last pattern that was not a literal: in loops it is usually the same one again.
@@ -37,16 +35,18 @@ pub(crate) struct Context<'v, 'b> {
 /// A value that may still belong to a variable or the program.
 type Evaluated<'v> = Result<Cow<'v, Val>, Failure>;
 
-impl<'v, 'b> Context<'v, 'b> {
+impl<'v, 'b> Evaluation<'v, 'b> {
     pub(crate) fn new(
         variables: &'v [Option<&'v Val>],
         scores: &'v dyn Scores,
         meter: Meter<'b>,
-    ) -> Context<'v, 'b> {
-        Context {
-            variables,
-            scores,
-            meter,
+    ) -> Evaluation<'v, 'b> {
+        Evaluation {
+            context: Context {
+                variables,
+                scores,
+                meter,
+            },
             locals: Vec::new(),
             last_pattern: None,
         }
@@ -56,7 +56,7 @@ impl<'v, 'b> Context<'v, 'b> {
         if let Node::Literal(value) = node {
             return Ok(Cow::Borrowed(value));
         }
-        self.meter.charge(1)?;
+        self.context.meter.charge(1)?;
         match node {
             Node::Literal(value) => Ok(Cow::Borrowed(value)),
             Node::Variable(place) => self.variable(*place),
@@ -92,7 +92,7 @@ impl<'v, 'b> Context<'v, 'b> {
     }
 
     fn variable(&self, place: usize) -> Evaluated<'v> {
-        let value = self.variables.get(place).copied().flatten();
+        let value = self.context.variables.get(place).copied().flatten();
         value
             .map(Cow::Borrowed)
             .ok_or_else(|| Box::new(EvalError::Unset { place }))
@@ -111,7 +111,7 @@ impl<'v, 'b> Context<'v, 'b> {
         let operand = self.eval(operand)?;
         let index = self.eval(index)?;
         if let Val::String(name) = index.as_ref() {
-            self.meter.charge_text(name.len())?;
+            self.context.meter.charge_text(name.len())?;
         }
         access::index(operand, &index, optional)
     }
@@ -124,7 +124,7 @@ impl<'v, 'b> Context<'v, 'b> {
     fn binary(&mut self, operator: Operator, left: &'v Node, right: &'v Node) -> Evaluated<'v> {
         let left = self.eval(left)?;
         let right = self.eval(right)?;
-        operators::binary(operator, &left, &right, &mut self.meter).map(owned)
+        operators::binary(operator, &left, &right, &mut self.context.meter).map(owned)
     }
 
     fn conditional(&mut self, branches: &'v [Node; 3]) -> Evaluated<'v> {
@@ -149,7 +149,7 @@ impl<'v, 'b> Context<'v, 'b> {
         let mut failure = None;
         for operand in operands {
             // Literals are free elsewhere; a long chain of them is not.
-            self.meter.charge(1)?;
+            self.context.meter.charge(1)?;
             match self.boolean(name, operand) {
                 Ok(value) if value == decisive => return Ok(decisive),
                 Ok(_) => {}
@@ -161,7 +161,7 @@ impl<'v, 'b> Context<'v, 'b> {
     }
 
     fn list(&mut self, elements: &'v [(Node, bool)]) -> Outcome {
-        self.meter.charge(LIST_COST + elements.len() as u64)?;
+        self.context.meter.charge(LIST_COST + elements.len() as u64)?;
         let mut values = Vec::with_capacity(elements.len());
         for (element, optional) in elements {
             let value = self.eval(element)?.into_owned();
@@ -173,7 +173,7 @@ impl<'v, 'b> Context<'v, 'b> {
     }
 
     fn map(&mut self, entries: &'v [(Node, Node, bool)]) -> Outcome {
-        self.meter.charge(MAP_COST + entries.len() as u64)?;
+        self.context.meter.charge(MAP_COST + entries.len() as u64)?;
         let mut pairs = Vec::with_capacity(entries.len());
         for (key, value, optional) in entries {
             let key = self.eval(key)?;
@@ -182,7 +182,7 @@ impl<'v, 'b> Context<'v, 'b> {
                 EvalError::invalid_value("map literal", key.brief(), reason)
             })?;
             if let Key::String(name) = &key {
-                self.meter.charge_text(name.len())?;
+                self.context.meter.charge_text(name.len())?;
             }
             let value = self.eval(value)?.into_owned();
             if let Some(value) = present(value, *optional)? {
@@ -216,12 +216,12 @@ impl<'v, 'b> Context<'v, 'b> {
             ));
         };
         match function.run {
-            Run::Plain(run) => run(self, arguments),
+            Run::Plain(run) => run(&mut self.context, arguments),
             Run::Pattern(run) => match &call.pattern {
-                Some(pattern) => run(self, pattern, arguments),
+                Some(pattern) => run(&mut self.context, pattern, arguments),
                 None => {
                     let pattern = self.pattern(function.name, arguments)?;
-                    run(self, &pattern, arguments)
+                    run(&mut self.context, &pattern, arguments)
                 }
             },
         }
@@ -240,7 +240,7 @@ impl<'v, 'b> Context<'v, 'b> {
         {
             return Ok(pattern.clone());
         }
-        let pattern = Pattern::compile(source, |units| self.meter.charge(units))?
+        let pattern = Pattern::compile(source, |units| self.context.meter.charge(units))?
             .map_err(|reason| EvalError::invalid(function, source, reason))?;
         self.last_pattern = Some((Arc::clone(source), pattern.clone()));
         Ok(pattern)

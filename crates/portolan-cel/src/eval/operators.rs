@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::budget::Meter;
 use crate::error::{EvalError, Failure};
-use crate::library::Outcome;
+use crate::function::Outcome;
 use crate::syntax::ast::Operator;
 use crate::value::{Order, Val, compare, equal};
 

@@ -1,12 +1,12 @@
-//! Address ranges in CIDR notation.
+//! Functions of address ranges.
 
-use std::fmt::{self, Display, Formatter};
-use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::{BOOL, Function, INT, Outcome, STRING, global, ip, member, mismatch};
+use super::{BOOL, Function, INT, Outcome, STRING, global, member, mismatch};
+use crate::context::Context;
 use crate::error::EvalError;
-use crate::eval::Context;
+use crate::kubernetes::cidr::Cidr;
+use crate::kubernetes::ip;
 use crate::types::{Kind, Shape};
 use crate::value::Val;
 
@@ -23,61 +23,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
     member("masked", &[CIDR], CIDR, masked),
     member("prefixLength", &[CIDR], INT, prefix_length),
 ];
-
-/// An address and the number of its leading bits that count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cidr {
-    address: IpAddr,
-    prefix: u32,
-}
-
-impl Cidr {
-    pub(crate) fn parse(text: &str) -> Result<Cidr, &'static str> {
-        let (address, bits) = text.split_once('/').ok_or("not a CIDR such as 10.0.0.0/8")?;
-        let address = ip::parse(address)?;
-        let plain = !bits.is_empty() && bits.len() <= 3 && bits.bytes().all(|byte| byte.is_ascii_digit());
-        if !plain || (bits.len() > 1 && bits.starts_with('0')) {
-            return Err("prefix length is not a number");
-        }
-        match bits.parse() {
-            Ok(prefix) if prefix <= width(address) => Ok(Cidr { address, prefix }),
-            _ => Err("prefix length is too large"),
-        }
-    }
-
-    pub(crate) fn address(self) -> IpAddr {
-        self.address
-    }
-
-    fn contains(self, address: IpAddr) -> bool {
-        self.address.is_ipv4() == address.is_ipv4()
-            && mask(self.address, self.prefix) == mask(address, self.prefix)
-    }
-}
-
-impl Display for Cidr {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.prefix)
-    }
-}
-
-fn width(address: IpAddr) -> u32 {
-    if address.is_ipv4() { 32 } else { 128 }
-}
-
-/// The address with everything after the prefix cleared.
-fn mask(address: IpAddr, prefix: u32) -> IpAddr {
-    match address {
-        IpAddr::V4(address) => {
-            let mask = u32::MAX.checked_shl(32_u32.saturating_sub(prefix)).unwrap_or(0);
-            IpAddr::V4((address.to_bits() & mask).into())
-        }
-        IpAddr::V6(address) => {
-            let mask = u128::MAX.checked_shl(128_u32.saturating_sub(prefix)).unwrap_or(0);
-            IpAddr::V6((address.to_bits() & mask).into())
-        }
-    }
-}
 
 fn cidr(context: &mut Context<'_, '_>, arguments: &[Val]) -> Outcome {
     let [Val::String(text)] = arguments else {
@@ -121,7 +66,7 @@ fn contains_cidr(context: &mut Context<'_, '_>, arguments: &[Val]) -> Outcome {
         _ => return Err(mismatch("containsCIDR", arguments)),
     };
     Ok(Val::Bool(
-        inner.prefix >= range.prefix && range.contains(inner.address),
+        inner.prefix() >= range.prefix() && range.contains(inner.address()),
     ))
 }
 
@@ -129,16 +74,12 @@ fn masked(_: &mut Context<'_, '_>, arguments: &[Val]) -> Outcome {
     let [Val::Cidr(range)] = arguments else {
         return Err(mismatch("masked", arguments));
     };
-    let address = mask(range.address, range.prefix);
-    Ok(Val::Cidr(Arc::new(Cidr {
-        address,
-        prefix: range.prefix,
-    })))
+    Ok(Val::Cidr(Arc::new(range.masked())))
 }
 
 fn prefix_length(_: &mut Context<'_, '_>, arguments: &[Val]) -> Outcome {
     let [Val::Cidr(range)] = arguments else {
         return Err(mismatch("prefixLength", arguments));
     };
-    Ok(Val::Int(i64::from(range.prefix)))
+    Ok(Val::Int(i64::from(range.prefix())))
 }

@@ -1,7 +1,7 @@
 //! `hasConditions(<map>)`: whether a status has conditions.
 
 use super::{BOOL, Function, Outcome, global, mismatch};
-use crate::eval::Context;
+use crate::context::Context;
 use crate::types::Shape;
 use crate::value::Val;
 

@@ -4,8 +4,8 @@ use super::time::{Duration, Timestamp};
 use super::{
     BOOL, BYTES, DOUBLE, DURATION, Function, INT, Outcome, STRING, TIMESTAMP, UINT, global, mismatch, text,
 };
+use crate::context::Context;
 use crate::error::{EvalError, Failure};
-use crate::eval::Context;
 use crate::types::{Kind, Shape};
 use crate::value::Val;
 

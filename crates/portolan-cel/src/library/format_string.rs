@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::{Outcome, mismatch, text};
+use crate::context::Context;
 use crate::error::{EvalError, Failure};
-use crate::eval::Context;
 use crate::value::Val;
 
 /// Most decimals that can be asked for; more would only print zeros.

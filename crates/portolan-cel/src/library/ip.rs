@@ -1,11 +1,12 @@
-//! IP addresses. Zones and IPv4 addresses written as IPv6 are refused, as Kubernetes does.
+//! Functions of IP addresses.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::{BOOL, Function, INT, Outcome, STRING, global, member, mismatch};
+use crate::context::Context;
 use crate::error::EvalError;
-use crate::eval::Context;
+use crate::kubernetes::ip::parse;
 use crate::types::{Kind, Shape};
 use crate::value::Val;
 
@@ -34,23 +35,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
         test("isGlobalUnicast", arguments, is_global_unicast)
     }),
 ];
-
-/// Longest text an address can have; longer text is refused unread.
-const MAX_LENGTH: usize = 45;
-
-pub(super) fn parse(text: &str) -> Result<IpAddr, &'static str> {
-    if text.len() > MAX_LENGTH {
-        return Err("not an IP address");
-    }
-    match text.parse() {
-        Ok(IpAddr::V6(address)) if address.to_ipv4_mapped().is_some() => {
-            Err("IPv4-mapped IPv6 addresses are not accepted")
-        }
-        Ok(address) => Ok(address),
-        Err(_) if text.contains('%') => Err("zones are not accepted"),
-        Err(_) => Err("not an IP address"),
-    }
-}
 
 fn ip(_: &mut Context<'_, '_>, arguments: &[Val]) -> Outcome {
     let [Val::String(text)] = arguments else {

@@ -6,8 +6,8 @@ use super::time::Duration;
 use super::{
     BOOL, BYTES, DOUBLE, DURATION, Function, INT, Outcome, STRING, TIMESTAMP, UINT, member, mismatch,
 };
+use crate::context::Context;
 use crate::error::{EvalError, Failure};
-use crate::eval::Context;
 use crate::types::Shape;
 use crate::value::{Order, Val, compare, equal};
 

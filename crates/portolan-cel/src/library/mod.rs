@@ -1,18 +1,17 @@
 //! The functions, one library per file. Each file lists its overloads with their types in one table; this module
 //! only finds them by name.
 
-pub(crate) mod cidr;
+mod cidr;
 mod conditions;
 mod convert;
-pub(crate) mod format;
+mod format;
 mod format_string;
 mod ip;
 mod lists;
-mod named_formats;
 mod optional;
 mod parse_json;
 pub(crate) mod pattern;
-pub(crate) mod quantity;
+mod quantity;
 mod regex;
 mod scores;
 mod semver;
@@ -22,72 +21,17 @@ mod strings;
 pub(crate) mod text;
 pub(crate) mod time;
 mod time_functions;
-pub(crate) mod urls;
+mod urls;
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Debug, Formatter};
 use std::sync::LazyLock;
 
+use crate::context::Context;
 use crate::error::{EvalError, Failure};
-use crate::eval::Context;
-use crate::library::pattern::Pattern;
+use crate::function::{Function, Outcome, Run, Style};
+use crate::scope::Scope;
 use crate::types::{Kind, Shape};
 use crate::value::Val;
-
-/// What an operation gives.
-pub(crate) type Outcome<T = Val> = Result<T, Failure>;
-
-/// Whether a function is called as `f(x)` or as `x.f()`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
-    Global,
-    Member,
-}
-
-/// The code of a function. Arguments fit the shapes of the signature on their outermost level.
-#[derive(Clone, Copy)]
-pub(crate) enum Run {
-    Plain(fn(&mut Context<'_, '_>, &[Val]) -> Outcome),
-    /// The second argument is a pattern, given compiled.
-    Pattern(fn(&mut Context<'_, '_>, &Pattern, &[Val]) -> Outcome),
-}
-
-/// Where expressions are written, which decides what they may call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
-    /// Selectors of clusters, with the libraries OCM offers.
-    Selectors,
-    /// Validation rules, with the libraries Kubernetes offers.
-    Rules,
-    /// Condition rules of works, with those libraries and what OCM adds to them.
-    Conditions,
-}
-
-impl Scope {
-    /// Whether expressions are checked as Kubernetes checks those of validation rules.
-    pub(crate) fn is_strict(self) -> bool {
-        matches!(self, Scope::Rules | Scope::Conditions)
-    }
-}
-
-/// One overload of a function.
-pub(crate) struct Function {
-    pub(crate) name: &'static str,
-    pub(crate) style: Style,
-    /// Receiver first.
-    pub(crate) parameters: &'static [Shape],
-    pub(crate) result: Shape,
-    pub(crate) run: Run,
-}
-
-impl Debug for Function {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{:?}", self.name, self.parameters)
-    }
-}
-
-/// The most parameters any function has, receiver included; arguments are kept in an array of this size.
-pub(crate) const MAX_PARAMETERS: usize = 4;
 
 /// All overloads of a name where expressions of this scope are written; none when there is no such function there.
 pub(crate) fn overloads(name: &str, scope: Scope) -> &'static [&'static Function] {
@@ -168,6 +112,7 @@ fn mismatch(function: &'static str, arguments: &[Val]) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::function::MAX_PARAMETERS;
 
     fn all() -> impl Iterator<Item = &'static Function> {
         COMMON

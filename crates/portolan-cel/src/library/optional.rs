@@ -1,8 +1,8 @@
 //! Optional values. `or` and `orValue` are not here: they evaluate their argument only when needed.
 
 use super::{BOOL, Function, Outcome, global, member, mismatch};
+use crate::context::Context;
 use crate::error::EvalError;
-use crate::eval::Context;
 use crate::types::Shape;
 use crate::value::Val;
 

@@ -1,8 +1,8 @@
 //! `<string>.parseJSON()`. Numbers become doubles, as they do in OCM; `==` and `<` compare them with ints all the same.
 
 use super::{Function, Outcome, STRING, member, mismatch};
+use crate::context::Context;
 use crate::error::EvalError;
-use crate::eval::Context;
 use crate::types::Shape;
 use crate::value::{Numbers, Val, from_json};
 

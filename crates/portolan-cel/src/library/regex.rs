@@ -2,7 +2,7 @@
 
 use super::pattern::Pattern;
 use super::{BOOL, Function, INT, Outcome, Run, STRING, Style, mismatch};
-use crate::eval::Context;
+use crate::context::Context;
 use crate::types::Shape;
 use crate::value::Val;
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{Function, Outcome, STRING, member, mismatch};
+use crate::context::Context;
 use crate::error::{EvalError, cut};
-use crate::eval::Context;
 use crate::types::Shape;
 use crate::value::{Key, Map, Val};
 

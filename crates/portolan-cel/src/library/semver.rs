@@ -6,8 +6,8 @@ use std::sync::Arc;
 use ::semver::Version;
 
 use super::{BOOL, Function, INT, Outcome, STRING, global, member, mismatch};
+use crate::context::Context;
 use crate::error::{EvalError, Failure};
-use crate::eval::Context;
 use crate::types::{Kind, Shape};
 use crate::value::Val;
 

@@ -1,8 +1,8 @@
 //! Lists as sets. Elements are compared pair by pair, and each comparison is paid for.
 
 use super::{BOOL, Function, Outcome, global, mismatch};
+use crate::context::Context;
 use crate::error::Failure;
-use crate::eval::Context;
 use crate::types::Shape;
 use crate::value::{Val, equal};
 

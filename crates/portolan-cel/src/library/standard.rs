@@ -1,7 +1,7 @@
 //! Functions of the language itself: size, substring tests, type and dyn.
 
 use super::{BOOL, BYTES, Function, INT, Outcome, STRING, global, member, mismatch};
-use crate::eval::Context;
+use crate::context::Context;
 use crate::types::{Kind, Shape};
 use crate::value::Val;
 

@@ -2,8 +2,8 @@
 
 use super::text::{index_of_offset, length, position, position_or_end};
 use super::{Function, INT, Outcome, STRING, format_string, global, member, mismatch};
+use crate::context::Context;
 use crate::error::EvalError;
-use crate::eval::Context;
 use crate::types::Shape;
 use crate::value::Val;
 

@@ -3,8 +3,8 @@
 
 use super::time::{Civil, Timestamp, parse_offset};
 use super::{DURATION, Function, INT, Outcome, STRING, TIMESTAMP, member, mismatch};
+use crate::context::Context;
 use crate::error::{EvalError, Failure};
-use crate::eval::Context;
 use crate::value::Val;
 
 pub(super) const FUNCTIONS: &[Function] = &[

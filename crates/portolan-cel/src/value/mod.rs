@@ -16,11 +16,11 @@ pub(crate) use list::{Identity, List};
 pub(crate) use map::{Key, Map};
 
 use crate::error::cut;
-use crate::library::cidr::Cidr;
-use crate::library::format::NamedFormat;
-use crate::library::quantity::Quantity;
+use crate::kubernetes::cidr::Cidr;
+use crate::kubernetes::format::NamedFormat;
+use crate::kubernetes::quantity::Quantity;
+use crate::kubernetes::url::Url;
 use crate::library::time::{Duration, Timestamp};
-use crate::library::urls::Url;
 use crate::types::Kind;
 
 /// A document that expressions are evaluated against, such as a whole `ManagedCluster`, or what one evaluates to.

@@ -1,7 +1,7 @@
 //! The rules behind the named formats. Each gives the list of what is wrong.
 
-use super::time::Timestamp;
-use super::urls::Url;
+use super::url::Url;
+use crate::library::time::Timestamp;
 
 const DNS1123_LABEL: &str = "must consist of lower case alphanumeric characters or '-', and start and end with an alphanumeric character";
 const DNS1123_SUBDOMAIN: &str = "must consist of lower case alphanumeric characters, '-' or '.', and each part must start and end with an alphanumeric character";
