@@ -158,7 +158,10 @@ fn a_rollout_as_documented_is_told_the_right_spelling() {
                 &format!("{strategy}.progressive.mandatoryDecisionGroups[1]"),
                 "{groupName: prod-canary-east}"
             ),
-            (&format!("{strategy}.progressive.timeout"), "50m"),
+            (
+                &format!("{strategy}.progressive.timeout"),
+                "50m; durations are numbers with a unit of h, m, s, ms, us or ns, such as 90s or 1h30m"
+            ),
             (&format!("{strategy}.rolloutType"), "type"),
         ])
     );

@@ -588,8 +588,8 @@ fn a_workload_that_is_rolled_out_in_steps_without_a_rule_is_pointed_out_with_one
         [
             "warning: cannot accept spec.manifestWorkTemplate.workload.manifests[0] = Deployment shop/web: the rollout goes \
           on as soon as this object exists, whether it works or not: no condition rule says when it does; accepted: with a \
-          rule, in spec.manifestWorkTemplate.manifestConfigs: {resourceIdentifier: {group: apps, resource: deployments, \
-          namespace: shop, name: web}, conditionRules: [{type: WellKnownConditions, condition: \"\"}]}"
+          rule, in spec.manifestWorkTemplate.manifestConfigs: [{resourceIdentifier: {group: apps, resource: deployments, \
+          namespace: shop, name: web}, conditionRules: [{type: WellKnownConditions, condition: \"\"}]}]"
         ]
     );
     let rules = |rules: Value| {
@@ -633,7 +633,7 @@ fn a_workload_that_is_rolled_out_in_steps_without_a_rule_is_pointed_out_with_one
         json!([]),
     );
     let rule = "conditionRules: [{type: WellKnownConditions, condition: Progressing}, {type: WellKnownConditions, \
-                condition: Degraded}]}";
+                condition: Degraded}]}]";
     assert!(said(&job)[0].ends_with(rule), "{:?}", said(&job));
     let map = replica_set(
         json!("Progressive"),

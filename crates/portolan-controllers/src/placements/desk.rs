@@ -33,6 +33,10 @@ use crate::registration;
 use crate::sabotage::{Rule, broken};
 use crate::settings::{Output, Settings};
 
+/// Bytes of decision objects that are read in one turn. A larger number would keep other placements waiting when many objects
+/// change at once, as at a start; a smaller one would make turns for nothing.
+const READ_IN_A_TURN: usize = 16 << 20;
+
 /// Everything that is known, and what is under way.
 #[derive(Debug)]
 pub(crate) struct Desk {
@@ -363,19 +367,28 @@ impl Desk {
         stored
     }
 
-    /// Tells the engine what is stored for placements whose objects changed.
-    pub(super) fn settle(&mut self) {
+    /// Tells the engine what is stored for placements whose objects changed. Whether that is done: where much is stored, it takes
+    /// several turns.
+    pub(super) fn settle(&mut self) -> bool {
         let in_flight = &self.in_flight;
-        let (wait, ready): (BTreeSet<_>, BTreeSet<_>) = std::mem::take(&mut self.dirty)
+        let (wait, mut ready): (BTreeSet<_>, BTreeSet<_>) = std::mem::take(&mut self.dirty)
             .into_iter()
             .partition(|key| in_flight.contains_key(key));
         self.dirty = wait;
-        for key in ready {
+        let mut read = 0;
+        while read < READ_IN_A_TURN
+            && let Some(key) = ready.pop_first()
+        {
+            let owner = shorten::label_value(&key.name);
+            read += self.decisions.bytes(&key.namespace, &owner) + self.slices.bytes(&key.namespace, &owner);
             let stored = self.stored(&key);
             let prior = super::prior::of(&key, stored, self.writes(Watched::Decisions));
             self.engine.observe_decisions(&key, &prior);
             self.engine.reconsider(&key);
         }
+        let is_done = ready.is_empty();
+        self.dirty.append(&mut ready);
+        is_done
     }
 }
 
@@ -503,7 +516,9 @@ impl Desk {
         self.doubt_is_over();
         self.restoring.look(now, self.settings.restore_grace);
         self.sweep(now.instant);
-        self.settle();
+        if !self.settle() {
+            return Some(Step::Reading);
+        }
         self.engine.wake(now.wall);
         while let Some((at, key)) = self.timers.first().cloned().filter(|(at, _)| *at <= now.instant) {
             self.timers.remove(&(at, key.clone()));

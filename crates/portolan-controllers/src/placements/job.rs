@@ -16,6 +16,8 @@ use crate::trace;
 /// The next thing to do.
 #[derive(Debug)]
 pub(crate) enum Step {
+    /// Decision objects that changed were read, and there are more of them.
+    Reading,
     /// A placement was evaluated, and what is stored is what it decides.
     Settled(Summary),
     /// A placement was evaluated and has something to write.

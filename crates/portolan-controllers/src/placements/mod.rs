@@ -7,6 +7,7 @@ mod answer;
 mod backoff;
 mod budget;
 mod change;
+mod condition_counts;
 mod contest;
 mod decision;
 mod desk;
@@ -54,13 +55,17 @@ use crate::metrics::Metrics;
 use crate::moment::Moment;
 use crate::settings::{Output, Settings};
 use crate::{sabotage, trace};
+use condition_counts::ConditionCounts;
 use desk::Desk;
 use gate::{Knowledge, Watched};
 use job::{Change, Job, Report, Step, Summary, Teardown};
-use status::Conditions;
 
 /// Messages taken in before the next look at what is due: a burst of changes is one evaluation.
 const BATCH: usize = 1024;
+/// Fewer placements than these that wait are walked through in every round.
+const MANY: usize = 1_000;
+/// Shortest time between two walks through more than these. The metric of how long placements wait is as much off.
+const WALK_INTERVAL: Duration = Duration::from_millis(100);
 /// Names the loop.
 pub(crate) const NAME: &str = "placements";
 
@@ -78,7 +83,9 @@ pub(crate) struct Placements {
     oldest: Option<Instant>,
     /// When the message came that made each placement due.
     due_since: HashMap<PlacementKey, Instant>,
-    conditions: HashMap<PlacementKey, Conditions>,
+    conditions: ConditionCounts,
+    /// When the placements that are due were last walked through.
+    walked: Option<Instant>,
     running: JoinSet<Done>,
     first_round_done: bool,
     /// When the controller was made.
@@ -132,7 +139,8 @@ impl Placements {
             outputs,
             oldest: None,
             due_since: HashMap::new(),
-            conditions: HashMap::new(),
+            conditions: ConditionCounts::default(),
+            walked: None,
             running: JoinSet::new(),
             first_round_done: false,
             started: Instant::now(),
@@ -209,7 +217,7 @@ impl Placements {
     async fn start_due(&mut self, stop: &mut oneshot::Receiver<()>) -> ControlFlow<()> {
         let now = self.now();
         // What became due did so by one of the messages of this round, or by a timer.
-        let at = self.oldest.take().unwrap_or_else(Instant::now);
+        let at = self.oldest.unwrap_or_else(Instant::now);
         let departed = self.desk.departed();
         for key in &departed {
             self.metrics.placement_gone(&key.namespace, &key.name);
@@ -217,8 +225,10 @@ impl Placements {
             self.due_since.remove(key);
         }
         if !self.desk.missing().is_empty() {
+            self.oldest = None;
             self.desk.cannot_read(self.outputs.health.failures().problems());
-        } else {
+        } else if self.walks_now() {
+            self.oldest = None;
             for key in self.desk.due() {
                 if !self.due_since.contains_key(key) {
                     self.due_since.insert(key.clone(), at);
@@ -231,6 +241,7 @@ impl Placements {
             let Some(step) = self.desk.next(now) else { break };
             changed = true;
             match step {
+                Step::Reading => {}
                 Step::Settled(summary) => {
                     self.metrics.evaluated(started.elapsed());
                     self.due_since.remove(&summary.key);
@@ -370,16 +381,18 @@ impl Placements {
         self.conditions.insert(key.clone(), summary.conditions);
     }
 
-    fn account_conditions(&self) {
-        let types: Vec<&'static str> = status::types().collect();
-        let mut counts = vec![[0; 2]; types.len()];
-        for conditions in self.conditions.values() {
-            for (place, count) in counts.iter_mut().enumerate() {
-                count[0] += usize::from(conditions.has(place, true));
-                count[1] += usize::from(conditions.has(place, false));
-            }
+    /// Whether it is time to note which placements are due, for the metric of how long they wait. Where many wait, a walk after each
+    /// write would cost more than the writes.
+    fn walks_now(&mut self) -> bool {
+        let is_time = self.desk.depth() < MANY || self.walked.is_none_or(|at| at.elapsed() >= WALK_INTERVAL);
+        if is_time {
+            self.walked = Some(Instant::now());
         }
-        for (type_, [is_true, is_false]) in types.into_iter().zip(counts) {
+        is_time
+    }
+
+    fn account_conditions(&self) {
+        for (type_, [is_true, is_false]) in self.conditions.counts() {
             self.metrics.condition(type_, true, is_true);
             self.metrics.condition(type_, false, is_false);
         }

@@ -38,6 +38,10 @@ impl Published for portolan_api::multicluster::PlacementDecision {
 /// Namespace and the value of the owner label.
 pub(crate) type Owner = (String, String);
 
+/// Bytes of objects that are read for one placement: some two million clusters. More than these are the work of another writer
+/// who uses the label or the names of the placement; reading them all would keep every other placement waiting.
+const MOST_READ: usize = 128 << 20;
+
 /// All objects of one kind.
 #[derive(Debug)]
 pub(crate) struct Shelf<K> {
@@ -213,11 +217,26 @@ impl<K: Published> Shelf<K> {
             .flatten()
             .chain(on_name.map(|(_, name)| name))
             .collect();
-        names
+        let held = names
             .into_iter()
-            .filter_map(|name| self.objects.get(&(namespace.to_owned(), name.clone())))
-            .filter_map(|held| unpack(&held.packed))
-            .collect()
+            .filter_map(|name| self.objects.get(&(namespace.to_owned(), name.clone())));
+        let mut read = 0;
+        let within = held.take_while(|held| {
+            let has_room = read < MOST_READ;
+            read += unpacked_bytes(&held.packed);
+            has_room
+        });
+        within.filter_map(|held| unpack(&held.packed)).collect()
+    }
+
+    /// How many bytes it takes to read the objects of an owner.
+    pub(crate) fn bytes(&self, namespace: &str, owner: &str) -> usize {
+        let owned = self.by_owner.get(&(namespace.to_owned(), owner.to_owned()));
+        let held = owned
+            .into_iter()
+            .flatten()
+            .filter_map(|name| self.objects.get(&(namespace.to_owned(), name.clone())));
+        held.map(|held| unpacked_bytes(&held.packed)).sum()
     }
 
     /// One object.
@@ -273,6 +292,13 @@ fn pack<K: Published>(object: &K) -> Box<[u8]> {
     // Serialising a value that was read from JSON cannot fail; an empty one would read as "not there" and be written
     // again, which is the safe side.
     lz4_flex::compress_prepend_size(&json.unwrap_or_default()).into()
+}
+
+/// The size of an object as JSON, which its packed form begins with.
+fn unpacked_bytes(packed: &[u8]) -> usize {
+    let size = packed.first_chunk::<4>().map(|size| u32::from_le_bytes(*size));
+    size.and_then(|size| usize::try_from(size).ok())
+        .unwrap_or_default()
 }
 
 fn unpack<K: Published>(packed: &[u8]) -> Option<K> {

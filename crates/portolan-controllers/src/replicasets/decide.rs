@@ -102,7 +102,8 @@ impl State {
         let Some(mut verdict) = self.look_at(key, now, evaluate) else {
             return Decision::Nothing;
         };
-        if note_unbound(&mut self.refusals, key, &verdict.unbound, now) {
+        let room = self.room_for_refusals(&key.namespace);
+        if note_unbound(&mut self.refusals, key, (&verdict.unbound, room), now) {
             // They count as failed now, and that may stop the rollout.
             verdict = self.look_at(key, now, evaluate).unwrap_or_default();
         }
@@ -149,18 +150,29 @@ fn recall(refusals: &mut Refusals, bound: &Bound, key: &SetKey) {
     }
 }
 
-/// Takes note of clusters that no bound set has, as of those whose server refuses their work. Whether that is news.
-fn note_unbound(refusals: &mut Refusals, key: &SetKey, clusters: &[String], now: Moment) -> bool {
+/// Takes note of clusters that no bound set has, as of those whose server refuses their work, and of so many new ones at most.
+/// Whether that is news.
+fn note_unbound(
+    refusals: &mut Refusals,
+    key: &SetKey,
+    (clusters, mut room): (&[String], usize),
+    now: Moment,
+) -> bool {
     let mut is_news = false;
+    if clusters.is_empty() {
+        return false;
+    }
+    let refusals = refusals.entry(key.clone()).or_default();
     for cluster in clusters {
-        let refusals = refusals.entry(key.clone()).or_default();
         let known = refusals.get_mut(cluster);
         match known.filter(|known| known.cause == Cause::NotBound) {
             Some(known) => {
                 is_news |= known.times < REFUSALS;
                 known.times = REFUSALS;
             }
+            None if room == 0 => {}
             None => {
+                room -= 1;
                 refusals.insert(cluster.clone(), Refusal::unbound(now));
                 is_news = true;
             }
@@ -198,4 +210,26 @@ fn farewell(
             .collect(),
     });
     (deletions, object)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn no_more_refusals_are_remembered_than_there_is_room_for() {
+        let (mut refusals, key) = (Refusals::new(), SetKey::new("shop", "web"));
+        let now = Moment::from(Timestamp::UNIX_EPOCH);
+        let clusters = ["a", "b", "c"].map(str::to_owned);
+        assert!(note_unbound(&mut refusals, &key, (&clusters, 2), now));
+        assert_eq!(refusals[&key].keys().collect::<Vec<_>>(), ["a", "b"]);
+        assert!(
+            note_unbound(&mut refusals, &key, (&clusters, 0), now),
+            "these are seen again"
+        );
+        assert!(!note_unbound(&mut refusals, &key, (&clusters, 0), now));
+        assert_eq!(refusals[&key].len(), 2);
+    }
 }

@@ -137,6 +137,10 @@ pub(super) enum Reading {
     Groups(Groups),
 }
 
+/// Most clusters that the decision of one placement may name. An evaluation visits each of them: with a larger number a decision that
+/// was written by hand could keep every rollout of the hub waiting.
+const MOST_CLUSTERS: usize = 1_000_000;
+
 /// Reads the decision of a placement. Its objects are written one by one and the placement's status last, so that a
 /// decision is whole when the status tells of what there is. A group that is not there yet might be the one to wait for.
 pub(super) fn read(placement: Option<&Chosen>, parts: Option<&BTreeMap<String, Part>>) -> Reading {
@@ -146,6 +150,12 @@ pub(super) fn read(placement: Option<&Chosen>, parts: Option<&BTreeMap<String, P
     let Some(parts) = parts.filter(|parts| !parts.is_empty()) else {
         return Reading::Unsettled("nothing is decided yet".to_owned());
     };
+    let named: usize = parts.values().map(|part| part.clusters.len()).sum();
+    if named > MOST_CLUSTERS {
+        return Reading::Unsettled(format!(
+            "its PlacementDecisions name {named} clusters; accepted: at most {MOST_CLUSTERS}"
+        ));
+    }
     let mut groups = Groups::new();
     for (name, part) in parts {
         if let Some(problem) = &part.unreadable {
@@ -171,5 +181,35 @@ pub(super) fn read(placement: Option<&Chosen>, parts: Option<&BTreeMap<String, P
             "the Placement's status does not match its PlacementDecisions yet; waiting for the scheduler to finish"
                 .to_owned(),
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_that_names_too_many_clusters_is_not_followed() {
+        let part = |clusters: usize| Part {
+            clusters: vec![String::new(); clusters],
+            unreadable: None,
+            ..Part::unreadable(String::new())
+        };
+        let chosen = Chosen {
+            is_by_hand: true,
+            ..Chosen::default()
+        };
+        let parts = |last: usize| {
+            let parts = [("p-decision-1", part(999_999)), ("p-decision-2", part(last))];
+            BTreeMap::from(parts.map(|(name, part)| (name.to_owned(), part)))
+        };
+        assert!(matches!(read(Some(&chosen), Some(&parts(1))), Reading::Groups(_)));
+        let Reading::Unsettled(why) = read(Some(&chosen), Some(&parts(2))) else {
+            panic!("it is followed");
+        };
+        assert_eq!(
+            why,
+            "its PlacementDecisions name 1000001 clusters; accepted: at most 1000000"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! What is to be done for one replica set, from what is known at one moment.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use portolan_api::FieldError;
@@ -327,8 +327,9 @@ impl<'a> Rollout<'a> {
                 self.start(cluster, verdict);
             }
         }
+        let started: HashSet<WorkKey> = verdict.works.iter().map(WorkWrite::key).collect();
         for cluster in self.groups.clusters() {
-            self.label(cluster, verdict);
+            self.label(cluster, &started, verdict);
         }
         if let Some(after) = plan.recheck_after {
             let at = self.view.now.instant.checked_add(after);
@@ -398,7 +399,7 @@ impl<'a> Rollout<'a> {
     }
 
     /// Puts labels right. They are no part of the template and wait for nobody.
-    fn label(&self, cluster: &str, verdict: &mut Verdict) {
+    fn label(&self, cluster: &str, started: &HashSet<WorkKey>, verdict: &mut Verdict) {
         let Some((key, work)) = self.work(cluster).filter(|(_, work)| !work.is_leaving) else {
             return;
         };
@@ -406,7 +407,7 @@ impl<'a> Rollout<'a> {
         if wanted
             .iter()
             .any(|(key, value)| work.labels.get(key) != Some(value))
-            && !verdict.works.iter().any(|write| write.key() == *key)
+            && !started.contains(key)
         {
             verdict.works.push(WorkWrite::Labels {
                 key: key.clone(),

@@ -23,9 +23,14 @@ use crate::moment::{Moment, Since};
 use crate::sabotage::{Rule, broken};
 use crate::upkeep::{Failure, Keeper, Knowledge, Queue, backoff};
 
-/// Replica sets that are evaluated in one turn of the loop. An evaluation visits every cluster of every Placement of the set:
-/// more of them would let a tenant with large sets keep the loop from turning, fewer would make turns for nothing.
-const MOST_LOOKS: usize = 16;
+/// Clusters that evaluations visit in one turn of the loop: an evaluation visits every cluster of every Placement of the set. A
+/// larger number would let a tenant with large sets keep the loop from turning, a smaller one would make turns for nothing.
+const MOST_VISITS: usize = 160_000;
+/// What an evaluation costs beside its clusters, in clusters.
+const PER_SET: usize = 10_000;
+/// Clusters that refuse a work which are remembered for the replica sets of one namespace. A larger number would let a tenant use
+/// much memory; with a smaller one large rollouts would wait for such clusters instead of counting them as failed.
+const MOST_REFUSALS: usize = 100_000;
 
 /// Replica sets, their works, placements, decisions, and which clusters are offline.
 #[derive(Debug)]
@@ -107,7 +112,7 @@ impl State {
             refusals: BTreeMap::new(),
             told: BTreeMap::new(),
             unsettled: BTreeMap::new(),
-            queue: Queue::limited(longest_backoff, MOST_LOOKS),
+            queue: queue(longest_backoff),
             longest_backoff,
         }
     }
@@ -347,7 +352,29 @@ impl State {
         };
     }
 
+    /// What an evaluation of a replica set costs, in clusters that it visits.
+    pub(super) fn cost(&self, key: &SetKey) -> usize {
+        let references = self.sets.get(key).map(|set| &set.object.spec.placement_refs);
+        let parts = references.into_iter().flatten().filter_map(|reference| {
+            let place = (key.namespace.clone(), reference.name.clone());
+            self.decisions.get(&place)
+        });
+        let clusters = parts.flat_map(BTreeMap::values).map(|part| part.clusters.len());
+        PER_SET + clusters.sum::<usize>() + self.works.get(key).map_or(0, BTreeMap::len)
+    }
+
+    /// How many more clusters that refuse a work may be remembered for the replica sets of a namespace.
+    pub(super) fn room_for_refusals(&self, namespace: &str) -> usize {
+        let sets = self.refusals.range(SetKey::new(namespace, "")..);
+        let of_namespace = sets.take_while(|(key, _)| key.namespace == namespace);
+        MOST_REFUSALS.saturating_sub(of_namespace.map(|(_, refusals)| refusals.len()).sum())
+    }
+
     fn refused(&mut self, key: &SetKey, cluster: &str, cause: Cause, at: Instant) {
+        let is_known = self.refusals.get(key).is_some_and(|of| of.contains_key(cluster));
+        if !is_known && self.room_for_refusals(&key.namespace) == 0 {
+            return;
+        }
         let refusals = self.refusals.entry(key.clone()).or_default();
         let refusal = refusals.entry(cluster.to_owned()).or_insert(Refusal {
             cause,
@@ -436,9 +463,8 @@ impl Keeper for State {
             return Vec::new();
         }
         self.absences.look(now);
-        let empty = Queue::limited(self.longest_backoff, MOST_LOOKS);
-        let mut queue = std::mem::replace(&mut self.queue, empty);
-        let jobs = queue.look(now.instant, room, |key| self.decide(key, now));
+        let mut queue = std::mem::replace(&mut self.queue, queue(self.longest_backoff));
+        let jobs = queue.look_weighed(now.instant, room, |key| (self.cost(key), self.decide(key, now)));
         self.queue = queue;
         jobs
     }
@@ -447,6 +473,10 @@ impl Keeper for State {
         // Timers cannot help while not everything is known; what is heard will.
         self.queue.next().filter(|_| self.known.works())
     }
+}
+
+fn queue(longest_backoff: Duration) -> Queue<SetKey> {
+    Queue::limited(longest_backoff, MOST_VISITS, |key| &key.namespace)
 }
 
 fn name_of(metadata: &ObjectMeta) -> &str {

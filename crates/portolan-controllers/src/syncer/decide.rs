@@ -1,7 +1,9 @@
 //! What is to be done about one thing, by all that is known.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use portolan_api::count::counted;
 use tokio::time::Instant;
 
 use super::inventory::Origin;
@@ -32,13 +34,47 @@ pub(super) enum Verdict {
     Refused(String),
 }
 
+/// Most works that the templates of one namespace may have: templates times clusters of their decisions. Each is looked at whenever
+/// the decision changes, so that a larger number would let a tenant keep the works of others waiting, and use much memory.
+const MOST_WORKS: usize = 1_000_000;
+/// The status of a template with fewer clusters is computed whenever something changes.
+const FEW_CLUSTERS: usize = 1_000;
+/// How long the status of a template rests, for each of its clusters: about ten times as long as it takes to compute.
+const REST_PER_CLUSTER: Duration = Duration::from_micros(50);
+
 impl State {
+    /// What is decided for a template, if its namespace is known. A decision that asks for too many works is not acted on.
+    fn decided(&self, key: &TemplateKey) -> Option<Decided<'_>> {
+        let template = self.templates.get(key)?;
+        let decided = self.spaces.get(&key.0)?.decided(template);
+        Some(match (&decided, self.is_too_many(key)) {
+            (Decided::Clusters(clusters) | Decided::AtLeast(clusters, _), true) => Decided::Unknown(format!(
+                "{} of this namespace and {} of the decision are too many; accepted: at most {MOST_WORKS} works for a \
+                 namespace, templates times clusters",
+                counted(self.templates_of(key), "template"),
+                counted(clusters.len(), "cluster"),
+            )),
+            _ => decided,
+        })
+    }
+
+    fn templates_of(&self, key: &TemplateKey) -> usize {
+        self.counts.get(&key.0).copied().unwrap_or_default()
+    }
+
+    /// Whether the templates of a namespace would have too many works, if each was decided for as many clusters as this one.
+    pub(super) fn is_too_many(&self, key: &TemplateKey) -> bool {
+        let template = self.templates.get(key);
+        let space = self.spaces.get(&key.0);
+        let clusters = template
+            .zip(space)
+            .map_or(0, |(template, space)| space.count(template));
+        clusters.saturating_mul(self.templates_of(key)) > MOST_WORKS
+    }
+
     /// Where the work of a template is decided to be.
     pub(super) fn targets(&self, key: &TemplateKey) -> Vec<Target> {
-        let Some(template) = self.templates.get(key) else {
-            return Vec::new();
-        };
-        let clusters = match self.spaces.get(&key.0).map(|space| space.decided(template)) {
+        let clusters = match self.decided(key) {
             Some(Decided::Clusters(clusters) | Decided::AtLeast(clusters, _)) => clusters,
             _ => return Vec::new(),
         };
@@ -68,11 +104,11 @@ impl State {
         let Ok(content) = &template.content else {
             return Verdict::Keep;
         };
-        let (clusters, exact) = match space.decided(template) {
-            Decided::Clusters(clusters) => (clusters, true),
-            Decided::AtLeast(clusters, _) => (clusters, false),
-            Decided::None => return Verdict::Absent,
-            Decided::Unknown(_) => return Verdict::Keep,
+        let (clusters, exact) = match self.decided(&target.template) {
+            Some(Decided::Clusters(clusters)) => (clusters, true),
+            Some(Decided::AtLeast(clusters, _)) => (clusters, false),
+            Some(Decided::None) => return Verdict::Absent,
+            Some(Decided::Unknown(_)) | None => return Verdict::Keep,
         };
         let Some(namespaces) = clusters.get(&target.cluster) else {
             let is_replaced = space.is_replaced(&template.placement_key, &target.cluster);
@@ -124,7 +160,35 @@ impl State {
         made.says(content) || accepted.is_some_and(|(wrote, shown)| wrote == content && made.says_as(shown))
     }
 
-    pub(super) fn decide(&mut self, item: &Item, now: Moment) -> Decision<Write> {
+    /// What is to be done about a thing, and what it cost to find out.
+    pub(super) fn decide(&mut self, item: &Item, now: Moment) -> (usize, Decision<Write>) {
+        match item {
+            Item::Status(key) => self.decide_status_at_rest(key, now),
+            _ => (1, self.decide_other(item, now)),
+        }
+    }
+
+    /// A template with many clusters is not reported on after each of its works.
+    fn decide_status_at_rest(&mut self, key: &TemplateKey, now: Moment) -> (usize, Decision<Write>) {
+        let clusters = match self.decided(key) {
+            Some(Decided::Clusters(clusters)) => clusters.len(),
+            _ => 0,
+        };
+        let rest = match clusters {
+            0..FEW_CLUSTERS => Duration::ZERO,
+            many => REST_PER_CLUSTER.saturating_mul(u32::try_from(many).unwrap_or(u32::MAX)),
+        };
+        let until = self.reported.get(key).map(|at| *at + rest);
+        if let Some(until) = until.filter(|until| *until > now.instant) {
+            return (1, Decision::Later(until));
+        }
+        if clusters >= FEW_CLUSTERS {
+            self.reported.insert(key.clone(), now.instant);
+        }
+        (clusters, self.decide_status(key, now))
+    }
+
+    fn decide_other(&mut self, item: &Item, now: Moment) -> Decision<Write> {
         match item {
             Item::Profiles => {
                 if self.watching_profiles || self.templates.is_empty() {
@@ -140,7 +204,7 @@ impl State {
     }
 
     fn decide_watch(&mut self, namespace: &str) -> Decision<Write> {
-        let wanted = self.templates.keys().any(|key| key.0 == namespace);
+        let wanted = self.counts.contains_key(namespace);
         match (wanted, self.spaces.contains_key(namespace)) {
             (true, false) => {
                 self.watches += 1;
@@ -193,10 +257,11 @@ impl State {
         };
         let outlook = match &template.content {
             Err(mistakes) => Some(report::Outlook::Invalid(mistakes.clone())),
-            Ok(_) => match space.decided(template) {
-                Decided::None => Some(report::Outlook::NoDecision(template.placement_key.clone())),
-                Decided::Unknown(why) | Decided::AtLeast(_, why) => Some(report::Outlook::Waiting(why)),
-                Decided::Clusters(_) => self.outlook(key, now),
+            Ok(_) => match self.decided(key) {
+                Some(Decided::None) => Some(report::Outlook::NoDecision(template.placement_key.clone())),
+                Some(Decided::Unknown(why) | Decided::AtLeast(_, why)) => Some(report::Outlook::Waiting(why)),
+                Some(Decided::Clusters(_)) => self.outlook(key, now),
+                None => None,
             },
         };
         let Some(outlook) = outlook else {

@@ -27,6 +27,18 @@ pub(super) enum Item {
     Status(TemplateKey),
 }
 
+impl Item {
+    /// The namespace of the templates that it is about.
+    pub(super) fn namespace(&self) -> &str {
+        match self {
+            Item::Profiles => "",
+            Item::Decisions(namespace) => namespace,
+            Item::Work(target) => &target.template.0,
+            Item::Status(key) => &key.0,
+        }
+    }
+}
+
 /// What the state hears.
 #[derive(Debug)]
 pub(super) enum Input {

@@ -226,6 +226,11 @@ impl Space {
         self.started?.checked_add(self.decisions.next_due()?)
     }
 
+    /// How many clusters are decided for a workload.
+    pub(super) fn count(&self, template: &Template) -> usize {
+        self.wanted.get(&template.placement_key).map_or(0, Clusters::len)
+    }
+
     /// What is decided for a workload. Asked only when everything in the namespace is known.
     pub(super) fn decided(&self, template: &Template) -> Decided<'_> {
         let key = template.placement_key.as_str();

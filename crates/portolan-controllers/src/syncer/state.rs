@@ -18,10 +18,20 @@ use crate::bound::Bound;
 use crate::moment::Moment;
 use crate::upkeep::{Failure, Keeper, Knowledge, Queue};
 
+/// Works and clusters that are looked at in one turn of the loop. A larger number would let a tenant with many templates keep the
+/// loop from turning, a smaller one would make turns for nothing.
+const MOST_LOOKS: usize = 50_000;
+
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) works: Knowledge,
     pub(super) templates: BTreeMap<TemplateKey, Template>,
+    /// How many templates a namespace has.
+    pub(super) counts: BTreeMap<String, usize>,
+    /// Namespaces with a template whose works are too many.
+    pub(super) crowded: BTreeSet<String>,
+    /// When the status of a template was last computed.
+    pub(super) reported: BTreeMap<TemplateKey, Instant>,
     /// Works that cannot be read: each may be a template.
     pub(super) unreadable: BTreeSet<TemplateKey>,
     pub(super) made: BTreeMap<Target, Made>,
@@ -46,6 +56,9 @@ impl State {
         State {
             works: Knowledge::default(),
             templates: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            crowded: BTreeSet::new(),
+            reported: BTreeMap::new(),
             unreadable: BTreeSet::new(),
             made: BTreeMap::new(),
             names: BTreeMap::new(),
@@ -57,7 +70,7 @@ impl State {
             watching_profiles: false,
             watches: 0,
             failures: BTreeMap::new(),
-            queue: Queue::new(longest_backoff),
+            queue: queue(longest_backoff),
         }
     }
 
@@ -73,6 +86,9 @@ impl State {
         match Role::of(work) {
             Role::Template(key, template) => {
                 let old = self.templates.insert(key.clone(), template);
+                if old.is_none() {
+                    *self.counts.entry(key.0.clone()).or_default() += 1;
+                }
                 let new = &self.templates[&key];
                 let same = old
                     .is_some_and(|old| old.placement_key == new.placement_key && old.content == new.content);
@@ -105,7 +121,12 @@ impl State {
     fn work_gone(&mut self, namespace: &str, name: &str) {
         let key: TemplateKey = (namespace.to_owned(), name.to_owned());
         let was_unreadable = self.unreadable.remove(&key);
-        if self.templates.remove(&key).is_some() || was_unreadable {
+        let was_template = self.templates.remove(&key).is_some();
+        if was_template {
+            self.reported.remove(&key);
+            self.one_less(&key.0);
+        }
+        if was_template || was_unreadable {
             self.queue.touch(Item::Decisions(key.0.clone()));
             self.touch_template(&key);
         }
@@ -114,6 +135,34 @@ impl State {
             self.queue.gone(Item::Work(target.clone()));
             self.queue.touch(Item::Status(target.template));
         }
+    }
+
+    /// A template of a namespace is gone, and there may be room for the works of others.
+    fn one_less(&mut self, namespace: &str) {
+        if let Some(count) = self.counts.get_mut(namespace) {
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(namespace);
+            }
+        }
+        if self.crowded.remove(namespace) {
+            self.touch_templates(namespace);
+        }
+    }
+
+    /// Everything about the templates of a namespace is looked at.
+    fn touch_templates(&mut self, namespace: &str) {
+        let keys: Vec<TemplateKey> = self.templates_in(namespace).map(|(key, _)| key.clone()).collect();
+        keys.iter().for_each(|key| self.touch_template(key));
+    }
+
+    fn templates_in<'a>(
+        &'a self,
+        namespace: &'a str,
+    ) -> impl Iterator<Item = (&'a TemplateKey, &'a Template)> {
+        let first = (namespace.to_owned(), String::new());
+        let from = self.templates.range(first..);
+        from.take_while(move |(key, _)| key.0 == namespace)
     }
 
     fn put(&mut self, target: Target, made: Made) {
@@ -133,6 +182,9 @@ impl State {
     /// Everything about a template is looked at: where its work is, and where it should be.
     fn touch_template(&mut self, key: &TemplateKey) {
         let made = self.made_from(key).cloned().collect::<Vec<Target>>();
+        if self.is_too_many(key) {
+            self.crowded.insert(key.0.clone());
+        }
         let wanted = self.targets(key);
         for target in made.into_iter().chain(wanted) {
             self.queue.touch(Item::Work(target));
@@ -266,13 +318,7 @@ impl Keeper for State {
                     return;
                 };
                 if space.hear(&delta) || synced {
-                    let keys: Vec<TemplateKey> = self
-                        .templates
-                        .keys()
-                        .filter(|key| key.0 == namespace)
-                        .cloned()
-                        .collect();
-                    keys.iter().for_each(|key| self.touch_template(key));
+                    self.touch_templates(&namespace);
                 }
             }
             Input::Cluster(delta) => {
@@ -296,12 +342,19 @@ impl Keeper for State {
 
     fn due(&mut self, now: Moment, room: usize) -> Vec<Write> {
         let mut changed: Vec<(TemplateKey, Option<BTreeSet<String>>)> = Vec::new();
-        for (namespace, space) in &mut self.spaces {
-            let by_key = space.refresh(now.instant);
-            let templates = self.templates.iter().filter(|(key, _)| key.0 == *namespace);
-            for (key, template) in templates {
-                if let Some(clusters) = by_key.get(&template.placement_key) {
-                    changed.push((key.clone(), clusters.clone()));
+        let refresh =
+            |(namespace, space): (&String, &mut Space)| (namespace.clone(), space.refresh(now.instant));
+        let refreshed: Vec<_> = self.spaces.iter_mut().map(refresh).collect();
+        for (namespace, by_key) in refreshed.iter().filter(|(_, by_key)| !by_key.is_empty()) {
+            // What was too much may not be any more.
+            let is_crowded = self.crowded.remove(namespace);
+            for (key, template) in self.templates_in(namespace) {
+                match by_key.get(&template.placement_key) {
+                    _ if is_crowded => changed.push((key.clone(), None)),
+                    // Where the works are too many there is nothing to look at but the status.
+                    Some(_) if self.is_too_many(key) => changed.push((key.clone(), None)),
+                    Some(clusters) => changed.push((key.clone(), clusters.clone())),
+                    None => {}
                 }
             }
         }
@@ -319,8 +372,8 @@ impl Keeper for State {
         }
         self.inventory.look(now);
         // The queue decides by what is known, which is all the rest.
-        let mut queue = std::mem::replace(&mut self.queue, Queue::new(Duration::ZERO));
-        let writes = queue.look(now.instant, room, |item| self.decide(item, now));
+        let mut queue = std::mem::replace(&mut self.queue, queue(Duration::ZERO));
+        let writes = queue.look_weighed(now.instant, room, |item| self.decide(item, now));
         self.queue = queue;
         writes
     }
@@ -329,4 +382,8 @@ impl Keeper for State {
         let spaces = self.spaces.values().filter_map(Space::next_due);
         spaces.chain(self.queue.next()).min()
     }
+}
+
+fn queue(longest_backoff: Duration) -> Queue<Item> {
+    Queue::limited(longest_backoff, MOST_LOOKS, Item::namespace)
 }

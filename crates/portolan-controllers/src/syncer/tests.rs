@@ -3,4 +3,5 @@ mod deciding;
 mod doubt;
 mod fixture;
 mod history;
+mod many;
 mod refusing;

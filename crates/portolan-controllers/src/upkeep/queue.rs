@@ -12,16 +12,21 @@ const SHORTEST_BACKOFF: Duration = Duration::from_millis(100);
 /// monotonic clock.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
-    ready: BTreeSet<T>,
+    /// By group. Without groups there is one, which has no name.
+    ready: BTreeMap<String, BTreeSet<T>>,
+    /// Whose turn it is besides that of others, such as the namespace of an object.
+    group: fn(&T) -> &str,
     later: BTreeSet<(Instant, T)>,
     /// Whether the object was reported gone meanwhile, so that what the answer shows may be gone as well.
     under_way: BTreeMap<T, bool>,
     failures: BTreeMap<T, Failed>,
     longest_backoff: Duration,
-    /// Things that one look is about.
-    most_looks: usize,
-    /// The thing that was looked at last, where looks are limited.
-    last: Option<T>,
+    /// What one look may cost.
+    most_cost: usize,
+    /// The group that had its turn last, where looks are limited.
+    last_group: Option<String>,
+    /// The thing of each group with ready things that was looked at last, where looks are limited.
+    last: BTreeMap<String, T>,
     /// When the last look ended before everything that is ready was looked at.
     is_cut_short: Option<Instant>,
 }
@@ -46,21 +51,25 @@ pub(crate) enum Decision<W> {
 impl<T: Ord + Clone> Queue<T> {
     pub(crate) fn new(longest_backoff: Duration) -> Queue<T> {
         Queue {
-            ready: BTreeSet::new(),
+            ready: BTreeMap::new(),
+            group: |_| "",
             later: BTreeSet::new(),
             under_way: BTreeMap::new(),
             failures: BTreeMap::new(),
             longest_backoff,
-            most_looks: usize::MAX,
-            last: None,
+            most_cost: usize::MAX,
+            last_group: None,
+            last: BTreeMap::new(),
             is_cut_short: None,
         }
     }
 
-    /// The same with things that cost much to look at: a look ends after so many of them, and goes on in the next turn.
-    pub(crate) fn limited(longest_backoff: Duration, most_looks: usize) -> Queue<T> {
+    /// The same with things that cost much to look at: a look ends when they have cost so much, and goes on in the next turn.
+    /// Groups have their turns one after the other, so that many things of one group do not hold up another.
+    pub(crate) fn limited(longest_backoff: Duration, most_cost: usize, group: fn(&T) -> &str) -> Queue<T> {
         Queue {
-            most_looks,
+            most_cost,
+            group,
             ..Queue::new(longest_backoff)
         }
     }
@@ -68,7 +77,15 @@ impl<T: Ord + Clone> Queue<T> {
     /// The thing is to be looked at. One that is under way is looked at when that ends in any case.
     pub(crate) fn touch(&mut self, thing: T) {
         if !self.under_way.contains_key(&thing) {
-            self.ready.insert(thing);
+            self.insert(thing);
+        }
+    }
+
+    fn insert(&mut self, thing: T) {
+        let group = (self.group)(&thing);
+        match self.ready.get_mut(group) {
+            Some(things) => drop(things.insert(thing)),
+            None => drop(self.ready.insert(group.to_owned(), BTreeSet::from([thing]))),
         }
     }
 
@@ -80,38 +97,49 @@ impl<T: Ord + Clone> Queue<T> {
         self.touch(thing);
     }
 
-    /// Looks at what is due until `room` writes came of it.
+    /// Looks at what is due until `room` writes came of it. Each thing costs as much as any other.
     pub(crate) fn look<W>(
         &mut self,
         now: Instant,
         room: usize,
         mut decide: impl FnMut(&T) -> Decision<W>,
     ) -> Vec<W> {
+        self.look_weighed(now, room, |thing| (1, decide(thing)))
+    }
+
+    /// The same with things that do not cost the same. `decide` says what looking at a thing has cost.
+    pub(crate) fn look_weighed<W>(
+        &mut self,
+        now: Instant,
+        room: usize,
+        mut decide: impl FnMut(&T) -> (usize, Decision<W>),
+    ) -> Vec<W> {
         let mut writes = Vec::new();
         while self.later.first().is_some_and(|(at, _)| *at <= now) {
-            self.ready.extend(self.later.pop_first().map(|(_, thing)| thing));
+            if let Some((_, thing)) = self.later.pop_first() {
+                self.insert(thing);
+            }
         }
-        let mut looks = 0;
+        let mut spent: usize = 0;
         self.is_cut_short = None;
         while writes.len() < room
             && let Some(thing) = self.following()
         {
-            if looks == self.most_looks {
+            if spent >= self.most_cost {
                 self.is_cut_short = Some(now);
                 break;
             }
-            looks += 1;
-            self.ready.remove(&thing);
-            if self.most_looks < usize::MAX {
-                self.last = Some(thing.clone());
-            }
+            self.take(&thing);
             if let Some(failed) = self.failures.get(&thing)
                 && failed.until > now
             {
                 self.later.insert((failed.until, thing));
+                spent += 1;
                 continue;
             }
-            match decide(&thing) {
+            let (cost, decision) = decide(&thing);
+            spent = spent.saturating_add(cost.max(1));
+            match decision {
                 Decision::Nothing => {
                     self.failures.remove(&thing);
                 }
@@ -127,21 +155,45 @@ impl<T: Ord + Clone> Queue<T> {
         writes
     }
 
-    /// The next thing that is ready. In turns: those with early names would otherwise come first each time that a look is cut
-    /// short.
+    /// The next thing that is ready. In turns, of groups and of the things of a group: those with early names would otherwise
+    /// come first each time that a look is cut short.
     fn following(&self) -> Option<T> {
-        let after = self.last.as_ref().and_then(|last| {
-            let mut after = self.ready.range((Bound::Excluded(last), Bound::Unbounded));
+        let after = self.last_group.as_ref().and_then(|last| {
+            let after = (Bound::Excluded(last.as_str()), Bound::Unbounded);
+            self.ready.range::<str, _>(after).next()
+        });
+        let (group, things) = after.or(self.ready.first_key_value())?;
+        let after = self.last.get(group).and_then(|last| {
+            let mut after = things.range((Bound::Excluded(last), Bound::Unbounded));
             after.next()
         });
-        after.or(self.ready.first()).cloned()
+        after.or(things.first()).cloned()
+    }
+
+    /// Takes a thing that is ready: it had its turn.
+    fn take(&mut self, thing: &T) {
+        let group = (self.group)(thing);
+        let is_limited = self.most_cost < usize::MAX;
+        if is_limited && self.last_group.as_deref() != Some(group) {
+            self.last_group = Some(group.to_owned());
+        }
+        let Some(things) = self.ready.get_mut(group) else {
+            return;
+        };
+        things.remove(thing);
+        if things.is_empty() {
+            self.ready.remove(group);
+            self.last.remove(group);
+        } else if is_limited {
+            self.last.insert(group.to_owned(), thing.clone());
+        }
     }
 
     /// A write succeeded; the thing is looked at once more. Whether its answer still shows what is there.
     pub(crate) fn succeeded(&mut self, thing: &T) -> bool {
         self.failures.remove(thing);
         let void = self.under_way.remove(thing).unwrap_or_default();
-        self.ready.insert(thing.clone());
+        self.insert(thing.clone());
         !void
     }
 
@@ -240,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_limited_look_goes_on_in_turns() {
-        let mut queue = Queue::limited(Duration::from_secs(1), 2);
+        let mut queue = Queue::limited(Duration::from_secs(1), 2, |_| "");
         let now = Instant::now();
         let mut looked = Vec::new();
         for turn in 0..3 {
@@ -257,5 +309,25 @@ mod tests {
             assert_eq!(queue.next(), (turn < 2).then_some(now), "turn {turn}");
         }
         assert_eq!(looked, ["a", "b", "c", "d", "a", "b"]);
+    }
+
+    #[test]
+    fn groups_have_turns_and_what_costs_much_ends_a_look() {
+        let mut queue = Queue::limited(Duration::from_secs(1), 10, |name: &&str| &name[..1]);
+        ["a1", "a2", "a3", "b1", "c1"]
+            .into_iter()
+            .for_each(|name| queue.touch(name));
+        let now = Instant::now();
+        let mut turns = Vec::new();
+        for _ in 0..4 {
+            let mut looked = Vec::new();
+            queue.look_weighed(now, 8, |name| {
+                looked.push(*name);
+                let cost = if *name == "a1" { 100 } else { 5 };
+                (cost, Decision::<()>::Nothing)
+            });
+            turns.push(looked.join(" "));
+        }
+        assert_eq!(turns, ["a1", "b1 c1", "a2 a3", ""]);
     }
 }

@@ -183,11 +183,17 @@ async fn huge_selectors_are_evaluated_or_refused_but_never_choked_on() {
     let values: Vec<_> = (0..5_000).map(|n| format!("v{n}")).collect();
     let many = path(format!("a%20in%20({})", values.join(",")));
     assert_eq!(answer(&client, "GET", &many, "", b"").await, "200");
-    let terms: Vec<_> = (0..2_000).map(|n| format!("!k{n}")).collect();
-    assert_eq!(
-        answer(&client, "GET", &path(terms.join(",")), "", b"").await,
-        "200"
-    );
+    let terms = |count: usize| -> String {
+        let terms: Vec<_> = (0..count).map(|n| format!("!k{n}")).collect();
+        terms.join(",")
+    };
+    assert_eq!(answer(&client, "GET", &path(terms(100)), "", b"").await, "200");
+    // Kubernetes has no limit; each requirement costs a look at every object.
+    let more = match server.is_real() {
+        true => "200",
+        false => "400 BadRequest",
+    };
+    assert_eq!(answer(&client, "GET", &path(terms(2_000)), "", b"").await, more);
     let nested = path("(".repeat(10_000));
     assert_eq!(answer(&client, "GET", &nested, "", b"").await, "400 BadRequest");
 }

@@ -188,6 +188,16 @@ async fn works_gone(
     }
 }
 
+/// Whether the hub has works of a cluster.
+pub(crate) async fn has_works(client: &Client, name: &str) -> Doing<bool> {
+    let hub = Hub {
+        client: client.clone(),
+        cluster: name.to_owned(),
+        keeps_templates: false,
+    };
+    Ok(!hub.works().await?.is_empty())
+}
+
 /// Removes a cluster that is gone for good and had no objects that outlive it, without waiting for anything. Returns what
 /// was being done when something failed.
 pub(crate) async fn forget(client: &Client, name: &str) -> Doing<()> {

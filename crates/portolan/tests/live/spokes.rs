@@ -3,16 +3,18 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::core::{ApiResource, GroupVersionKind};
-use kube::{Api, Client, Config};
+use kube::core::{ApiResource, ClusterResourceScope, GroupVersionKind};
+use kube::{Api, Client, Config, Resource};
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::work::ManifestWork;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::hub::Live;
@@ -75,13 +77,34 @@ impl Member {
     }
 
     fn until_there(&self, name: &str) {
+        self.until(&format!("{name} is there"), || self.has(name));
+    }
+
+    fn until(&self, what: &str, holds: impl Fn() -> bool) {
         for _ in 0..1_200 {
-            if self.has(name) {
+            if holds() {
                 return;
             }
             std::thread::sleep(Duration::from_millis(100));
         }
-        panic!("{name} is never there");
+        panic!("never: {what}");
+    }
+
+    /// On the hub: deletes an object without a namespace, as kubectl does without waiting.
+    fn delete<K>(&self, name: &str)
+    where
+        K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + DeserializeOwned + Debug,
+    {
+        let api: Api<K> = Api::all(self.client.clone());
+        let deleted = self.runtime.block_on(api.delete(name, &DeleteParams::default()));
+        deleted.unwrap();
+    }
+
+    /// On the hub: the UID of a namespace.
+    fn namespace(&self, name: &str) -> Option<String> {
+        let api: Api<Namespace> = Api::all(self.client.clone());
+        let found = self.runtime.block_on(api.get_opt(name)).unwrap();
+        found.and_then(|namespace| namespace.metadata.uid)
     }
 
     /// On the hub: waits until the Available condition of a cluster has a status.
@@ -306,6 +329,54 @@ fn the_agent_of_a_member_that_leaves_ends_and_the_next_start_joins_it_again() {
 
     let up = start();
     Member::new(&up.kubeconfig, "portolan").until_available("member-2", "True");
+    up.stop();
+}
+
+#[test]
+fn a_member_that_is_deleted_with_kubectl_alone_loses_its_objects() {
+    let scratch = Scratch::new();
+    let mut up = Up::start(
+        &scratch,
+        &["--spokes", "1", "--data", "data", "--log-level", "info"],
+    );
+    let hub = Member::new(&up.kubeconfig, "portolan");
+    let kubeconfig = scratch.path().join("data/members.kubeconfig");
+    let member = Member::new(kubeconfig.to_str().unwrap(), "member-1");
+    hub.until_available("member-1", "True");
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "sent", "namespace": "default"}});
+    hub.work("member-1", "sent", map);
+    member.until_there("sent");
+
+    hub.delete::<ManagedCluster>("member-1");
+    hub.delete::<Namespace>("member-1");
+    hub.until("the namespace is gone", || hub.namespace("member-1").is_none());
+    assert!(!member.has("sent"), "the agent has removed what it applied");
+    up.log_with(&["member-1", "has left the hub and its agent has ended"]);
+    up.stop();
+}
+
+#[test]
+fn a_namespace_of_a_member_that_is_made_anew_gets_the_rights_of_its_agent() {
+    let scratch = Scratch::new();
+    let mut up = Up::start(
+        &scratch,
+        &["--spokes", "1", "--data", "data", "--log-level", "info"],
+    );
+    let hub = Member::new(&up.kubeconfig, "portolan");
+    let kubeconfig = scratch.path().join("data/members.kubeconfig");
+    let member = Member::new(kubeconfig.to_str().unwrap(), "member-1");
+    hub.until_available("member-1", "True");
+    let first = hub.namespace("member-1");
+
+    hub.delete::<Namespace>("member-1");
+    hub.until("another namespace is there", || {
+        let now = hub.namespace("member-1");
+        now.is_some() && now != first
+    });
+    up.log_with(&["member-1", "the agent has its rights there again"]);
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "sent", "namespace": "default"}});
+    hub.work("member-1", "sent", map);
+    member.until_there("sent");
     up.stop();
 }
 

@@ -129,7 +129,7 @@ impl Server {
             let report = match step {
                 Step::Publish(job) => self.publish(*job),
                 Step::Teardown(teardown) => self.tear_down(*teardown),
-                Step::Settled(_) => continue,
+                Step::Settled(_) | Step::Reading => continue,
             };
             desk.done(report, instant(now));
         }

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::moment::tests::instant;
+use crate::replicasets::key::SetKey;
 use crate::replicasets::message::{Ending, Input, SetWrite, WorkEnding, WorkWrite};
 use crate::replicasets::state::State;
 use crate::sabotage::{Rule, with_broken};
@@ -269,4 +270,22 @@ fn nothing_new_is_made_before_all_bindings_are_known_and_the_status_says_so() {
     assert!(message.contains("which clusters are bound"), "{message}");
     world.state.handle(Input::Binding(Delta::Synced));
     assert_eq!(world.writes(), ["create mine"]);
+}
+
+#[test]
+fn an_evaluation_costs_as_many_visits_as_its_placements_have_clusters() {
+    let mut world = World::new(State::new(Duration::from_secs(1), true));
+    let key = SetKey::new("ns", "app");
+    let before = world.state.cost(&key);
+    let decided: Vec<Value> = (0..5_000)
+        .map(|number| json!({"clusterName": format!("c{number}"), "reason": ""}))
+        .collect();
+    world.state.handle(Input::Decision(applied(json!({
+        "metadata": {"name": "p-decision-2", "namespace": "ns", "labels": {
+            "cluster.open-cluster-management.io/placement": "p",
+            "cluster.open-cluster-management.io/decision-group-index": "0",
+        }},
+        "status": {"decisions": decided},
+    }))));
+    assert_eq!(world.state.cost(&key), before + 5_000);
 }

@@ -9,8 +9,8 @@ mod former;
 mod line;
 mod member;
 mod simulated;
+mod standing;
 
-use std::convert::Infallible;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,9 +49,11 @@ const HISTORY: usize = 1024;
 /// Member clusters, running.
 pub(super) struct Spokes {
     members: Vec<Member>,
-    follower: JoinHandle<()>,
-    /// The follower, and what plays workloads.
+    followers: [JoinHandle<()>; 2],
+    /// The followers, and what plays workloads.
     tasks: Tasks,
+    /// The hub, as its administrator.
+    client: Client,
     kubeconfig: PathBuf,
 }
 
@@ -60,6 +62,23 @@ struct Member {
     agent: Agent,
     workloads: JoinHandle<()>,
     fate: watch::Receiver<Fate>,
+    namespace: watch::Receiver<Option<String>>,
+}
+
+/// What is heard of each member.
+struct Signs {
+    fates: fate::Fates,
+    namespaces: standing::Namespaces,
+}
+
+impl Signs {
+    fn of(members: usize) -> Signs {
+        let names = || (0..members).map(member_name::name);
+        Signs {
+            fates: Arc::new(names().map(|name| (name, watch::channel(Fate::Well).0)).collect()),
+            namespaces: Arc::new(names().map(|name| (name, watch::channel(None).0)).collect()),
+        }
+    }
 }
 
 impl Spokes {
@@ -77,15 +96,11 @@ impl Spokes {
             portolan_api::count::counted(number, "member cluster")
         ));
         let mut progress = Progress::new("member clusters", number);
-        let fates: fate::Fates = Arc::new(
-            (0..number)
-                .map(|index| (member_name::name(index), watch::channel(Fate::Well).0))
-                .collect(),
-        );
+        let signs = Signs::of(number);
         let tasks = Tasks::default();
         tasks.watch();
         let started: Vec<(usize, Member)> = stream::iter(0..number)
-            .map(|index| start_one(hub, server, index, number, (&fates, &tasks)))
+            .map(|index| start_one(hub, server, index, number, (&signs, &tasks)))
             .buffer_unordered(PARALLEL)
             .inspect_ok(|_| progress.advance())
             .try_collect()
@@ -95,11 +110,20 @@ impl Spokes {
         started.sort_by_key(|(index, _)| *index);
         let members: Vec<Member> = started.into_iter().map(|(_, member)| member).collect();
         write_kubeconfig(&members, &kubeconfig)?;
-        let follower = tasks.spawn("simulated faults", fate::follow(server.client.clone(), fates));
+        let Signs { fates, namespaces } = signs;
+        let client = server.client.clone();
+        let followers = [
+            tasks.spawn("simulated faults", fate::follow(client.clone(), fates)),
+            tasks.spawn(
+                "namespaces of members",
+                standing::follow(client.clone(), namespaces),
+            ),
+        ];
         Ok(Spokes {
             members,
-            follower,
+            followers,
             tasks,
+            client,
             kubeconfig,
         })
     }
@@ -122,7 +146,7 @@ impl Spokes {
                 let error = tokio::select! {
                     why = member.agent.failed() => crate::agent::failed(&why),
                     why = member.hub.failed() => crate::hub::failed(&why),
-                    never = member.dismiss_when_it_leaves(index) => match never {},
+                    never = self.standing(index, member).keep(&self.client) => match never {},
                 };
                 error.context(format!("the member cluster {} failed", member_name::name(index)))
             })
@@ -135,31 +159,25 @@ impl Spokes {
         }
     }
 
+    fn standing<'m>(&self, index: usize, member: &'m Member) -> standing::Standing<'m> {
+        standing::Standing {
+            newcomer: member::newcomer(index, self.members.len()),
+            agent: &member.agent,
+            fate: member.fate.clone(),
+            namespace: member.namespace.clone(),
+        }
+    }
+
     /// Agents finish what is under way; then the members end.
     pub(super) async fn stop(self) {
         self.tasks.stopping();
-        self.follower.abort();
+        self.followers.iter().for_each(JoinHandle::abort);
         let stopping = self.members.into_iter().map(|member| async move {
             member.agent.stop().await;
             member.workloads.abort();
             member.hub.stop().await;
         });
         futures::future::join_all(stopping).await;
-    }
-}
-
-impl Member {
-    async fn dismiss_when_it_leaves(&self, index: usize) -> Infallible {
-        let mut fate = self.fate.clone();
-        // Without a sender no member leaves any more.
-        if fate.wait_for(|fate| *fate == Fate::Left).await.is_ok() {
-            self.agent.dismiss();
-            tracing::info!(
-                cluster = member_name::name(index),
-                "the member cluster has left the hub and its agent has ended; the next start of up joins it again"
-            );
-        }
-        std::future::pending().await
     }
 }
 
@@ -204,7 +222,7 @@ async fn start_one(
     server: &Server,
     index: usize,
     members: usize,
-    (fates, tasks): (&fate::Fates, &Tasks),
+    (signs, tasks): (&Signs, &Tasks),
 ) -> anyhow::Result<(usize, Member)> {
     let newcomer = member::newcomer(index, members);
     let name = newcomer.name.as_str();
@@ -223,10 +241,11 @@ async fn start_one(
     define(&admin)
         .await
         .map_err(|error| live::explain(&error, "install the definitions", name))?;
-    let fate = fates
-        .get(name)
-        .map(watch::Sender::subscribe)
-        .with_context(|| format!("{name} has no fate"))?;
+    let fate = signs.fates.get(name).map(watch::Sender::subscribe);
+    let namespace = signs.namespaces.get(name).map(watch::Sender::subscribe);
+    let (fate, namespace) = fate
+        .zip(namespace)
+        .with_context(|| format!("nothing is heard of {name}"))?;
     let (user, groups) = (newcomer.user(), newcomer.groups());
     let account = hub.service_for(&user, &groups.each_ref().map(String::as_str));
     let to_hub = Client::new(Line::to_hub(account, fate.clone()), name);
@@ -243,6 +262,7 @@ async fn start_one(
         agent,
         workloads,
         fate,
+        namespace,
     };
     Ok((index, member))
 }
