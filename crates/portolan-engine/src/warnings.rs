@@ -10,7 +10,7 @@ use portolan_api::spelling::did_you_mean;
 use portolan_cel::{Budget, EvalError};
 
 use crate::engine::{Engine, PlacementState};
-use crate::fleet::{Fleet, cel};
+use crate::fleet::{ClusterId, Fleet, cel};
 use crate::mistakes;
 use crate::outcome::Outcome;
 use crate::placement::{PlacementKey, Predicate};
@@ -177,6 +177,19 @@ impl Describer<'_> {
         })
     }
 
+    /// Why the expressions of a predicate fail for a cluster, and which of them.
+    fn failure(&self, predicate: &Predicate, cluster: ClusterId) -> Option<(EvalError, usize)> {
+        let document = cel::parse(&self.fleet.cluster(cluster)?.document);
+        let rejection = cel::run(
+            &predicate.programs,
+            &document,
+            &self.fleet.scores_of(cluster),
+            &mut Budget::per_cluster(),
+        )
+        .err()?;
+        Some((rejection.error?, rejection.expression))
+    }
+
     /// The first expression that fails, with the error that it gives for the first cluster by name.
     fn failing_expression(&self, index: usize) -> Option<FieldError> {
         let predicate: &Predicate = self.state.predicates().get(index)?;
@@ -184,16 +197,15 @@ impl Describer<'_> {
         self.fleet.narrow_labels(&predicate.labels, &mut asked);
         self.fleet.narrow_claims(&predicate.claims, &mut asked);
         let first = asked.iter().min_by_key(|cluster| self.fleet.name(*cluster))?;
-        let document = cel::parse(&self.fleet.cluster(first)?.document);
-        let rejection = cel::run(
-            &predicate.programs,
-            &document,
-            &self.fleet.scores_of(first),
-            &mut Budget::per_cluster(),
-        )
-        .err()?;
-        let error = rejection.error?;
-        let position = rejection.expression;
+        let (mut error, mut position) = self.failure(predicate, first)?;
+        if matches!(error, EvalError::NoSuchKey { .. }) {
+            // That a key is missing is easily mended, but not the only mistake where clusters with the key fail, too.
+            let others = asked.iter().take(MOST_TRIED);
+            let mut others = others.filter_map(|cluster| self.failure(predicate, cluster));
+            if let Some(other) = others.find(|(error, _)| !matches!(error, EvalError::NoSuchKey { .. })) {
+                (error, position) = other;
+            }
+        }
         Some(FieldError::of_text(
             format!(
                 "spec.predicates[{index}].requiredClusterSelector.celSelector.celExpressions[{position}]"
@@ -213,6 +225,10 @@ impl Describer<'_> {
         ))
     }
 }
+
+/// Clusters that are tried to find out why an expression fails. More of them would cost time for each warning, fewer would miss
+/// the mistake where few clusters have the key.
+const MOST_TRIED: usize = 1_000;
 
 fn unpublished_score(placement: &Placement, configuration: usize) -> Option<FieldError> {
     let policy = placement.spec.prioritizer_policy.as_ref()?;

@@ -169,7 +169,12 @@ fn is_frame(text: &str) -> bool {
 /// In one line, without the name of the type that an error was wrapped in.
 fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.replace("ServiceError: ", "")
+    let line = line.replace("ServiceError: ", "");
+    // rustls ends some of its errors with the address of a page for programmers.
+    match line.split_once(": https://docs.rs/") {
+        Some((text, _)) => text.to_owned(),
+        None => line,
+    }
 }
 
 #[cfg(test)]

@@ -95,6 +95,11 @@ impl<C: Ord + Clone> Limiter<C> {
         };
         history.drop_stale(now);
         let is_new = history.remember(subject, now);
+        if history.since.is_none() {
+            // It had worked again: what lasts from now on is said in time, whatever there was before.
+            history.pauses = 1;
+            history.next = history.next.min(now + PAUSES[0]);
+        }
         let since = *history.since.get_or_insert(now);
         history.times += 1;
         history.unsaid += 1;

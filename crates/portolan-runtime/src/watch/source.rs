@@ -228,7 +228,7 @@ where
                     if served {
                         served = false;
                         tracing::warn!(
-                            "must not list {resource}, which counts as: there are none; accepted: a role with get, list, \
+                            "is not allowed to list {resource}, and goes on as if there were none; accepted: a role with get, list, \
                              watch and patch of {resource} and get and patch of its status"
                         );
                         self.lapsed = true;

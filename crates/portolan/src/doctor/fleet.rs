@@ -190,6 +190,9 @@ fn is_simulated(cluster: &ManagedCluster) -> bool {
     labels.is_some_and(|labels| labels.contains_key(crate::up::demo::LABEL))
 }
 
+/// The reason of the condition of an available cluster that an agent writes.
+const AVAILABLE_BY_AGENT: &str = "ManagedClusterAvailable";
+
 fn heartbeats(observed: &Observed, clusters: &[&ManagedCluster], now: Timestamp) -> Check {
     let Some(heartbeats) = &observed.heartbeats else {
         return Check::unknown("heartbeats", "Leases cannot be listed");
@@ -210,7 +213,30 @@ fn heartbeats(observed: &Observed, clusters: &[&ManagedCluster], now: Timestamp)
         })
         .map(|cluster| name(cluster))
         .collect();
+    // Whoever sets the condition by hand has no Lease; an agent renews one.
+    let by_agent = |cluster: &&&ManagedCluster| {
+        let available = condition(cluster, conditions::AVAILABLE);
+        available.is_some_and(|said| said.status == "True" && said.reason == AVAILABLE_BY_AGENT)
+    };
+    let without: Vec<&str> = clusters
+        .iter()
+        .filter(|cluster| cluster.metadata.deletion_timestamp.is_none())
+        .filter(by_agent)
+        .map(|cluster| name(cluster))
+        .filter(|name| !heartbeats.contains_key(*name))
+        .collect();
     match silent.is_empty() {
+        true if !without.is_empty() => Check::problem(
+            "heartbeats",
+            format!(
+                "available, but its agent renews no Lease, so that nothing notices when the agent stops: {}",
+                names(without.iter().copied())
+            ),
+            format!(
+                "read the log of the agent; `portolan join {}` gives the agent the rights that it may have lost with its namespace",
+                without[0]
+            ),
+        ),
         true => Check::ok("heartbeats", "no available cluster has an old Lease"),
         false => Check::problem(
             "heartbeats",

@@ -375,6 +375,17 @@ fn clusters_that_are_missing_not_accepted_not_available_or_silent_are_named() {
     );
     lately.heartbeats = hub.heartbeats;
     assert!(problems(&lately).is_empty(), "{:?}", problems(&lately));
+    // An agent that lost its rights says nothing more, and what it said last stands.
+    let mut unrenewed = changed(0, "/status/conditions/0/reason", json!("ManagedClusterAvailable"));
+    unrenewed.heartbeats = Some(BTreeMap::new());
+    let (name, found) = problem(&unrenewed);
+    assert!(
+        name == "heartbeats" && found.contains("its agent renews no Lease"),
+        "{found}"
+    );
+    let mut by_hand = changed(0, "/status/conditions/0/reason", json!("SetByHand"));
+    by_hand.heartbeats = Some(BTreeMap::new());
+    assert!(problems(&by_hand).is_empty(), "{:?}", problems(&by_hand));
 }
 
 #[test]

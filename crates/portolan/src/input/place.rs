@@ -32,7 +32,7 @@ impl Place {
     }
 
     /// Whether a server has accepted the object.
-    pub(super) fn is_live(&self) -> bool {
+    pub(crate) fn is_live(&self) -> bool {
         self.document.is_none()
     }
 

@@ -73,7 +73,8 @@ impl Problem {
             format!("{subject}: ")
         };
         Problem {
-            text: format!("{document}: {subject}{error}"),
+            // The name of an object may have what a terminal would obey.
+            text: format!("{document}: {subject}{error}").replace(char::is_control, " "),
             finding: Some(Box::new(finding)),
         }
     }
@@ -319,6 +320,14 @@ fn bounded_to(most: usize, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_of_an_object_cannot_command_a_terminal() {
+        let place = Place::document("evil.yaml", 1);
+        let error = FieldError::of_text("metadata.name", "a", "not a name", "a name");
+        let problem = Problem::of_field(&place, "ManagedCluster c1\u{1b}]0;x\u{7}", &error);
+        assert!(!problem.to_string().contains(char::is_control), "{problem:?}");
+    }
 
     #[test]
     fn only_the_first_problems_are_listed_and_the_rest_is_counted() {

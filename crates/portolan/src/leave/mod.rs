@@ -110,9 +110,6 @@ async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
     let found = said(hub.find().await, &server)?;
     // A namespace that has nothing to do with a cluster must not be deleted because of a slip of the pen.
     if !found.is_cluster(name) {
-        if found.namespace.is_some() {
-            output::remark(&stays(name));
-        }
         if args.ignore_not_found {
             output::say(&format!("there is no cluster {name} on {}\n", server.url))?;
             return Ok(ExitCode::SUCCESS);

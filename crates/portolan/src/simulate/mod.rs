@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 use jiff::Timestamp;
+use portolan_api::cluster;
 use portolan_engine::layout;
 use portolan_engine::placement::PlacementKey;
 
@@ -53,7 +54,8 @@ pub(crate) struct Args {
     remove: Vec<Reference>,
 
     /// Exit with 1 when a placement is unsatisfied or misconfigured, a selector has a field that does not exist, or there is
-    /// no Placement; a PlacementWarning alone does not fail it
+    /// no Placement; a PlacementWarning alone does not fail it. With files over a hub, placements that were unsatisfied before
+    /// and are not in the files do not fail it
     #[arg(long)]
     check: bool,
 }
@@ -142,9 +144,15 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
             (args.render(&report)?, report)
         }
         Some(changed) => {
-            let (before, after) = args.evaluate_both(&manifests, &changed, wanted, hub.is_some(), now)?;
+            let (before, mut after) = args.evaluate_both(&manifests, &changed, wanted, hub.is_some(), now)?;
             let difference = diff::difference(&before, &after);
-            (args.render_difference(&difference)?, after)
+            let text = args.render_difference(&difference)?;
+            if hub.is_some() && wanted.is_none() {
+                after
+                    .placements
+                    .retain(|placement| is_concerned(placement, &before, &changed));
+            }
+            (text, after)
         }
     };
     output::print(&text)?;
@@ -155,6 +163,21 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// Whether `--check` looks at a placement of a hub that files are applied to: it is in the files, or was satisfied before. What
+/// others have on the hub is not what the files are checked for.
+fn is_concerned(placement: &report::PlacementReport, before: &Report, changed: &Manifests) -> bool {
+    let is_same = |other: &&report::PlacementReport| {
+        (&other.namespace, &other.name) == (&placement.namespace, &placement.name)
+    };
+    let was_satisfied = before
+        .placements
+        .iter()
+        .find(is_same)
+        .is_some_and(|before| before.is_satisfied());
+    let place = changed.place_of(cluster::GROUP, "Placement", &placement.namespace, &placement.name);
+    was_satisfied || place.is_some_and(|place| !place.is_live())
 }
 
 /// Why `--check` fails, for a log that shows nothing else. What is wrong with a file has been said before.

@@ -102,7 +102,7 @@ fn line(turn: &Turn, name: &str, time: Timestamp, at_start: bool, named: usize, 
     if named == 0 {
         words.extend(counts(&others, at_start));
     } else if left_out > 0 {
-        words.push(format!("and {left_out} more"));
+        words.push(rest(&others, named, at_start));
     }
     if scored.len() > room {
         words.push(counted(scored.len(), "new score"));
@@ -123,6 +123,22 @@ fn number_of(turn: &Turn) -> String {
     match turn.clusters {
         Some(clusters) => counted(clusters, "cluster"),
         None => "no decision".to_owned(),
+    }
+}
+
+/// How many changes a line does not name. Where they are not what the named ones are, it says what they are: a line that names
+/// one cluster that went must not look as if two hundred did.
+fn rest(changes: &[&(String, Change)], named: usize, at_start: bool) -> String {
+    let (shown, left_out) = changes.split_at(named);
+    let kind = |change: &&(String, Change)| std::mem::discriminant(&change.1);
+    let is_alike = shown
+        .iter()
+        .chain(left_out)
+        .map(kind)
+        .all(|of| Some(of) == shown.first().map(kind));
+    match counts(left_out, at_start).filter(|_| !is_alike) {
+        Some(counts) => format!("and {counts}"),
+        None => format!("and {} more", left_out.len()),
     }
 }
 
@@ -294,6 +310,18 @@ mod tests {
         ));
         let line = plain(&turn(changes), false);
         assert!(line.ends_with("+c3  and 246 more  1 new score"), "{line}");
+    }
+
+    #[test]
+    fn a_line_that_names_one_that_went_says_that_the_others_came() {
+        let mut changes = vec![("a".to_owned(), Change::Removed)];
+        changes.extend((0..250).map(|number| (format!("c{number}"), Change::Added(shown(0, 0)))));
+        changes.push(("z".to_owned(), Change::Removed));
+        let line = plain(&turn(changes), false);
+        assert!(
+            line.ends_with("-a  +c0  +c1  +c2  and 247 added, 1 removed"),
+            "{line}"
+        );
     }
 
     #[test]

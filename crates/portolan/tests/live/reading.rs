@@ -150,6 +150,39 @@ fn a_change_on_a_hub_starts_from_the_decision_that_is_stored() {
 }
 
 #[test]
+fn a_check_of_files_over_a_hub_is_about_what_the_files_change() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    live.apply_files(&example("gpu-training"));
+    let placement = |name: &str, label: &str| {
+        json!({
+            "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+            "metadata": {"name": name, "namespace": "ml"},
+            "spec": {
+                "predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"none": label}}}}],
+            },
+        })
+    };
+    // Somebody else's, and unsatisfied.
+    live.apply(placement("others", "such"));
+    scratch.write(
+        "fine.yaml",
+        "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: mine, namespace: ml}\nspec: {}\n",
+    );
+    scratch.write("unsatisfied.yaml", placement("mine", "either").to_string());
+    let check = |file: &str| {
+        let args = ["simulate", "--check", "--kubeconfig", live.argument(), "-f", file];
+        run(&scratch, &[&args[..], &NOW].concat())
+    };
+    let run = check("fine.yaml");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let run = check("unsatisfied.yaml");
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(run.stderr.contains("check failed: ml/mine ("), "{}", run.stderr);
+    live.stop();
+}
+
+#[test]
 fn files_over_a_hub_show_what_applying_them_would_change() {
     let scratch = Scratch::new();
     let live = Live::new(scratch.path());
