@@ -213,7 +213,7 @@ fn heartbeats(observed: &Observed, clusters: &[&ManagedCluster], now: Timestamp)
         })
         .map(|cluster| name(cluster))
         .collect();
-    // Whoever sets the condition by hand has no Lease; an agent renews one.
+    // A condition that was set by hand comes without a Lease; an agent renews one.
     let by_agent = |cluster: &&&ManagedCluster| {
         let available = condition(cluster, conditions::AVAILABLE);
         available.is_some_and(|said| said.status == "True" && said.reason == AVAILABLE_BY_AGENT)

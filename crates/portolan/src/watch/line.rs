@@ -102,7 +102,7 @@ fn line(turn: &Turn, name: &str, time: Timestamp, at_start: bool, named: usize, 
     if named == 0 {
         words.extend(counts(&others, at_start));
     } else if left_out > 0 {
-        words.push(rest(&others, named, at_start));
+        words.push(rest(&others, named, counts(&others[named..], at_start)));
     }
     if scored.len() > room {
         words.push(counted(scored.len(), "new score"));
@@ -128,7 +128,7 @@ fn number_of(turn: &Turn) -> String {
 
 /// How many changes a line does not name. Where they are not what the named ones are, it says what they are: a line that names
 /// one cluster that went must not look as if two hundred did.
-fn rest(changes: &[&(String, Change)], named: usize, at_start: bool) -> String {
+fn rest(changes: &[&(String, Change)], named: usize, counts: Option<String>) -> String {
     let (shown, left_out) = changes.split_at(named);
     let kind = |change: &&(String, Change)| std::mem::discriminant(&change.1);
     let is_alike = shown
@@ -136,7 +136,7 @@ fn rest(changes: &[&(String, Change)], named: usize, at_start: bool) -> String {
         .chain(left_out)
         .map(kind)
         .all(|of| Some(of) == shown.first().map(kind));
-    match counts(left_out, at_start).filter(|_| !is_alike) {
+    match counts.filter(|_| !is_alike) {
         Some(counts) => format!("and {counts}"),
         None => format!("and {} more", left_out.len()),
     }
