@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use kube::core::{ClusterResourceScope, NamespaceResourceScope};
+use kube::core::{ClusterResourceScope, NamespaceResourceScope, ObjectList};
 use kube::{Api, Client, Resource};
 use portolan_api::cluster::{
     AddOnPlacementScore, ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement,
@@ -395,20 +395,14 @@ impl World {
     pub(crate) async fn decisions(&self, placement: &str) -> Vec<PlacementDecision> {
         let label = format!("cluster.open-cluster-management.io/placement={placement}");
         let api = self.api::<PlacementDecision>();
-        api.list(&ListParams::default().labels(&label))
-            .await
-            .unwrap()
-            .items
+        listed(api.list(&ListParams::default().labels(&label)).await)
     }
 
     /// The slices of a placement, by name.
     pub(crate) async fn slices(&self, placement: &str) -> Vec<multicluster::PlacementDecision> {
         let label = format!("multicluster.x-k8s.io/decision-key={placement}");
         let api = self.api::<multicluster::PlacementDecision>();
-        api.list(&ListParams::default().labels(&label))
-            .await
-            .unwrap()
-            .items
+        listed(api.list(&ListParams::default().labels(&label)).await)
     }
 
     /// The clusters in the OCM decisions of a placement, sorted.
@@ -473,4 +467,12 @@ fn log() {
         .with_env_filter(filter)
         .with_test_writer()
         .try_init();
+}
+
+/// The objects of a list. A kind that is not served, or not served yet, has none.
+fn listed<K: Clone>(list: kube::Result<ObjectList<K>>) -> Vec<K> {
+    match list {
+        Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
+        list => list.unwrap().items,
+    }
 }

@@ -24,8 +24,7 @@ fn resident_bytes() -> usize {
 
 async fn watch_without_reading(address: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    let request =
-        "GET /api/v1/namespaces/default/configmaps?watch=1&resourceVersion=0 HTTP/1.1\r\nhost: hub\r\n\r\n";
+    let request = "GET /api/v1/namespaces/default/configmaps?watch=1&resourceVersion=0 HTTP/1.1\r\nhost: hub\r\nconnection: close\r\n\r\n";
     stream.write_all(request.as_bytes()).await.unwrap();
     // The first byte of the answer: the watch has begun.
     assert_eq!(stream.read_u8().await.unwrap(), b'H');
