@@ -1,4 +1,4 @@
-//! Prioritizers: a score for each cluster that passed the filters. One file a plugin, one line of it in [`BUILT_INS`].
+//! Prioritizers: a score for each cluster that passed the filters. One file a plugin, one line of it in `BUILT_INS`.
 
 mod add_on;
 mod balance;
