@@ -212,13 +212,13 @@ impl<K: Published> Shelf<K> {
         let on_name = on_name
             .map(|(place, _)| place)
             .take_while(|(other, name)| other == namespace && name.starts_with(prefix));
-        let names: BTreeSet<&String> = owned
-            .into_iter()
-            .flatten()
-            .chain(on_name.map(|(_, name)| name))
-            .collect();
-        let held = names
-            .into_iter()
+        let on_name: BTreeSet<&String> = on_name.map(|(_, name)| name).collect();
+        let others = owned.into_iter().flatten().filter(|name| !on_name.contains(name));
+        // The placement's own objects have its names: no others take their room.
+        let held = on_name
+            .iter()
+            .copied()
+            .chain(others)
             .filter_map(|name| self.objects.get(&(namespace.to_owned(), name.clone())));
         let mut read = 0;
         let within = held.take_while(|held| {

@@ -102,7 +102,10 @@ impl State {
         let Some(mut verdict) = self.look_at(key, now, evaluate) else {
             return Decision::Nothing;
         };
-        let room = self.room_for_refusals(&key.namespace);
+        let room = match verdict.unbound.is_empty() {
+            true => 0,
+            false => self.room_for_refusals(&key.namespace),
+        };
         if note_unbound(&mut self.refusals, key, (&verdict.unbound, room), now) {
             // They count as failed now, and that may stop the rollout.
             verdict = self.look_at(key, now, evaluate).unwrap_or_default();

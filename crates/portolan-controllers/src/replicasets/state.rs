@@ -30,7 +30,7 @@ const MOST_VISITS: usize = 160_000;
 const PER_SET: usize = 10_000;
 /// Clusters that refuse a work which are remembered for the replica sets of one namespace. A larger number would let a tenant use
 /// much memory; with a smaller one large rollouts would wait for such clusters instead of counting them as failed.
-const MOST_REFUSALS: usize = 100_000;
+pub(super) const MOST_REFUSALS: usize = 100_000;
 
 /// Replica sets, their works, placements, decisions, and which clusters are offline.
 #[derive(Debug)]
@@ -298,6 +298,8 @@ impl State {
             object,
         } = ending;
         let mut is_to_be_repeated = false;
+        // Counted once: what one job adds on top is bounded by its writes.
+        let mut room = None;
         let gone = self.gone.remove(&key).unwrap_or_default();
         for work in works {
             match work.result {
@@ -329,10 +331,10 @@ impl State {
                         ) => Cause::of(failure),
                         _ => None,
                     };
-                    match cause {
-                        Some(cause) => self.refused(&key, &work.key.cluster, cause, at),
-                        None => is_to_be_repeated = true,
-                    }
+                    let room = *room.get_or_insert_with(|| self.room_for_refusals(&key.namespace));
+                    let is_remembered =
+                        cause.is_some_and(|cause| self.refused(&key, &work.key.cluster, cause, (at, room)));
+                    is_to_be_repeated |= !is_remembered;
                 }
             }
         }
@@ -370,10 +372,12 @@ impl State {
         MOST_REFUSALS.saturating_sub(of_namespace.map(|(_, refusals)| refusals.len()).sum())
     }
 
-    fn refused(&mut self, key: &SetKey, cluster: &str, cause: Cause, at: Instant) {
+    /// Remembers that a cluster refuses its work. `false` when there is no room for that: then the replica set is tried again later
+    /// as a whole.
+    fn refused(&mut self, key: &SetKey, cluster: &str, cause: Cause, (at, room): (Instant, usize)) -> bool {
         let is_known = self.refusals.get(key).is_some_and(|of| of.contains_key(cluster));
-        if !is_known && self.room_for_refusals(&key.namespace) == 0 {
-            return;
+        if !is_known && room == 0 {
+            return false;
         }
         let refusals = self.refusals.entry(key.clone()).or_default();
         let refusal = refusals.entry(cluster.to_owned()).or_insert(Refusal {
@@ -385,6 +389,7 @@ impl State {
         refusal.cause = cause;
         refusal.times += 1;
         refusal.until = at + backoff(refusal.times, self.longest_backoff);
+        true
     }
 }
 

@@ -148,9 +148,10 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
             let difference = diff::difference(&before, &after);
             let text = args.render_difference(&difference)?;
             if hub.is_some() && wanted.is_none() {
-                after
-                    .placements
-                    .retain(|placement| is_concerned(placement, &before, &changed));
+                let satisfied = before.satisfied();
+                after.placements.retain(|placement| {
+                    satisfied.contains(&placement.key()) || is_in_files(placement, &changed)
+                });
             }
             (text, after)
         }
@@ -165,19 +166,12 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Whether `--check` looks at a placement of a hub that files are applied to: it is in the files, or was satisfied before. What
-/// others have on the hub is not what the files are checked for.
-fn is_concerned(placement: &report::PlacementReport, before: &Report, changed: &Manifests) -> bool {
-    let is_same = |other: &&report::PlacementReport| {
-        (&other.namespace, &other.name) == (&placement.namespace, &placement.name)
-    };
-    let was_satisfied = before
-        .placements
-        .iter()
-        .find(is_same)
-        .is_some_and(|before| before.is_satisfied());
-    let place = changed.place_of(cluster::GROUP, "Placement", &placement.namespace, &placement.name);
-    was_satisfied || place.is_some_and(|place| !place.is_live())
+/// Whether the files that are applied to a hub have this placement. `--check` looks at these and at those that were satisfied
+/// before: what others have on the hub is not what the files are checked for.
+fn is_in_files(placement: &report::PlacementReport, changed: &Manifests) -> bool {
+    changed
+        .place_of(cluster::GROUP, "Placement", &placement.namespace, &placement.name)
+        .is_some_and(|place| !place.is_live())
 }
 
 /// Why `--check` fails, for a log that shows nothing else. What is wrong with a file has been said before.

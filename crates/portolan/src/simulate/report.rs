@@ -1,6 +1,6 @@
 //! The answer of `simulate`. Field names and order are a contract: `docs/simulate.md` describes them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use portolan_api::cluster::{DecisionGroupStatus, PlacementDecision};
@@ -130,9 +130,23 @@ impl Report {
     pub(crate) fn is_satisfied(&self) -> bool {
         self.placements.iter().all(PlacementReport::is_satisfied)
     }
+
+    /// Namespace and name of the placements that got what they asked for.
+    pub(crate) fn satisfied(&self) -> BTreeSet<(&str, &str)> {
+        let satisfied = self
+            .placements
+            .iter()
+            .filter(|placement| placement.is_satisfied());
+        satisfied.map(PlacementReport::key).collect()
+    }
 }
 
 impl PlacementReport {
+    /// Namespace and name.
+    pub(crate) fn key(&self) -> (&str, &str) {
+        (&self.namespace, &self.name)
+    }
+
     pub(crate) fn is_satisfied(&self) -> bool {
         let evaluated = matches!(self.status, Code::Success | Code::Warning);
         evaluated

@@ -163,7 +163,7 @@ fn a_check_of_files_over_a_hub_is_about_what_the_files_change() {
             },
         })
     };
-    // Somebody else's, and unsatisfied.
+    // The Placement of another team is unsatisfied.
     live.apply(placement("others", "such"));
     scratch.write(
         "fine.yaml",

@@ -10,9 +10,12 @@ use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_runtime::watch::{Delta, Key};
 use serde_json::{Value, json};
 
+use crate::moment::Since;
 use crate::moment::tests::{instant, wall};
+use crate::replicasets::key::SetKey;
 use crate::replicasets::message::{Ending, Input, Job, SetWrite, WorkEnding, WorkWrite};
-use crate::replicasets::state::State;
+use crate::replicasets::refusals::{Cause, Refusal};
+use crate::replicasets::state::{MOST_REFUSALS, State};
 use crate::upkeep::fake::{object, second};
 use crate::upkeep::{Failure, Keeper};
 
@@ -168,6 +171,29 @@ fn a_deletion_that_is_refused_is_repeated_with_pauses() {
         let job = due(&mut state, now).unwrap();
         assert_eq!(clusters(&job), ["gone"]);
         end(&mut state, job, now, &[("gone", Failure::Forbidden)]);
+        assert!(due(&mut state, now).is_none(), "not at once");
+        now = wall(state.next_due().unwrap());
+    }
+}
+
+#[test]
+fn a_refusal_that_there_is_no_room_for_is_repeated_with_pauses() {
+    let mut state = state(&["a"]);
+    let refusal = Refusal {
+        cause: Cause::of(Failure::Missing).unwrap(),
+        times: 1,
+        first: Since::at(instant(second(0))),
+        until: instant(second(0)),
+    };
+    let others = (0..MOST_REFUSALS).map(|index| (format!("cluster-{index}"), refusal.clone()));
+    state
+        .refusals
+        .insert(SetKey::new("ns", "other"), others.collect());
+    let mut now = second(0);
+    for _ in 0..3 {
+        let job = due(&mut state, now).unwrap();
+        assert_eq!(clusters(&job), ["b"]);
+        end(&mut state, job, now, &[("b", Failure::Missing)]);
         assert!(due(&mut state, now).is_none(), "not at once");
         now = wall(state.next_due().unwrap());
     }
