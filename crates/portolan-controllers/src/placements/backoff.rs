@@ -1,6 +1,6 @@
 //! How long a placement rests after its writes failed, by the monotonic clock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use portolan_engine::placement::PlacementKey;
@@ -32,6 +32,8 @@ const FIRST_AFTER_ERROR: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(crate) struct Backoff {
     resting: BTreeMap<PlacementKey, Rest>,
+    /// The ends of the rests that have not ended, the earliest first.
+    ends: BTreeSet<(Instant, PlacementKey)>,
     longest: Duration,
 }
 
@@ -45,6 +47,7 @@ impl Backoff {
     pub(crate) fn new(longest: Duration) -> Backoff {
         Backoff {
             resting: BTreeMap::new(),
+            ends: BTreeSet::new(),
             longest,
         }
     }
@@ -55,27 +58,43 @@ impl Backoff {
             Severity::Conflict => FIRST_AFTER_CONFLICT,
             Severity::Error => FIRST_AFTER_ERROR,
         };
-        let last = self.resting.get(key).map(|rest| rest.last);
-        let wait = last
-            .map_or(first, |last| last.saturating_mul(2).max(first))
+        let before = self.resting.get(key).copied();
+        let wait = before
+            .map_or(first, |rest| rest.last.saturating_mul(2).max(first))
             .min(self.longest);
         let until = now + wait;
+        self.succeeded(key);
         self.resting.insert(key.clone(), Rest { until, last: wait });
+        self.ends.insert((until, key.clone()));
         until
     }
 
     pub(crate) fn succeeded(&mut self, key: &PlacementKey) {
-        self.resting.remove(key);
+        if let Some(rest) = self.resting.remove(key) {
+            self.ends.remove(&(rest.until, key.clone()));
+        }
     }
 
     pub(crate) fn rests(&self, key: &PlacementKey, now: Instant) -> bool {
         self.resting.get(key).is_some_and(|rest| rest.until > now)
     }
 
+    /// A placement whose rest has ended at `now`. Each is returned once for each rest.
+    pub(crate) fn wake(&mut self, now: Instant) -> Option<PlacementKey> {
+        let is_over = self.ends.first().is_some_and(|(until, _)| *until <= now);
+        let (_, key) = is_over.then(|| self.ends.pop_first()).flatten()?;
+        Some(key)
+    }
+
+    /// Placements whose rest has not ended.
+    pub(crate) fn asleep(&self) -> impl Iterator<Item = &PlacementKey> {
+        self.ends.iter().map(|(_, key)| key)
+    }
+
     /// When the first of those that rest at `now` is ready again.
     pub(crate) fn next(&self, now: Instant) -> Option<Instant> {
-        let ends = self.resting.values().map(|rest| rest.until);
-        ends.filter(|until| *until > now).min()
+        let mut ends = self.ends.iter().map(|(until, _)| *until);
+        ends.find(|until| *until > now)
     }
 }
 
@@ -98,5 +117,27 @@ mod tests {
         let until = now + Duration::from_millis(20);
         assert_eq!(backoff.failed(&key, Severity::Conflict, now), until);
         assert_eq!(backoff.next(now), Some(until));
+    }
+
+    #[test]
+    fn each_rest_ends_once_and_a_success_ends_it_without_a_word() {
+        let mut backoff = Backoff::new(Duration::from_secs(1));
+        let (first, second, now) = (
+            PlacementKey::new("n", "p"),
+            PlacementKey::new("n", "q"),
+            Instant::now(),
+        );
+        let until = backoff.failed(&first, Severity::Error, now);
+        backoff.failed(&second, Severity::Error, now);
+        backoff.succeeded(&second);
+        assert_eq!(backoff.wake(now), None);
+        assert_eq!(backoff.asleep().collect::<Vec<_>>(), [&first]);
+        assert_eq!(backoff.wake(until), Some(first.clone()));
+        assert_eq!(backoff.wake(until), None);
+        // The wait still doubles.
+        assert_eq!(
+            backoff.failed(&first, Severity::Error, until) - until,
+            Duration::from_millis(500)
+        );
     }
 }

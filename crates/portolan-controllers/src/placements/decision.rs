@@ -31,10 +31,15 @@ const DUPLICATES_NAMED: usize = 5;
 impl Desk {
     /// Evaluates the next placement that is due and not busy.
     pub(super) fn next_decision(&mut self, now: Moment) -> Option<Step> {
-        let (in_flight, backoff, fresh) = (&self.in_flight, &self.backoff, &self.fresh);
-        let ready = |key: &PlacementKey| !in_flight.contains_key(key) && !backoff.rests(key, now.instant);
+        let (in_flight, fresh) = (&self.in_flight, &self.fresh);
+        let ready = |key: &PlacementKey| !in_flight.contains_key(key);
         let (key, outcome) = loop {
             let key = self.rotation.next(self.engine.due(), ready)?;
+            // It is due again when its rest ends. If it stayed due, the search would pass over it again and again.
+            if self.backoff.rests(&key, now.instant) {
+                self.engine.put_off(&key);
+                continue;
+            }
             let is_refresh = self.refreshing.remove(&key);
             let outcome = self
                 .engine

@@ -189,7 +189,10 @@ impl Desk {
 
     /// How many placements wait to be evaluated or written.
     pub(crate) fn depth(&self) -> usize {
-        self.engine.due().len() + self.dirty.len() + self.in_flight.len() + self.leavers.len()
+        let is_apart =
+            |key: &&PlacementKey| !self.engine.due().contains(*key) && !self.leavers.contains(*key);
+        let asleep = self.backoff.asleep().filter(is_apart).count();
+        self.engine.due().len() + self.dirty.len() + self.in_flight.len() + self.leavers.len() + asleep
     }
 
     /// Placements that are due, for whoever measures how long they wait.
@@ -233,8 +236,8 @@ impl Desk {
     pub(crate) fn handle(&mut self, input: Input) {
         let kind = input.kind();
         self.restoring.hear(&input);
-        if self.unreadable.hear(&input) {
-            self.reconsider_all();
+        if let Some(namespace) = self.unreadable.hear(&input) {
+            self.reconsider_readers(kind, &namespace);
         }
         if let Some(knowledge) = input.knowledge() {
             let before = self.gate.learn(kind, knowledge);
@@ -311,6 +314,19 @@ impl Desk {
     fn lacks(&mut self, lacks: Lacks) {
         self.lacks = lacks;
         self.reconsider_all();
+    }
+
+    /// An object cannot be read any more, or can be again. Objects of one namespace concern its placements alone: a tenant must
+    /// not make those of all others due again and again.
+    fn reconsider_readers(&mut self, kind: Watched, namespace: &str) {
+        match kind {
+            Watched::Placements
+            | Watched::Profiles
+            | Watched::Bindings
+            | Watched::Decisions
+            | Watched::Slices => self.engine.reconsider_namespace(namespace),
+            Watched::Clusters | Watched::Sets | Watched::Scores | Watched::Fields => self.reconsider_all(),
+        }
     }
 
     fn reconsider_all(&mut self) {
@@ -510,6 +526,9 @@ impl Desk {
 
     /// The next thing to do, if there is one.
     pub(crate) fn next(&mut self, now: Moment) -> Option<Step> {
+        while let Some(key) = self.backoff.wake(now.instant) {
+            self.engine.reconsider(&key);
+        }
         if !self.gate.is_open() && !broken(Rule::NeverDestroyOnDoubt) {
             return self.next_in_doubt(now);
         }

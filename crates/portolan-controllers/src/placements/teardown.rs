@@ -34,13 +34,10 @@ impl Desk {
     /// The next placement that is gone and has objects that say that it owned them. Objects without an owner were
     /// written by hand and stay.
     pub(super) fn next_teardown(&mut self, now: Instant) -> Option<Step> {
-        let candidates: Vec<PlacementKey> = self
-            .leavers
-            .iter()
-            .filter(|key| !self.in_flight.contains_key(*key) && !self.backoff.rests(key, now))
-            .cloned()
-            .collect();
-        for key in candidates {
+        loop {
+            let is_ready =
+                |key: &&PlacementKey| !self.in_flight.contains_key(*key) && !self.backoff.rests(key, now);
+            let key = self.leavers.iter().find(is_ready)?.clone();
             let stored = self.stored(&key);
             let owned = |metadata: &ObjectMeta| {
                 let mut owners = metadata.owner_references.iter().flatten();
@@ -63,6 +60,5 @@ impl Desk {
             self.in_flight.insert(key.clone(), Flight::default());
             return Some(Step::Teardown(Box::new(Teardown { key, plan })));
         }
-        None
     }
 }

@@ -1,5 +1,6 @@
 //! The desk with objects fed in memory.
 
+mod due;
 mod restoring;
 mod rules;
 mod server;

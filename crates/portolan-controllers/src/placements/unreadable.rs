@@ -35,8 +35,8 @@ pub(super) struct UnreadableInputs {
 }
 
 impl UnreadableInputs {
-    /// Takes note of what a watch says. True when something cannot be read any more, or can be again.
-    pub(super) fn hear(&mut self, input: &Input) -> bool {
+    /// Takes note of what a watch says. The namespace of an object that cannot be read any more, or can be again.
+    pub(super) fn hear(&mut self, input: &Input) -> Option<String> {
         let kind = input.kind();
         match input {
             Input::Placement(delta) => self.hear_of(kind, delta),
@@ -47,26 +47,26 @@ impl UnreadableInputs {
             Input::Score(delta) => self.hear_of(kind, delta),
             Input::Decision(delta) => self.hear_of(kind, delta),
             Input::Slice(delta) => self.hear_of(kind, delta),
-            Input::Lacks(_) => false,
+            Input::Lacks(_) => None,
         }
     }
 
-    fn hear_of<K: kube::Resource>(&mut self, kind: Watched, delta: &Delta<K>) -> bool {
-        let at = |key: Key| (kind, key.namespace, key.name);
-        match delta {
+    fn hear_of<K: kube::Resource>(&mut self, kind: Watched, delta: &Delta<K>) -> Option<String> {
+        let key = match delta {
             Delta::Unreadable(object) => {
-                let at = at(Key::of(&object.metadata));
+                let key = Key::of(&object.metadata);
+                let at = (kind, key.namespace.clone(), key.name);
                 let before = self.objects.insert(at, object.clone());
-                before.is_none_or(|before| before.to_string() != object.to_string())
+                let is_news = before.is_none_or(|before| before.to_string() != object.to_string());
+                return is_news.then_some(key.namespace);
             }
-            Delta::Applied(object) if !self.objects.is_empty() => {
-                self.objects.remove(&at(Key::of(object.meta()))).is_some()
-            }
-            Delta::Deleted(key) if !self.objects.is_empty() => {
-                self.objects.remove(&at(key.clone())).is_some()
-            }
-            _ => false,
-        }
+            Delta::Applied(_) | Delta::Deleted(_) if self.objects.is_empty() => return None,
+            Delta::Applied(object) => Key::of(object.meta()),
+            Delta::Deleted(key) => key.clone(),
+            _ => return None,
+        };
+        let at = (kind, key.namespace.clone(), key.name);
+        self.objects.remove(&at).map(|_| key.namespace)
     }
 
     fn get(&self, kind: Watched, namespace: &str, name: &str) -> Option<&Unreadable> {
@@ -74,11 +74,18 @@ impl UnreadableInputs {
         self.objects.get(&at).map(|object| &**object)
     }
 
-    /// All of a kind.
+    /// All of a kind that has no namespaces.
     fn of(&self, kind: Watched) -> impl Iterator<Item = &Unreadable> {
-        let all = self.objects.iter();
-        all.filter(move |((known, ..), _)| *known == kind)
-            .map(|(_, object)| &**object)
+        self.within(kind, "")
+    }
+
+    /// All of a kind in a namespace.
+    fn within(&self, kind: Watched, namespace: &str) -> impl Iterator<Item = &Unreadable> {
+        let from = self.objects.range((kind, namespace.to_owned(), String::new())..);
+        let is_here = move |((known, place, _), _): &(&(Watched, String, String), &Arc<Unreadable>)| {
+            *known == kind && place == namespace
+        };
+        from.take_while(is_here).map(|(_, object)| &**object)
     }
 
     /// The placement is gone, or could not be told.
@@ -142,13 +149,10 @@ impl Desk {
                 let is_bound = |set: &&Unreadable| fleet.is_bound(&key.namespace, &set.place());
                 let sets = unreadable.of(Watched::Sets).filter(is_bound);
                 reasons.extend(sets.map(|set| said("ManagedClusterSet", set)));
-                let is_here =
-                    |binding: &&Unreadable| binding.metadata.namespace.as_deref() == Some(&*key.namespace);
-                let bindings = unreadable.of(Watched::Bindings).filter(is_here);
+                let bindings = unreadable.within(Watched::Bindings, &key.namespace);
                 reasons.extend(bindings.map(|binding| said("ManagedClusterSetBinding", binding)));
             } else if self.engine.lacks_scores(key, outcome, cluster) {
-                let is_its = |score: &&Unreadable| score.metadata.namespace.as_deref() == Some(name);
-                let scores = unreadable.of(Watched::Scores).filter(is_its);
+                let scores = unreadable.within(Watched::Scores, name);
                 reasons.extend(scores.map(|score| said("AddOnPlacementScore", score)));
             }
         }
@@ -175,10 +179,9 @@ impl Desk {
                     .name
                     .as_deref()
                     .is_some_and(|name| name.starts_with(&prefix));
-                metadata.namespace.as_deref() == Some(&*key.namespace)
-                    && (is_named || labelled == Some(&owner))
+                is_named || labelled == Some(&owner)
             };
-            let objects = self.unreadable.of(kind).filter(is_own);
+            let objects = self.unreadable.within(kind, &key.namespace).filter(is_own);
             objects.map(|object| said("PlacementDecision", object))
         })
     }

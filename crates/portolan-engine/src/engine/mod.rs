@@ -322,6 +322,16 @@ impl Engine {
         }
     }
 
+    /// Makes the placements of a namespace due though nothing changed.
+    pub fn reconsider_namespace(&mut self, namespace: &str) {
+        self.namespace_changed(namespace);
+    }
+
+    /// A placement that is due is not evaluated for now: its caller makes it due again with [`Engine::reconsider`].
+    pub fn put_off(&mut self, key: &PlacementKey) {
+        self.due.remove(key);
+    }
+
     /// Evaluates the first placement that is due and folds its outcome into the counts; timers aside. For callers
     /// that must not hold the outcomes of a whole hub at once, as after a start.
     pub fn evaluate_next(&mut self, now: Timestamp) -> Option<(PlacementKey, Outcome)> {
