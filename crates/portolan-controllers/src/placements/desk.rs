@@ -9,33 +9,26 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{self, PlacementDecisionStatus};
 use portolan_api::{FieldError, multicluster, shorten};
-use portolan_engine::decide::Stored;
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet::Inventory;
-use portolan_engine::placement::{PlacementKey, decision_name_prefix};
-use portolan_runtime::watch::{Delta, Key};
+use portolan_engine::placement::PlacementKey;
+use portolan_runtime::watch::Key;
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
 use super::budget::Budget;
 use super::contest::Contests;
 use super::gate::{Gate, Knowledge, Watched};
-use super::input::Input;
 use super::job::{Acknowledged, Report, Step};
 use super::restoring::Restoring;
 use super::rotation::Rotation;
-use super::shelf::{Shelf, Touched};
+use super::shelf::Shelf;
 use super::unreadable::UnreadableInputs;
 use crate::fields::{Field, Lacks};
 use crate::health::Missing;
 use crate::moment::Moment;
-use crate::registration;
 use crate::sabotage::{Rule, broken};
 use crate::settings::{Output, Settings};
-
-/// Bytes of decision objects that are read in one turn. A larger number would keep other placements waiting when many objects
-/// change at once, as at a start; a smaller one would make turns for nothing.
-const READ_IN_A_TURN: usize = 16 << 20;
 
 /// Everything that is known, and what is under way.
 #[derive(Debug)]
@@ -100,7 +93,7 @@ pub(super) struct Known {
 #[derive(Debug, Default)]
 pub(super) struct Flight {
     /// Objects that changed meanwhile, with their versions: an empty one stands for a deletion.
-    touched: Vec<(&'static str, String, String)>,
+    pub(super) touched: Vec<(&'static str, String, String)>,
 }
 
 /// Since when decisions could not be made, and who has been told.
@@ -110,8 +103,8 @@ pub(super) struct Doubt {
     pub(super) told: BTreeSet<PlacementKey>,
 }
 
-const OCM: &str = "ocm";
-const KEP: &str = "kep";
+pub(super) const OCM: &str = "ocm";
+pub(super) const KEP: &str = "kep";
 
 impl Desk {
     pub(crate) fn new(settings: Settings, now: Instant) -> Desk {
@@ -230,184 +223,6 @@ impl Desk {
     }
 }
 
-/// Input.
-impl Desk {
-    /// Takes in what a watch said.
-    pub(crate) fn handle(&mut self, input: Input) {
-        let kind = input.kind();
-        self.restoring.hear(&input);
-        if let Some(namespace) = self.unreadable.hear(&input) {
-            self.reconsider_readers(kind, &namespace);
-        }
-        if let Some(knowledge) = input.knowledge() {
-            let before = self.gate.learn(kind, knowledge);
-            self.learned(kind, before, knowledge);
-            if let Input::Lacks(lacks) = input {
-                self.lacks(lacks);
-            }
-            return;
-        }
-        match input {
-            Input::Placement(Delta::Applied(placement)) => self.placement(&placement),
-            Input::Placement(Delta::Deleted(key)) => self.placement_gone(&key),
-            Input::Placement(Delta::Held(key)) => self.placement_held(&key),
-            Input::Placement(Delta::Unreadable(object)) => self.placement_held(&Key::of(&object.metadata)),
-            Input::Cluster(Delta::Applied(cluster)) => self.cluster(&cluster),
-            Input::Cluster(Delta::Deleted(key)) => self.engine.remove_cluster(&key.name),
-            Input::Profile(Delta::Applied(profile)) => self.engine.apply_profile(&profile),
-            Input::Profile(Delta::Deleted(key)) => self.engine.remove_profile(&key.namespace, &key.name),
-            Input::Set(Delta::Applied(set)) => self.engine.apply_set(&set),
-            Input::Set(Delta::Deleted(key)) => self.engine.remove_set(&key.name),
-            Input::Binding(Delta::Applied(binding)) => self.engine.apply_binding(&binding),
-            Input::Binding(Delta::Deleted(key)) => self.engine.remove_binding(&key.namespace, &key.name),
-            Input::Score(Delta::Applied(score)) => self.engine.apply_score(&score),
-            Input::Score(Delta::Deleted(key)) => self.engine.remove_score(&key.namespace, &key.name),
-            Input::Decision(Delta::Applied(object)) => {
-                let touched = self.decisions.put(&object);
-                self.learn_of_scores();
-                self.touched(OCM, touched);
-            }
-            Input::Decision(Delta::Deleted(key)) => {
-                let touched = self.decisions.remove(&key);
-                self.touched(OCM, touched);
-            }
-            Input::Slice(Delta::Applied(object)) => {
-                let touched = self.slices.put(&object);
-                self.touched(KEP, touched);
-            }
-            Input::Slice(Delta::Deleted(key)) => {
-                let touched = self.slices.remove(&key);
-                self.touched(KEP, touched);
-            }
-            // The rest says something about the kind and was handled above.
-            _ => {}
-        }
-    }
-
-    fn cluster(&mut self, cluster: &cluster::ManagedCluster) {
-        let is_tainted_here = self.settings.registration;
-        match is_tainted_here
-            .then(|| registration::with_missing_taint(cluster))
-            .flatten()
-        {
-            Some(tainted) => self.engine.apply_cluster(&tainted),
-            None => self.engine.apply_cluster(cluster),
-        }
-    }
-
-    fn learned(&mut self, kind: Watched, before: Knowledge, after: Knowledge) {
-        let output = matches!(kind, Watched::Decisions | Watched::Slices);
-        if output && after == Knowledge::Unserved && before != Knowledge::Unserved {
-            tracing::warn!(output = %kind, "the output is off until its CustomResourceDefinition is installed");
-            match kind {
-                Watched::Decisions => self.decisions.clear(),
-                _ => self.slices.clear(),
-            }
-        }
-        // An output that comes on has to be written by everyone.
-        if output && after == Knowledge::Complete && before != Knowledge::Complete {
-            self.reconsider_all();
-        }
-    }
-
-    /// Another definition is served: what was left out for the one before may be written, or the other way round.
-    fn lacks(&mut self, lacks: Lacks) {
-        self.lacks = lacks;
-        self.reconsider_all();
-    }
-
-    /// An object cannot be read any more, or can be again. Objects of one namespace concern its placements alone: a tenant must
-    /// not make those of all others due again and again.
-    fn reconsider_readers(&mut self, kind: Watched, namespace: &str) {
-        match kind {
-            Watched::Placements
-            | Watched::Profiles
-            | Watched::Bindings
-            | Watched::Decisions
-            | Watched::Slices => self.engine.reconsider_namespace(namespace),
-            Watched::Clusters | Watched::Sets | Watched::Scores | Watched::Fields => self.reconsider_all(),
-        }
-    }
-
-    fn reconsider_all(&mut self) {
-        let everyone: Vec<PlacementKey> = self.engine.placements().cloned().collect();
-        everyone.iter().for_each(|key| self.engine.reconsider(key));
-    }
-
-    /// A decision object changed on the server.
-    fn touched(&mut self, kind: &'static str, touched: Option<Touched>) {
-        let Some(touched) = touched else { return };
-        let mut keys: BTreeSet<PlacementKey> = touched
-            .owners
-            .iter()
-            .map(|owner| self.key_of(&touched.namespace, owner))
-            .collect();
-        if let Some((placement, _)) = touched.name.rsplit_once("-decision-") {
-            let named = PlacementKey::new(&touched.namespace, placement);
-            if self.placements.contains_key(&named) {
-                keys.insert(named);
-            }
-        }
-        for key in keys {
-            match self.in_flight.get_mut(&key) {
-                Some(flight) => {
-                    let change = (kind, touched.name.clone(), touched.version.clone());
-                    flight.touched.push(change);
-                }
-                None => {
-                    if self.swept && !self.unsure.contains(&key) {
-                        self.foreign.insert(key.clone());
-                    }
-                    self.dirty.insert(key);
-                }
-            }
-        }
-    }
-
-    /// The placement that objects with this owner label belong to; its name may have been cut in the label.
-    pub(super) fn key_of(&self, namespace: &str, owner: &str) -> PlacementKey {
-        let label = (namespace.to_owned(), owner.to_owned());
-        let known = self.by_label.get(&label).cloned();
-        known.unwrap_or_else(|| PlacementKey::new(namespace, owner))
-    }
-
-    /// What a placement has stored, and what of others stands on its names or under its key.
-    pub(super) fn stored(&self, key: &PlacementKey) -> Stored {
-        let owner = shorten::label_value(&key.name);
-        let prefix = decision_name_prefix(key);
-        let mut stored = Stored {
-            decisions: self.decisions.of(&key.namespace, &owner, &prefix),
-            slices: self.slices.of(&key.namespace, &owner, &prefix),
-        };
-        stored.sort();
-        stored
-    }
-
-    /// Tells the engine what is stored for placements whose objects changed. Whether that is done: where much is stored, it takes
-    /// several turns.
-    pub(super) fn settle(&mut self) -> bool {
-        let in_flight = &self.in_flight;
-        let (wait, mut ready): (BTreeSet<_>, BTreeSet<_>) = std::mem::take(&mut self.dirty)
-            .into_iter()
-            .partition(|key| in_flight.contains_key(key));
-        self.dirty = wait;
-        let mut read = 0;
-        while read < READ_IN_A_TURN
-            && let Some(key) = ready.pop_first()
-        {
-            let owner = shorten::label_value(&key.name);
-            read += self.decisions.bytes(&key.namespace, &owner) + self.slices.bytes(&key.namespace, &owner);
-            let stored = self.stored(&key);
-            let prior = super::prior::of(&key, stored, self.writes(Watched::Decisions));
-            self.engine.observe_decisions(&key, &prior);
-            self.engine.reconsider(&key);
-        }
-        let is_done = ready.is_empty();
-        self.dirty.append(&mut ready);
-        is_done
-    }
-}
-
 /// Results.
 impl Desk {
     /// Takes in what became of a job.
@@ -495,7 +310,7 @@ impl Desk {
     }
 
     /// Where definitions may not be read, what the server makes of a decision tells that scores are not served.
-    fn learn_of_scores(&mut self) {
+    pub(super) fn learn_of_scores(&mut self) {
         if self.decisions.lost_scores() {
             self.lacks.add(Field::SCORE);
         }

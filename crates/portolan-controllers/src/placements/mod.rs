@@ -15,6 +15,7 @@ mod doubt;
 mod event_drafts;
 mod evidence;
 mod gate;
+mod hear;
 mod heartbeat;
 mod input;
 mod job;
