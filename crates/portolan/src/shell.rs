@@ -80,7 +80,7 @@ pub(crate) fn path(path: &Path) -> String {
 }
 
 /// A word for a shell.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+@:".contains(c);
     match word.chars().all(plain) {
         true => word.to_owned(),

@@ -6,10 +6,12 @@
 mod builtin;
 pub(crate) mod definition;
 pub(crate) mod encoding;
+pub(crate) mod label_selector;
 pub(crate) mod names;
 pub(crate) mod naming;
 pub(crate) mod prepare;
 mod registry;
+mod workloads;
 
 use std::sync::Arc;
 

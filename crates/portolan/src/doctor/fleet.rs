@@ -197,32 +197,33 @@ fn heartbeats(observed: &Observed, clusters: &[&ManagedCluster], now: Timestamp)
     let Some(heartbeats) = &observed.heartbeats else {
         return Check::unknown("heartbeats", "Leases cannot be listed");
     };
-    // A cluster that is not available is reported already.
-    let silent: Vec<&str> = clusters
+    let is_long = |cluster: &ManagedCluster, at: Timestamp| {
+        let longest = SignedDuration::from_secs(i64::from(cluster.lease_seconds()) * SILENT_AFTER);
+        now.duration_since(at) > longest
+    };
+    // A cluster that is not available is reported already, and one that became available lately has time to renew its Lease: a
+    // controller counts the silence of a cluster from when it made the cluster available. Nothing is said of a cluster that is
+    // leaving any more, and the check before says that it is.
+    let available: Vec<(&ManagedCluster, &Condition)> = clusters
         .iter()
-        .filter(|cluster| is_true(condition(cluster, conditions::AVAILABLE)))
-        // Nothing is said of a cluster that is leaving any more, and the check before says that it is.
         .filter(|cluster| cluster.metadata.deletion_timestamp.is_none())
-        .filter(|cluster| {
-            let longest = SignedDuration::from_secs(i64::from(cluster.lease_seconds()) * SILENT_AFTER);
-            let is_old = |at: Timestamp| now.duration_since(at) > longest;
-            // A controller counts the silence of a cluster from when it made the cluster available.
-            let available = condition(cluster, conditions::AVAILABLE);
-            heartbeats.get(name(cluster)).is_some_and(|heard| is_old(*heard))
-                && available.is_none_or(|condition| is_old(condition.last_transition_time.0))
+        .filter_map(|cluster| Some((*cluster, condition(cluster, conditions::AVAILABLE)?)))
+        .filter(|(_, available)| is_true(Some(available)))
+        .filter(|(cluster, available)| is_long(cluster, available.last_transition_time.0))
+        .collect();
+    let silent: Vec<&str> = available
+        .iter()
+        .filter(|(cluster, _)| {
+            let heard = heartbeats.get(name(cluster));
+            heard.is_some_and(|heard| is_long(cluster, *heard))
         })
-        .map(|cluster| name(cluster))
+        .map(|(cluster, _)| name(cluster))
         .collect();
     // A condition that was set by hand comes without a Lease; an agent renews one.
-    let by_agent = |cluster: &&&ManagedCluster| {
-        let available = condition(cluster, conditions::AVAILABLE);
-        available.is_some_and(|said| said.status == "True" && said.reason == AVAILABLE_BY_AGENT)
-    };
-    let without: Vec<&str> = clusters
+    let without: Vec<&str> = available
         .iter()
-        .filter(|cluster| cluster.metadata.deletion_timestamp.is_none())
-        .filter(by_agent)
-        .map(|cluster| name(cluster))
+        .filter(|(_, available)| available.reason == AVAILABLE_BY_AGENT)
+        .map(|(cluster, _)| name(cluster))
         .filter(|name| !heartbeats.contains_key(*name))
         .collect();
     match silent.is_empty() {

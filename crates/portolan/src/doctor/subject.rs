@@ -140,11 +140,14 @@ fn conditions_of(placements: &[&Placement]) -> Vec<Check> {
     let complaints: Vec<Complaint> = placements
         .iter()
         .filter_map(|placement| {
-            let mut list = placement.status.iter().flat_map(|status| &status.conditions);
-            let condition = list.find(|condition| is_wrong(condition))?;
+            let list = placement.status.iter().flat_map(|status| &status.conditions);
+            let wrong = list.filter(|condition| is_wrong(condition));
+            let said: Vec<String> = wrong
+                .map(|condition| format!("{} {}: {}", condition.type_, condition.status, condition.message))
+                .collect();
             let object = PlacementKey::of(placement).to_string();
-            Some(Complaint {
-                words: format!("{} {}: {}", condition.type_, condition.status, condition.message),
+            (!said.is_empty()).then(|| Complaint {
+                words: said.join("; "),
                 advice: format!("`portolan explain {object}` says why each cluster is selected or not"),
                 object,
             })

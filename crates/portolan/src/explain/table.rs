@@ -71,7 +71,7 @@ pub(super) fn events(events: Option<&[Event]>, now: Timestamp, width: Option<usi
     let mut table = Table::new([
         Column::new("LAST SEEN"),
         Column::new("TYPE"),
-        Column::text("REASON", 12),
+        Column::text("REASON", 20),
         Column::name("FROM").drop(2),
         Column::new("TIMES").drop(1),
         Column::prose("MESSAGE", 30),
@@ -327,7 +327,7 @@ fn reason(explanation: &Explanation, verdict: &Verdict) -> Cell {
         explanation.number_of_clusters,
     ) {
         (Some(check), ..) if verdict.stage == Stage::TaintToleration => reason.or(&check.observed),
-        (Some(check), ..) => reason.or(format!("{}; has {}", check.expression, check.observed)),
+        (Some(check), ..) => reason.or(format!("wants {}; has {}", check.expression, check.observed)),
         (None, Some(rank), Some(number)) if verdict.stage == Stage::NumberOfClusters => {
             reason.or(format!("rank {rank}, numberOfClusters is {number}"))
         }

@@ -54,8 +54,8 @@ pub(crate) fn read_over(
     read_paths(paths, Some(there), notes)
 }
 
-/// Reads the one document of a file that is no manifest. `-` stands for standard input. In a folder it is the one document
-/// that has no kind: manifests may lie beside it.
+/// Reads the one document of a file that is no manifest. `-` stands for standard input. In a folder, and in a file with several
+/// documents, it is the one that has no kind: manifests may stand beside it.
 pub(crate) fn read_document(path: &Path) -> Result<(Place, serde_json::Value), Problems> {
     let mut problems = Problems::default();
     let mut documents = Vec::new();
@@ -79,7 +79,15 @@ pub(crate) fn read_document(path: &Path) -> Result<(Place, serde_json::Value), P
     if !problems.is_empty() {
         return Err(problems);
     }
+    let all = documents.len();
+    if all > 1 {
+        documents.retain(|(_, document)| document.value.get("kind").is_none());
+    }
     let what = match documents.as_slice() {
+        [] if all > 1 => format!(
+            "each of its {all} documents has a kind; accepted: one document without a kind, beside which manifests may stand, in \
+             YAML or JSON"
+        ),
         [_] => {
             let (_, document) = documents.remove(0);
             return Ok((document.place, document.value));
@@ -95,7 +103,7 @@ pub(crate) fn read_document(path: &Path) -> Result<(Place, serde_json::Value), P
         ),
         documents => {
             let count = counted(documents.len(), "document");
-            format!("there are {count} in it; accepted: one, in YAML or JSON")
+            format!("there are {count} without a kind in it; accepted: one, in YAML or JSON")
         }
     };
     Err(Problem::of_source(&path.display().to_string(), what).into())

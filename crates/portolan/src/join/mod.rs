@@ -125,7 +125,7 @@ async fn join(args: &Args) -> anyhow::Result<()> {
         output::remark(&again::changes(before, &newcomer));
     }
     if let Some(set) = &set {
-        output::remark(&warn_of_missing(&server, set).await?);
+        output::remark(&warn_of_missing(&server, set, &connect.kubectl()).await?);
     }
     let seconds = i64::try_from(args.valid_for.as_secs()).unwrap_or(i64::MAX);
     let token = enroll::token(&server.client, &args.name, seconds)
@@ -136,8 +136,12 @@ async fn join(args: &Args) -> anyhow::Result<()> {
         return output::print(&output::yaml(&agent)?);
     }
     kubeconfig::write(&path, &agent)?;
+    let is_part = match before {
+        None => "is part",
+        Some(_) => "was already part",
+    };
     output::say(&format!(
-        "{name} is part of the fleet of {url}\n\
+        "{name} {is_part} of the fleet of {url}\n\
          the kubeconfig of its agent is {path}, valid until {expires}; treat it as a secret\n\
          next:\n  portolan agent --hub {path} --spoke MEMBER-KUBECONFIG --install-crds\n",
         name = args.name,
@@ -191,7 +195,7 @@ fn parse_set(text: &str) -> Result<String, String> {
 
 /// What to say about a cluster set that does not exist: the label is right as soon as somebody makes the set, and says
 /// nothing until then.
-async fn warn_of_missing(server: &Server, set: &str) -> anyhow::Result<String> {
+async fn warn_of_missing(server: &Server, set: &str, kubectl: &str) -> anyhow::Result<String> {
     // Read one by one: a set that cannot be read must not fail the command.
     let api: Api<Received<ManagedClusterSet>> = Api::all(server.client.clone());
     let sets = match api.list(&ListParams::default()).await {
@@ -209,7 +213,7 @@ async fn warn_of_missing(server: &Server, set: &str) -> anyhow::Result<String> {
         return Ok(if by_labels { selecting(set) } else { String::new() });
     }
     let names: Vec<String> = sets.iter().map(ResourceExt::name_any).collect();
-    Ok(missing(set, &names, &server.url))
+    Ok(missing(set, &names, &server.url, kubectl))
 }
 
 /// What to say about a cluster set that finds its clusters by their labels.
@@ -220,7 +224,7 @@ fn selecting(set: &str) -> String {
     )
 }
 
-fn missing(set: &str, there: &[String], url: &str) -> String {
+fn missing(set: &str, there: &[String], url: &str, kubectl: &str) -> String {
     let there = match there {
         [] => "there is none".to_owned(),
         names => format!("there are {}", names.join(", ")),
@@ -229,7 +233,7 @@ fn missing(set: &str, there: &[String], url: &str) -> String {
         "warning: {url} has no ManagedClusterSet {set}; {there}. The cluster has the label of the set, and belongs to it when \
          the set exists. To make the set:\n  \
          printf 'apiVersion: cluster.open-cluster-management.io/v1beta2\\nkind: ManagedClusterSet\\nmetadata: {{name: {set}}}\\n' \
-         | kubectl apply -f -\n"
+         | {kubectl} apply -f -\n"
     )
 }
 
@@ -297,13 +301,16 @@ mod tests {
             "prod",
             &["default".to_owned(), "global".to_owned()],
             "https://hub",
+            "kubectl --context hub",
         );
         assert!(
             said.contains("no ManagedClusterSet prod; there are default, global"),
             "{said}"
         );
         assert!(
-            said.contains(r"kind: ManagedClusterSet\nmetadata: {name: prod}\n' | kubectl apply -f -"),
+            said.contains(
+                r"kind: ManagedClusterSet\nmetadata: {name: prod}\n' | kubectl --context hub apply -f -"
+            ),
             "{said}"
         );
     }

@@ -14,7 +14,7 @@ use super::api_server::only_api_servers;
 use super::credentials;
 use super::retry::with_retries;
 use super::token::{TokenFile, bearer};
-use crate::clock;
+use crate::{clock, shell};
 
 /// How long a server may take for an answer to a command.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -31,6 +31,21 @@ pub(crate) struct ConnectArgs {
     /// Context in the kubeconfig [default: its current one]
     #[arg(long, value_name = "NAME")]
     pub(crate) context: Option<String>,
+}
+
+impl ConnectArgs {
+    /// How kubectl is called for the same hub, for commands that people paste.
+    pub(crate) fn kubectl(&self) -> String {
+        let kubeconfig = self.kubeconfig.as_deref();
+        let kubeconfig = kubeconfig.map(|path| format!(" --kubeconfig {}", shell::path(path)));
+        let context = self.context.as_deref();
+        let context = context.map(|name| format!(" --context {}", shell::quoted(name)));
+        format!(
+            "kubectl{}{}",
+            kubeconfig.unwrap_or_default(),
+            context.unwrap_or_default()
+        )
+    }
 }
 
 /// There is no kubeconfig, and no service account of a pod.

@@ -28,6 +28,10 @@ pub(crate) fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Er
                     "{answer}; {url} does not accept these credentials; get a new kubeconfig or token, or choose another \
                      --context"
                 ),
+                403 if status.message.contains("\"system:anonymous\"") => format!(
+                    "{answer}; the request had no credentials: give the user of the context a token or a client certificate, \
+                     or choose another --kubeconfig or --context"
+                ),
                 403 => format!("{answer}; `kubectl auth can-i --list` shows what is allowed"),
                 404 if is_no_path(status) => format!(
                     "{url} does not serve the kind; install the definitions with `portolan crds | kubectl apply -f -`, or \
@@ -223,6 +227,22 @@ mod tests {
             text.starts_with("cannot list placements: https://hub refuses connections"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_request_without_credentials_is_told_apart_from_one_that_lacks_a_right() {
+        let said = |user: &str| {
+            let message =
+                format!("placements is forbidden: User \"{user}\" cannot list resource \"placements\"");
+            explain(
+                &answered(403, "Forbidden", &message),
+                "list placements",
+                "https://hub",
+            )
+            .to_string()
+        };
+        assert!(said("system:anonymous").contains("no credentials"));
+        assert!(said("ann").contains("kubectl auth can-i --list"));
     }
 
     /// What is said about a server that answers everything with these bytes.

@@ -107,6 +107,10 @@ fn line(turn: &Turn, name: &str, time: Timestamp, at_start: bool, named: usize, 
     if scored.len() > room {
         words.push(counted(scored.len(), "new score"));
     }
+    // The decisions do not say why, and a line without room for a name has none for this.
+    if turn.clusters == Some(0) && named > 0 {
+        words.push(format!("`portolan explain {}` says why", turn.placement));
+    }
     let clusters = number_of(turn);
     let line = format!(
         "{}  {:<placement$}  {:<number$}  {}",
@@ -264,6 +268,14 @@ mod tests {
     fn plain(turn: &Turn, at_start: bool) -> String {
         let line = fitted(turn, at_start, None);
         line.split_once("  ").unwrap().1.to_owned()
+    }
+
+    #[test]
+    fn a_line_without_clusters_says_where_the_reason_is_if_there_is_room() {
+        let none = turn(Vec::new());
+        let whole = "ml/training  0 clusters    `portolan explain ml/training` says why";
+        assert_eq!(plain(&none, false), whole);
+        assert_eq!(fitted(&none, true, Some(40)), "00:00:00  ml/training  0 clusters");
     }
 
     #[test]

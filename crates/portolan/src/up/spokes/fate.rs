@@ -49,6 +49,19 @@ impl Fate {
     }
 }
 
+/// What is wrong with the annotation of an object, which is ignored then. `accepted` are the fates that the object can have.
+pub(super) fn mistake(annotations: Option<&BTreeMap<String, String>>, accepted: &[Fate]) -> Option<String> {
+    let value = annotations?.get(ANNOTATION)?;
+    let accepted: Vec<&str> = accepted.iter().filter_map(|fate| fate.annotation()).collect();
+    let is_accepted = accepted.contains(&value.as_str());
+    (!is_accepted).then(|| {
+        format!(
+            "annotation {ANNOTATION} is {value:?} and is ignored; accepted: {}",
+            accepted.join(", ")
+        )
+    })
+}
+
 /// Where the fate of each member is heard of, by name.
 pub(super) type Fates = Arc<HashMap<String, watch::Sender<Fate>>>;
 
@@ -57,6 +70,7 @@ pub(super) async fn follow(hub: Client, fates: Fates) {
     let api: Api<ManagedCluster> = Api::all(hub);
     let config = watcher::Config::default().labels(&format!("{}=true", EMBEDDED_MEMBER));
     let mut events = watcher::watcher(api, config).default_backoff().boxed();
+    let mut mistakes: HashMap<String, String> = HashMap::new();
     while let Some(event) = events.next().await {
         let (cluster, now) = match event {
             Ok(Event::Apply(cluster) | Event::InitApply(cluster)) => {
@@ -67,6 +81,16 @@ pub(super) async fn follow(hub: Client, fates: Fates) {
             _ => continue,
         };
         let name = cluster.metadata.name.as_deref().unwrap_or_default();
+        let accepted = [Fate::Failed, Fate::Partitioned];
+        match mistake(cluster.metadata.annotations.as_ref(), &accepted) {
+            // A cluster changes with each heartbeat; a mistake is told once.
+            Some(mistake) if mistakes.get(name) != Some(&mistake) => {
+                tracing::warn!(cluster = name, "{mistake}");
+                mistakes.insert(name.to_owned(), mistake);
+            }
+            Some(_) => {}
+            None => drop(mistakes.remove(name)),
+        }
         if let Some(fate) = fates.get(name) {
             fate.send_if_modified(|before| std::mem::replace(before, now) != now);
         }
@@ -87,5 +111,17 @@ mod tests {
             assert_eq!(of(other), Fate::Well, "{other}");
         }
         assert_eq!(Fate::of(None), Fate::Well);
+    }
+
+    #[test]
+    fn a_value_that_is_ignored_is_told_with_what_is_accepted() {
+        let of = |value: &str| {
+            let annotations = BTreeMap::from([(ANNOTATION.to_owned(), value.to_owned())]);
+            mistake(Some(&annotations), &[Fate::Failed])
+        };
+        assert_eq!(of("fail"), None);
+        let said = "annotation portolan.dev/simulate is \"partition\" and is ignored; accepted: fail";
+        assert_eq!(of("partition").as_deref(), Some(said));
+        assert_eq!(mistake(None, &[Fate::Failed]), None);
     }
 }

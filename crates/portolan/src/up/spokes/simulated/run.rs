@@ -14,7 +14,7 @@ use portolan_runtime::logging::FailureLog;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::super::fate::Fate;
+use super::super::fate::{ANNOTATION, Fate, mistake};
 use super::{KINDS, Step, Workload};
 use crate::clock;
 
@@ -111,6 +111,17 @@ impl Workloads {
                 let since = self.since.entry(key.clone()).or_insert((generation, now));
                 if since.0 != generation {
                     *since = (generation, now);
+                }
+                let annotations = object.metadata.annotations.as_ref();
+                let said = annotations.and_then(|annotations| annotations.get(ANNOTATION));
+                let before = self
+                    .objects
+                    .get(&key)
+                    .map(|object| &object["metadata"]["annotations"][ANNOTATION]);
+                if before.and_then(Value::as_str) != said.map(String::as_str)
+                    && let Some(mistake) = mistake(annotations, &[Fate::Failed])
+                {
+                    tracing::warn!(kind, namespace = key.namespace, name = key.name, "{mistake}");
                 }
                 let concerned = [Some(key.clone()), cron_job_of(&object)];
                 let mut value = serde_json::to_value(&object).unwrap_or_default();
