@@ -86,11 +86,6 @@ impl Backoff {
         Some(key)
     }
 
-    /// Placements whose rest has not ended.
-    pub(crate) fn asleep(&self) -> impl Iterator<Item = &PlacementKey> {
-        self.ends.iter().map(|(_, key)| key)
-    }
-
     /// When the first of those that rest at `now` is ready again.
     pub(crate) fn next(&self, now: Instant) -> Option<Instant> {
         let mut ends = self.ends.iter().map(|(until, _)| *until);
@@ -131,7 +126,6 @@ mod tests {
         backoff.failed(&second, Severity::Error, now);
         backoff.succeeded(&second);
         assert_eq!(backoff.wake(now), None);
-        assert_eq!(backoff.asleep().collect::<Vec<_>>(), [&first]);
         assert_eq!(backoff.wake(until), Some(first.clone()));
         assert_eq!(backoff.wake(until), None);
         // The wait still doubles.

@@ -38,6 +38,7 @@ impl Desk {
             // It is due again when its rest ends. If it stayed due, the search would pass over it again and again.
             if self.backoff.rests(&key, now.instant) {
                 self.engine.put_off(&key);
+                self.put_off.insert(key);
                 continue;
             }
             let is_refresh = self.refreshing.remove(&key);

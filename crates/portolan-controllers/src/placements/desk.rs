@@ -60,6 +60,8 @@ pub(crate) struct Desk {
     /// Which of those that are due comes next.
     pub(super) rotation: Rotation,
     pub(super) backoff: Backoff,
+    /// Placements that were due and rest. They are due again when they have rested.
+    pub(super) put_off: BTreeSet<PlacementKey>,
     pub(super) contests: Contests,
     pub(super) budget: Budget,
     /// When to look at placements again though nothing changed.
@@ -134,6 +136,7 @@ impl Desk {
             leavers: BTreeSet::new(),
             rotation: Rotation::default(),
             backoff: Backoff::new(settings.longest_backoff),
+            put_off: BTreeSet::new(),
             contests: Contests::default(),
             budget: Budget::new(settings.score_writes_per_second, now),
             timers: BTreeSet::new(),
@@ -182,10 +185,8 @@ impl Desk {
 
     /// How many placements wait to be evaluated or written.
     pub(crate) fn depth(&self) -> usize {
-        let is_apart =
-            |key: &&PlacementKey| !self.engine.due().contains(*key) && !self.leavers.contains(*key);
-        let asleep = self.backoff.asleep().filter(is_apart).count();
-        self.engine.due().len() + self.dirty.len() + self.in_flight.len() + self.leavers.len() + asleep
+        let due = self.engine.due().len() + self.put_off.len();
+        due + self.dirty.len() + self.in_flight.len() + self.leavers.len()
     }
 
     /// Placements that are due, for whoever measures how long they wait.
@@ -342,7 +343,11 @@ impl Desk {
     /// The next thing to do, if there is one.
     pub(crate) fn next(&mut self, now: Moment) -> Option<Step> {
         while let Some(key) = self.backoff.wake(now.instant) {
+            self.put_off.remove(&key);
             self.engine.reconsider(&key);
+            if !self.is_known(&key) && !self.leavers.contains(&key) {
+                self.backoff.succeeded(&key);
+            }
         }
         if !self.gate.is_open() && !broken(Rule::NeverDestroyOnDoubt) {
             return self.next_in_doubt(now);

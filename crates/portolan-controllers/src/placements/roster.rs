@@ -108,6 +108,8 @@ impl Desk {
             self.departed.push(key.clone());
         }
         self.engine.remove_placement(key);
+        self.backoff.succeeded(key);
+        self.put_off.remove(key);
         self.contests.forget(key);
         self.restoring.forget(key);
         self.unreadable.forget_told(key);

@@ -206,6 +206,10 @@ impl<K: Published> Shelf<K> {
 
     /// The objects of one owner, and those on a name that starts with `prefix`.
     pub(crate) fn of(&self, namespace: &str, owner: &str, prefix: &str) -> Vec<K> {
+        self.of_at_most(namespace, owner, prefix, MOST_READ)
+    }
+
+    fn of_at_most(&self, namespace: &str, owner: &str, prefix: &str, bytes: usize) -> Vec<K> {
         let owned = self.by_owner.get(&(namespace.to_owned(), owner.to_owned()));
         let first = (namespace.to_owned(), prefix.to_owned());
         let on_name = self.objects.range(first..);
@@ -222,7 +226,7 @@ impl<K: Published> Shelf<K> {
             .filter_map(|name| self.objects.get(&(namespace.to_owned(), name.clone())));
         let mut read = 0;
         let within = held.take_while(|held| {
-            let has_room = read < MOST_READ;
+            let has_room = read < bytes;
             read += unpacked_bytes(&held.packed);
             has_room
         });
@@ -338,6 +342,30 @@ mod tests {
             .into_iter()
             .filter_map(|object| object.metadata.name)
             .collect()
+    }
+
+    #[test]
+    fn objects_of_others_do_not_take_the_room_of_those_on_names_of_the_placement() {
+        let mut shelf = Shelf::default();
+        for number in 0..10 {
+            shelf.put(&object(&format!("a-{number}"), "p", "10", &format!("a{number}")));
+            shelf.put(&object(
+                &format!("p-decision-{number}"),
+                "p",
+                "10",
+                &format!("p{number}"),
+            ));
+        }
+        let all = shelf.of("n", "p", "p-decision-");
+        assert_eq!(all.len(), 20);
+        let half = shelf.bytes("n", "p") / 2;
+        let read = shelf.of_at_most("n", "p", "p-decision-", half);
+        let own = |object: &PlacementDecision| {
+            let name = object.metadata.name.as_deref();
+            name.is_some_and(|name| name.starts_with("p-decision-"))
+        };
+        assert_eq!(read.iter().filter(|object| own(object)).count(), 10);
+        assert!(read.len() < 13, "{}", read.len());
     }
 
     #[test]

@@ -60,6 +60,6 @@ fn a_placement_that_rests_is_passed_over_once_and_is_due_again_when_its_rest_end
     let then = desk.next_timer(now().into()).expect("it wakes up");
     assert_eq!(then - instant(now()), Duration::from_millis(250));
     server.run_at(&mut desk, wall(then));
-    assert_eq!(desk.depth(), 0);
+    assert_eq!(desk.depth(), 0, "it rests no more");
     assert_eq!(server.decided(), ["c001", "c002", "c003", "c004"]);
 }
