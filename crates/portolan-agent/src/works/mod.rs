@@ -35,6 +35,7 @@ mod hub;
 mod items;
 mod judging;
 mod known;
+mod lanes;
 mod leaving;
 mod others;
 mod owning;

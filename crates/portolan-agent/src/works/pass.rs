@@ -7,7 +7,6 @@ use std::time::Duration;
 use kube::Client;
 use portolan_runtime::failure::Failure;
 use portolan_runtime::logging::Operation;
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::applying::Order;
@@ -17,6 +16,7 @@ use super::evicting::Evictions;
 use super::hub::Hub;
 use super::items::{note_after, note_ahead, will_write};
 use super::known::Remembered;
+use super::lanes::Lanes;
 use super::preparing::Prepared;
 use super::reach::{Taken, reach};
 use super::watching::Watches;
@@ -30,9 +30,6 @@ use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
 use crate::spoke::{Answered, Objects, Problem, learn};
 use crate::work::{Account, Executor, Kinds, ObjectId, Wish, Work, WorkKey, WorkKind};
-
-/// Works that are dealt with side by side.
-const AT_ONCE: usize = 8;
 
 /// Why a pass did not get to its end. It is made again later.
 #[derive(Debug, thiserror::Error)]
@@ -73,8 +70,7 @@ pub(crate) struct Passes {
     desk: Mutex<Desk>,
     pub(super) taken: Taken,
     pub(super) computing: Computing,
-    /// How many works are dealt with side by side.
-    turns: Semaphore,
+    lanes: Lanes,
     pub(super) deletion_patience: Duration,
     pub(super) eviction_grace: Option<Duration>,
     /// How long records of works that are not on the hub have waited.
@@ -111,7 +107,7 @@ impl Passes {
             desk: Mutex::new(Desk::new(settings)),
             taken: Taken::default(),
             computing: Computing::of_process(),
-            turns: Semaphore::new(AT_ONCE),
+            lanes: Lanes::default(),
             deletion_patience: settings.deletion_patience,
             eviction_grace: settings.eviction_grace,
             evictions: Mutex::default(),
@@ -183,42 +179,42 @@ impl Passes {
     /// Waits until nobody else deals with anything that the work has a say in, and then deals with it.
     async fn in_turn(&self, key: &WorkKey) -> Result<Outcome, Trouble> {
         let known = || self.desk().works().get(key).cloned();
-        let record = {
-            let _turn = self.turns.acquire().await;
-            // The record may have been deleted, and no object may name a record that is gone.
-            self.forget(key);
-            match (self.record(key).await, known()) {
-                (Err(Trouble::Record(why @ Unkept::Taken { .. })), Some(work)) => {
-                    return self.without_record(work, why).await;
-                }
-                (record, Some(work)) => self.with_former(&work, record?).await?,
-                (record, None) => record?,
+        // The record may have been deleted, and no object may name a record that is gone.
+        self.forget(key);
+        let record = match (self.lanes.in_turn(self.record(key)).await, known()) {
+            (Err(Trouble::Record(why @ Unkept::Taken { .. })), Some(work)) => {
+                return self.lanes.in_turn(self.without_record(work, why)).await;
             }
+            (record, Some(work)) => self.lanes.in_turn(self.with_former(&work, record?)).await?,
+            (record, None) => record?,
         };
         loop {
             let Some(before) = known() else {
                 return Ok(Outcome::Done);
             };
-            let prepared = {
-                let _turn = self.turns.acquire().await;
-                self.prepare(&before).await
-            };
+            let prepared = self.lanes.in_turn(self.prepare(&before)).await;
             let others = self.desk().works().clone();
             let wanted = || reach(&before, &record, &prepared, &others);
             let wanted = self.computing.compute(wanted).await;
             drop(others);
             let _hold = self.taken.take(wanted).await;
-            // Only now, so that those who wait for an object take nobody's turn. It is never closed.
-            let _turn = self.turns.acquire().await;
-            match known() {
-                // What it has a say in now may be something else.
-                Some(work) if (work.deleting, &work.content) != (before.deleting, &before.content) => {}
-                Some(work) if work.deleting => {
-                    self.monitor.told(&work, &work.status);
-                    return self.tear_down(work).await;
+            // Only now, so that those who wait for an object take nobody's turn.
+            let done = self.lanes.in_turn(async {
+                match known() {
+                    // What it has a say in now may be something else.
+                    Some(work) if (work.deleting, &work.content) != (before.deleting, &before.content) => {
+                        None
+                    }
+                    Some(work) if work.deleting => {
+                        self.monitor.told(&work, &work.status);
+                        Some(self.tear_down(work).await)
+                    }
+                    Some(work) => Some(self.keep_up(work, prepared).await),
+                    None => Some(Ok(Outcome::Done)),
                 }
-                Some(work) => return self.keep_up(work, prepared).await,
-                None => return Ok(Outcome::Done),
+            });
+            if let Some(done) = done.await {
+                return done;
             }
         }
     }

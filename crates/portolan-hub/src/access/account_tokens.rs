@@ -84,6 +84,12 @@ pub(crate) enum Error {
     /// There is no new key.
     #[error("cannot make a key")]
     Random(#[from] NoRandomness),
+    /// The token is to end with an object.
+    #[error(
+        "spec.boundObjectRef: Forbidden: tokens of this hub end with their service account and by their time alone; leave the field \
+         out"
+    )]
+    Bound,
     /// The requested lifetime is out of bounds.
     #[error("spec.expirationSeconds: Invalid value: {seconds}: may not specify a duration {bound}")]
     Lifetime {
@@ -129,6 +135,13 @@ impl AccountTokens {
 
     /// Answers a TokenRequest for an account: the same object with its status.
     pub(crate) fn answer(&self, account: &Account, request: &Value, now: Timestamp) -> Result<Value, Error> {
+        // A token that outlives the object which it was to end with would be a surprise.
+        if request
+            .pointer("/spec/boundObjectRef")
+            .is_some_and(|bound| !bound.is_null())
+        {
+            return Err(Error::Bound);
+        }
         let wish = request.pointer("/spec/expirationSeconds").and_then(Value::as_i64);
         let seconds = wish.unwrap_or(DEFAULT_LIFETIME);
         let bound = |bound| Error::Lifetime { seconds, bound };
@@ -276,6 +289,12 @@ mod tests {
                 .unwrap_err();
             assert!(error.to_string().contains(says), "{error}");
         }
+        let bound = json!({"spec": {"boundObjectRef": {"kind": "Secret", "name": "s"}}});
+        let error = tokens.answer(&robot(), &bound, now()).unwrap_err();
+        assert!(
+            error.to_string().starts_with("spec.boundObjectRef: Forbidden"),
+            "{error}"
+        );
     }
 
     #[test]

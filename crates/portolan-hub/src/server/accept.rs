@@ -42,6 +42,14 @@ impl Encoding {
     }
 }
 
+/// What the bytes of stored objects count for in an answer: they are copied as they are, or read to be written in another form.
+pub(crate) fn weighed(form: Form, encoding: Encoding, bytes: usize) -> usize {
+    match (form, encoding) {
+        (Form::Object | Form::Discovery(_), Encoding::Json) => bytes / 8,
+        _ => bytes,
+    }
+}
+
 /// The form of what is read. Objects are written as protobuf only for clients that take nothing else, and metadata for
 /// clients that prefer it.
 pub(crate) fn read_form(headers: &HeaderMap) -> Answer<(Form, Encoding)> {

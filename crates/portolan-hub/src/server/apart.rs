@@ -17,6 +17,11 @@ pub(super) fn apart<T>(objects: usize, compute: impl FnOnce() -> T) -> T {
     }
 }
 
+/// The same whatever it is about.
+pub(super) fn apart_always<T>(compute: impl FnOnce() -> T) -> T {
+    apart(usize::MAX, compute)
+}
+
 /// Serves a request whose computation may take long. Its thread is none of the runtime's until the answer is there.
 pub(super) async fn serve_apart<T>(work: impl Future<Output = T>) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {

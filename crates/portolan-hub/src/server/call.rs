@@ -24,6 +24,9 @@ const YAML: &str = "application/yaml";
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) method: Method,
+    /// Whose limits count.
+    pub(crate) sender: Identity,
+    /// Whose rights count.
     pub(crate) identity: Identity,
     pub(crate) resource: Arc<Resource>,
     pub(crate) place: Place,

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use http::StatusCode;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::call::Call;
@@ -39,6 +40,33 @@ pub(crate) struct DeleteOptions {
     pub(crate) dry_run: bool,
 }
 
+/// The options as a client writes them. A value of another type is refused: a precondition that is dropped would let an object be
+/// deleted that the client did not mean.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Body {
+    kind: Option<String>,
+    propagation_policy: Option<String>,
+    orphan_dependents: Option<bool>,
+    #[serde(deserialize_with = "null_is_empty")]
+    dry_run: Vec<String>,
+    preconditions: Option<Preconditions>,
+    // Not used, and still no excuse for a body that says something else.
+    #[serde(rename = "gracePeriodSeconds")]
+    _grace_period_seconds: Option<i64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Preconditions {
+    uid: Option<String>,
+    resource_version: Option<String>,
+}
+
+fn null_is_empty<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
 impl DeleteOptions {
     /// From the body, where the query has no say.
     pub(crate) fn parse(body: &[u8], query: &Query) -> Answer<Self> {
@@ -51,33 +79,59 @@ impl DeleteOptions {
             serde_json::from_slice(body)
                 .map_err(|error| Failure::bad_request(format!("couldn't decode DeleteOptions: {error}")))?
         };
-        let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
-        let orphan = body.get("orphanDependents").and_then(Value::as_bool);
-        let propagation = match text("/propagationPolicy").or_else(|| query.get("propagationPolicy")) {
+        // serde takes a list for the fields of a struct in their order.
+        let lists = [&body, &body["preconditions"]];
+        if lists.into_iter().any(Value::is_array) {
+            let why = "couldn't decode DeleteOptions: json: cannot unmarshal array into an object";
+            return Err(Failure::bad_request(why));
+        }
+        let body: Option<Body> = serde_json::from_value(body)
+            .map_err(|error| Failure::bad_request(format!("couldn't decode DeleteOptions: {error}")))?;
+        let body = body.unwrap_or_default();
+        if let Some(kind) = body.kind.filter(|kind| kind != "DeleteOptions") {
+            return Err(Failure::bad_request(format!(
+                "couldn't decode DeleteOptions: the kind of the body is {kind:?}"
+            )));
+        }
+        let refuse = |error: FieldError| Err(Failure::invalid_options("DeleteOptions", &error));
+        let policy = body.propagation_policy.as_deref();
+        if policy.is_some() && body.orphan_dependents.is_some() {
+            let detail = "orphanDependents and deletionPropagation cannot be both set";
+            return refuse(FieldError::invalid("propagationPolicy", &policy.into(), detail));
+        }
+        let propagation = match policy.or_else(|| query.get("propagationPolicy")) {
             Some("Background") => Some(Propagation::Background),
             Some("Foreground") => Some(Propagation::Foreground),
             Some("Orphan") => Some(Propagation::Orphan),
             Some(other) => {
                 let accepted = ["Foreground", "Background", "Orphan", "nil"].map(Value::from);
-                let error = FieldError::not_supported("propagationPolicy", &other.into(), &accepted);
-                return Err(Failure::invalid_options("DeleteOptions", &error));
+                return refuse(FieldError::not_supported(
+                    "propagationPolicy",
+                    &other.into(),
+                    &accepted,
+                ));
             }
-            None => orphan.map(|orphan| {
-                if orphan {
-                    Propagation::Orphan
-                } else {
-                    Propagation::Background
-                }
+            None => body.orphan_dependents.map(|orphan| match orphan {
+                true => Propagation::Orphan,
+                false => Propagation::Background,
             }),
         };
-        let listed = body["dryRun"]
-            .as_array()
-            .is_some_and(|list| list.iter().any(|item| item == "All"));
+        // A trial that is taken for a deletion would destroy what was only asked about.
+        let asked = body.dry_run.iter().map(String::as_str);
+        let asked: Vec<&str> = asked.chain(query.get("dryRun")).collect();
+        if let Some(other) = asked.iter().find(|value| **value != "All") {
+            return refuse(FieldError::not_supported(
+                "dryRun",
+                &(*other).into(),
+                &["All".into()],
+            ));
+        }
+        let preconditions = body.preconditions.unwrap_or_default();
         Ok(Self {
             propagation,
-            uid: text("/preconditions/uid").map(str::to_owned),
-            resource_version: text("/preconditions/resourceVersion").map(str::to_owned),
-            dry_run: listed || query.get("dryRun") == Some("All"),
+            uid: preconditions.uid,
+            resource_version: preconditions.resource_version,
+            dry_run: !asked.is_empty(),
         })
     }
 

@@ -18,19 +18,30 @@ pub(crate) struct InFlight {
     requests: Quota<String>,
     watches: Quota<String>,
     answers: Quota<String>,
-    large_writes: Semaphore,
-    large_writes_of: Mutex<HashMap<String, Weak<Semaphore>>>,
+    long: Semaphore,
+    turns_of: Mutex<HashMap<String, Weak<Semaphore>>>,
 }
 
-/// Large writes that are computed at once, in parts of 64 KiB of body and stored object; others wait. A write takes some
-/// hundred times its size in memory while it is computed. Larger, and writes take the processors and the memory from all
-/// others; smaller, and a slow admission webhook would be felt by all.
-const LARGE_WRITES: usize = 256;
-/// The same of one user.
-const LARGE_WRITES_PER_USER: usize = 64;
+/// Requests whose computation is long that are computed at once, in parts of [`PART`]; others wait. A write takes some hundred times
+/// its size in memory while it is computed. Larger, and a few users take the processors and the memory from all others; smaller,
+/// and a slow admission webhook would be felt by all.
+const LONG: usize = 256;
+/// The same of one user, for all requests of the user. A user may send many requests at once, and as many as have a turn are before
+/// the next request of every other user.
+const PER_USER: usize = 64;
+/// What is read, written and compared for a request, in bytes, that counts as one part.
 const PART: usize = 64 << 10;
+/// The least that a long computation counts: four of a user at once.
+const LEAST_OF_LONG: usize = PER_USER / 4;
+/// What any other request counts: sixteen of a user at once.
+const SHORT: usize = PER_USER / 16;
 
-/// The turn of a large write. It ends with the value.
+/// Bytes that a request reads, writes and compares, above which its computation is long: it is computed by a thread that serves
+/// nothing else meanwhile. Larger, and a few requests could keep all threads of the runtime busy; smaller, and the usual request
+/// would pay for a thread.
+pub(crate) const LONG_FROM: usize = 32 << 10;
+
+/// The turn of a request. It ends with the value.
 pub(crate) struct Turn<'a> {
     _own: Option<OwnedSemaphorePermit>,
     _all: Option<SemaphorePermit<'a>>,
@@ -45,31 +56,44 @@ impl InFlight {
             requests: Quota::new(u64::MAX, limits.requests_per_user),
             watches: Quota::new(u64::MAX, limits.watches_per_user),
             answers: Quota::new(limits.answer_bytes, limits.answer_bytes_per_user),
-            large_writes: Semaphore::new(LARGE_WRITES),
-            large_writes_of: Mutex::default(),
+            long: Semaphore::new(LONG),
+            turns_of: Mutex::default(),
         }
     }
 
-    /// Waits for the turn of a user to compute a write of so many bytes.
-    pub(crate) async fn large_write(&self, user: &str, bytes: usize) -> Turn<'_> {
-        let parts = bytes.div_ceil(PART).clamp(1, LARGE_WRITES_PER_USER);
+    /// Waits for the turn of whoever sent a request to compute it. `weight` is in bytes.
+    pub(crate) async fn turn(&self, sender: &Identity, weight: usize) -> Turn<'_> {
+        let is_long = weight > LONG_FROM;
+        if !is_long && !is_counted(sender) {
+            return Turn {
+                _own: None,
+                _all: None,
+            };
+        }
+        let parts = match is_long {
+            true => weight.div_ceil(PART).clamp(LEAST_OF_LONG, PER_USER),
+            false => SHORT,
+        };
         let parts = u32::try_from(parts).unwrap_or(1);
         // First the user's own: whoever waits for it keeps nobody else waiting. The semaphores are never closed.
-        let own = self.large_writes_of(user).acquire_many_owned(parts).await.ok();
-        let all = self.large_writes.acquire_many(parts).await.ok();
+        let own = self.turns_of(&sender.user).acquire_many_owned(parts).await.ok();
+        let all = match is_long {
+            true => self.long.acquire_many(parts).await.ok(),
+            false => None,
+        };
         Turn { _own: own, _all: all }
     }
 
-    fn large_writes_of(&self, user: &str) -> Arc<Semaphore> {
-        let mut users = self
-            .large_writes_of
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+    fn turns_of(&self, user: &str) -> Arc<Semaphore> {
+        let mut users = self.turns_of.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = users.get(user).and_then(Weak::upgrade) {
             return known;
         }
-        users.retain(|_, turns| turns.strong_count() > 0);
-        let turns = Arc::new(Semaphore::new(LARGE_WRITES_PER_USER));
+        // Users without requests are forgotten, now and then: a walk for each request would cost more than the room.
+        if users.len() == users.capacity() {
+            users.retain(|_, turns| turns.strong_count() > 0);
+        }
+        let turns = Arc::new(Semaphore::new(PER_USER));
         users.insert(user.to_owned(), Arc::downgrade(&turns));
         turns
     }
@@ -148,25 +172,49 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_large_writes_of_one_user_keep_no_other_user_waiting() {
+    async fn the_long_requests_of_one_user_keep_no_other_user_waiting() {
         let in_flight = InFlight::new(ClientLimits::default());
-        let _first = in_flight.large_write("ann", 4 << 20).await;
-        let second = in_flight.large_write("ann", 1 << 20);
+        let (ann, bob) = (user("ann"), user("bob"));
+        let first = in_flight.turn(&ann, 4 << 20).await;
+        let second = in_flight.turn(&ann, 0);
         tokio::pin!(second);
         assert!(
             futures::poll!(second.as_mut()).is_pending(),
             "ann has no parts left"
         );
-        let _other = in_flight.large_write("bob", 4 << 20).await;
-        drop(_first);
+        let other = in_flight.turn(&bob, 4 << 20).await;
+        drop(first);
         second.await;
-        drop(_other);
-        in_flight.large_write("eve", 100 << 20).await;
-        assert_eq!(
-            in_flight.large_writes_of.lock().unwrap().len(),
-            1,
-            "users without writes are forgotten"
-        );
+        drop(other);
+        in_flight.turn(&user("eve"), 100 << 20).await;
+    }
+
+    #[tokio::test]
+    async fn a_user_has_sixteen_turns_for_short_requests_and_four_for_long_ones() {
+        let in_flight = InFlight::new(ClientLimits::default());
+        for (weight, most) in [(0, 16), (LONG_FROM, 16), (LONG_FROM + 1, 4)] {
+            let mut turns = Vec::new();
+            while let std::task::Poll::Ready(turn) =
+                futures::poll!(Box::pin(in_flight.turn(&user("ann"), weight)))
+            {
+                turns.push(turn);
+            }
+            assert_eq!(turns.len(), most, "{weight}");
+        }
+        let master = Identity::authenticated("root", [MASTERS]);
+        let mut turns = Vec::new();
+        for _ in 0..100 {
+            turns.push(in_flight.turn(&master, 0).await);
+        }
+    }
+
+    #[tokio::test]
+    async fn users_without_requests_are_forgotten() {
+        let in_flight = InFlight::new(ClientLimits::default());
+        for number in 0..10_000 {
+            in_flight.turn(&user(&number.to_string()), 0).await;
+        }
+        assert!(in_flight.turns_of.lock().unwrap().capacity() < 100);
     }
 
     #[test]

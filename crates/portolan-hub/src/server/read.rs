@@ -9,9 +9,10 @@ use http::{Response, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::accept::{Encoding, Form, read_form};
-use super::apart::apart;
+use super::accept::{Encoding, Form, read_form, weighed};
+use super::apart::{apart, apart_always};
 use super::call::Call;
+use super::in_flight::LONG_FROM;
 use super::request::Verb;
 use super::selector::Selector;
 use super::status::{Answer, Failure};
@@ -194,9 +195,16 @@ impl Core {
             }
             Verb::List => {
                 let listing = self.list(&call).await?;
-                match encoding {
-                    Encoding::Json => self.show_list(&call, &listing, form)?,
-                    Encoding::Protobuf => self.encode_list(&call, &listing, form)?,
+                let bytes = listing.objects.iter().map(|object| object.bytes().len());
+                let weight = weighed(form, encoding, bytes.sum());
+                let _turn = self.in_flight.turn(&call.sender, weight).await;
+                let show = || match encoding {
+                    Encoding::Json => self.show_list(&call, &listing, form),
+                    Encoding::Protobuf => self.encode_list(&call, &listing, form),
+                };
+                match weight > LONG_FROM {
+                    true => apart_always(show)?,
+                    false => show()?,
                 }
             }
             _ => {

@@ -5,36 +5,43 @@ use std::sync::Arc;
 use http::header::HeaderName;
 use http::{Response, StatusCode};
 
-use super::accept::{self, Encoding};
+use super::accept::{self, Encoding, weighed};
 use super::apart::serve_apart;
 use super::call::Call;
+use super::in_flight::LONG_FROM;
 use super::journal::Written;
 use super::request::Verb;
 use super::status::{Answer, Failure};
 use super::write::{Done, Object, Tracking};
-use super::{Body, Core, body, warnings};
+use super::{Body, Core, body, media_type, warnings};
 use crate::table::Headers;
 
 const WARNING: HeaderName = http::header::WARNING;
 
-/// A write of more bytes, body and stored object together, is computed by a thread that serves nothing else meanwhile. Larger,
-/// and a few writes at once could keep all threads of the runtime busy; smaller, and the usual write would pay for a thread.
-const LARGE_WRITE: usize = 32 << 10;
+/// What the bytes of a write count for: its fields are compared with those of the stored object and with what each manager owns.
+const WRITTEN: usize = 4;
+/// The same of server-side apply, which compares more.
+const APPLIED: usize = 8;
+/// What a JSON patch counts that copies: each copy can double what was copied before.
+const COPYING: usize = 4 << 20;
 
 impl Core {
     pub(super) async fn serve(self: &Arc<Self>, verb: Verb, call: Call) -> Answer<Response<Body>> {
         check_scope(verb, &call)?;
-        let bytes = self.bytes(verb, &call);
-        if bytes <= LARGE_WRITE {
+        // How much a list is, is known when it was read; a watch waits most of the time. Both see to it themselves.
+        if matches!(verb, Verb::List | Verb::Watch) {
             return self.serve_here(verb, call).await;
         }
-        let user = call.identity.user.clone();
-        let _turn = self.in_flight.large_write(&user, bytes).await;
-        serve_apart(self.serve_here(verb, call)).await
+        let (weight, sender) = (self.weight(verb, &call), call.sender.clone());
+        let _turn = self.in_flight.turn(&sender, weight).await;
+        match weight > LONG_FROM {
+            true => serve_apart(self.serve_here(verb, call)).await,
+            false => self.serve_here(verb, call).await,
+        }
     }
 
-    /// What a write is computed from: its body and the stored object.
-    fn bytes(&self, verb: Verb, call: &Call) -> usize {
+    /// What a request is computed from, in bytes: its body and the stored object.
+    fn weight(&self, verb: Verb, call: &Call) -> usize {
         let stored = || {
             let stored = call
                 .place
@@ -43,10 +50,16 @@ impl Core {
                 .and_then(|name| self.store.get(&call.key(name)));
             stored.map_or(0, |stored| stored.bytes().len())
         };
-        match verb {
-            Verb::Create => call.body.len(),
-            Verb::Update | Verb::Patch => call.body.len() + stored(),
-            _ => 0,
+        match (verb, call.content_type()) {
+            (Verb::Patch, media_type::JSON_PATCH) if may_copy(&call.body) => COPYING,
+            (Verb::Patch, media_type::APPLY_PATCH) => APPLIED * (call.body.len() + stored()),
+            (Verb::Update | Verb::Patch, _) => WRITTEN * (call.body.len() + stored()),
+            (Verb::Create, _) => WRITTEN * call.body.len(),
+            (Verb::Get, _) => {
+                let form = accept::read_form(&call.headers);
+                form.map_or(0, |(form, encoding)| weighed(form, encoding, stored()))
+            }
+            _ => call.body.len(),
         }
     }
 
@@ -150,6 +163,12 @@ impl Core {
         }
         Ok(response)
     }
+}
+
+/// Whether a JSON patch has a `copy` in it, or letters that are written as numbers and may spell one.
+fn may_copy(patch: &[u8]) -> bool {
+    let has = |word: &[u8]| patch.windows(word.len()).any(|part| part == word);
+    has(b"copy") || has(br"\u")
 }
 
 /// Some combinations of path and verb exist for no kind.

@@ -225,6 +225,7 @@ impl Core {
         }
         let call = Call {
             method: head.method,
+            sender: sender.clone(),
             identity,
             resource,
             place,

@@ -11,9 +11,11 @@ use futures::stream;
 use serde_json::{Value, json};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
-use super::accept::{Encoding, Form};
+use super::accept::{Encoding, Form, weighed};
+use super::apart::apart_always;
 use super::body::Chunks;
 use super::call::Call;
+use super::in_flight::LONG_FROM;
 use super::read::resource_version;
 use super::selector::Selector;
 use super::show::{encoded, include_object, partial};
@@ -30,6 +32,8 @@ use crate::table::Headers;
 const BATCH: usize = 64;
 /// A chunk is sent once it has this many bytes, so that a watcher that does not read holds little more than one event.
 const CHUNK: usize = 256 << 10;
+/// What is read of objects for one chunk: as many as make it full, and the last may be as large as an object can be.
+const MOST_READ: usize = CHUNK + (3 << 20);
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// Kubernetes picks between half an hour and an hour; clients come back on their own.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
@@ -171,9 +175,9 @@ impl Watcher {
                 self.done = true;
                 return Some(chunk.into());
             }
-            self.take_initial(&mut chunk);
+            self.take_initial(&mut chunk).await;
             if chunk.is_empty() {
-                self.take_events(&mut chunk);
+                self.take_events(&mut chunk).await;
             }
             if !chunk.is_empty() {
                 return Some(chunk.into());
@@ -187,7 +191,7 @@ impl Watcher {
                 Next::Change => {}
                 Next::Bookmark => {
                     // Brings it up to the present.
-                    self.take_events(&mut chunk);
+                    self.take_events(&mut chunk).await;
                     if chunk.is_empty() {
                         let bookmark = self.bookmark(false);
                         self.put_value(&mut chunk, "BOOKMARK", &bookmark);
@@ -199,29 +203,37 @@ impl Watcher {
         None
     }
 
-    fn take_initial(&mut self, chunk: &mut Vec<u8>) {
+    async fn take_initial(&mut self, chunk: &mut Vec<u8>) {
+        let (mut objects, mut bytes) = (Vec::new(), 0);
         for _ in 0..BATCH {
+            if bytes >= CHUNK {
+                break;
+            }
             let Some(object) = self.initial.next() else {
                 break;
             };
             if self.selector.matches(&object) {
-                self.put_object(chunk, "ADDED", &object);
-            }
-            if self.done {
-                return;
-            }
-            if chunk.len() >= CHUNK {
-                break;
+                bytes += object.bytes().len();
+                objects.push(object);
             }
         }
-        if self.initial.is_empty() && self.initial_end == InitialEnd::Owed {
-            self.initial_end = InitialEnd::Paid;
-            let bookmark = self.bookmark(true);
-            self.put_value(chunk, "BOOKMARK", &bookmark);
-        }
+        let put = |watcher: &mut Watcher| {
+            for object in objects {
+                watcher.put_object(chunk, "ADDED", &object);
+                if watcher.done {
+                    return;
+                }
+            }
+            if watcher.initial.is_empty() && watcher.initial_end == InitialEnd::Owed {
+                watcher.initial_end = InitialEnd::Paid;
+                let bookmark = watcher.bookmark(true);
+                watcher.put_value(chunk, "BOOKMARK", &bookmark);
+            }
+        };
+        self.in_turn(bytes, put).await;
     }
 
-    fn take_events(&mut self, chunk: &mut Vec<u8>) {
+    async fn take_events(&mut self, chunk: &mut Vec<u8>) {
         if !self.initial.is_empty() {
             return;
         }
@@ -235,16 +247,26 @@ impl Watcher {
         }
         match self.events.read(BATCH) {
             Ok(events) => {
-                for event in events {
-                    self.put_event(chunk, &event);
-                    if self.done {
-                        return;
+                let bytes = events.iter().map(|event| event.object.bytes().len());
+                let bytes = bytes.sum::<usize>().min(MOST_READ);
+                let put = |watcher: &mut Watcher| {
+                    let mut read = 0;
+                    for event in events {
+                        let before = chunk.len();
+                        watcher.put_event(chunk, &event);
+                        if watcher.done {
+                            return;
+                        }
+                        if chunk.len() > before {
+                            read += event.object.bytes().len();
+                        }
+                        if chunk.len() >= CHUNK || read >= CHUNK {
+                            watcher.events.go_to(event.revision);
+                            return;
+                        }
                     }
-                    if chunk.len() >= CHUNK {
-                        self.events.go_to(event.revision);
-                        return;
-                    }
-                }
+                };
+                self.in_turn(bytes, put).await;
             }
             Err(compacted) => {
                 let status = Failure::compacted(compacted).status();
@@ -252,6 +274,17 @@ impl Watcher {
                 self.done = true;
             }
         }
+    }
+
+    /// Writes objects of so many bytes. Where that takes long, it waits for a turn of the user: many watches hear of one change.
+    async fn in_turn(&mut self, bytes: usize, put: impl FnOnce(&mut Watcher)) {
+        let weight = weighed(self.form, self.encoding, bytes);
+        if weight <= LONG_FROM {
+            return put(self);
+        }
+        let (core, sender) = (self.core.clone(), self.call.sender.clone());
+        let _turn = core.in_flight.turn(&sender, weight).await;
+        apart_always(|| put(self));
     }
 
     /// What a change is to this watcher depends on whether the object matched before and does now.

@@ -8,7 +8,9 @@ use serde_saphyr::{DeserializeError, Options};
 pub(super) fn read(body: &[u8]) -> Result<Value, String> {
     // Most clients send JSON here too, and reading that is much cheaper.
     serde_json::from_slice(body)
-        .or_else(|_| serde_saphyr::from_slice_with_options(body, options(DuplicateKeyPolicy::LastWins)))
+        .or_else(|_| {
+            serde_saphyr::from_slice_with_options(body, options(DuplicateKeyPolicy::LastWins, body.len()))
+        })
         .map_err(|error| error.without_snippet().to_string())
 }
 
@@ -18,7 +20,8 @@ pub(super) fn duplicate(body: &[u8]) -> Option<String> {
     if serde_json::from_slice::<Value>(body).is_ok() && super::duplicates::duplicates(body).is_empty() {
         return None;
     }
-    let strict = serde_saphyr::from_slice_with_options::<Value>(body, options(DuplicateKeyPolicy::Error));
+    let strict =
+        serde_saphyr::from_slice_with_options::<Value>(body, options(DuplicateKeyPolicy::Error, body.len()));
     let error = strict.err()?;
     let DeserializeError::DuplicateMappingKey { key, location } = error.without_snippet() else {
         return None;
@@ -29,13 +32,41 @@ pub(super) fn duplicate(body: &[u8]) -> Option<String> {
     ))
 }
 
-fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
-    serde_saphyr::options! { duplicate_keys: duplicate_keys }
+/// What aliases and merge keys repeat may not be more than the body: some hundred bytes of them could otherwise stand for a
+/// document that takes a second to read.
+fn options(duplicate_keys: DuplicateKeyPolicy, bytes: usize) -> Options {
+    serde_saphyr::options! {
+        duplicate_keys: duplicate_keys,
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: bytes },
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn aliases_repeat_no_more_than_the_body_has() {
+        let few = b"a: &a {x: 1}\nb: *a\nc: {<<: *a, y: 2}\n";
+        let value = serde_json::json!({ "a": {"x": 1}, "b": {"x": 1}, "c": {"x": 1, "y": 2} });
+        assert_eq!(read(few).unwrap(), value);
+        let mut many = "a0: &a0 [0, 0, 0, 0, 0, 0, 0, 0, 0]\n".to_owned();
+        for level in 1..6 {
+            let below = vec![format!("*a{}", level - 1); 9].join(", ");
+            many.push_str(&format!("a{level}: &a{level} [{below}]\n"));
+        }
+        assert!(many.len() < 1000);
+        let refused = read(many.as_bytes()).unwrap_err();
+        assert!(refused.contains("alias"), "{refused}");
+        let merged = format!(
+            "b: &b {{x: 1, y: 2, z: 3}}\nc:\n{}",
+            "- {<<: *b, name: something}\n".repeat(50)
+        );
+        assert!(
+            read(merged.as_bytes()).is_ok(),
+            "a manifest may well use merge keys"
+        );
+    }
 
     #[test]
     fn the_line_of_a_key_that_is_given_twice_is_told() {

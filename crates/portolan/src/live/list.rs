@@ -197,6 +197,9 @@ async fn list_any(
     Ok(None)
 }
 
+/// Pages of a list without objects that are not the last. Servers have none of them, or few.
+const MOST_EMPTY_PAGES: usize = 10;
+
 /// All objects of a kind, or nothing when the kind is not served. Where the kind may not be listed in all namespaces, the
 /// objects of the namespace `fallback`.
 async fn list(
@@ -211,7 +214,7 @@ async fn list(
     let mut fallback = fallback.filter(|_| kind.namespaced);
     let mut limit = Some(PAGE);
     let mut objects = Vec::new();
-    let mut next = String::new();
+    let (mut next, mut empty_pages) = (String::new(), 0);
     loop {
         let parameters = ListParams {
             limit,
@@ -223,6 +226,16 @@ async fn list(
         match server.client.request::<Page>(request).await {
             Ok(page) => {
                 progress.advance_by(page.items.len());
+                // Such a server would be asked for ever.
+                empty_pages += usize::from(page.items.is_empty());
+                let is_repeated = page.metadata.next == next || empty_pages > MOST_EMPTY_PAGES;
+                if !page.metadata.next.is_empty() && is_repeated {
+                    anyhow::bail!(
+                        "cannot {doing}: {} says that there is more and gives nothing new; ask its administrator, or choose \
+                         another hub (--kubeconfig, --context)",
+                        server.url
+                    );
+                }
                 for item in page.items {
                     match item {
                         Received::Readable(item) => objects.push(named(item, &api_version, &kind.kind)),

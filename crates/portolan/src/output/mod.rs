@@ -1,6 +1,7 @@
 //! How answers leave the program: tables, JSON, YAML, colour, and a pipe that may be closed at any time.
 
 mod age;
+mod controls;
 pub(crate) mod prose;
 pub(crate) mod table;
 pub(crate) mod terminal;
@@ -16,6 +17,7 @@ use tokio::sync::oneshot;
 pub(crate) use age::{age, whole_second};
 
 use crate::shell;
+use controls::{escaped_json, without_controls};
 use table::ELLIPSIS;
 
 /// `-o`.
@@ -47,9 +49,9 @@ impl Format {
                 if width.is_some() && is_cut(&text, &people(None)) {
                     text.push_str("\nto see what is cut (…), add -o wide\n");
                 }
-                Ok(prose::wrapped(&shell::as_called(&text), width))
+                Ok(prose::wrapped(&shell::as_called(&without_controls(&text)), width))
             }
-            Format::Wide => Ok(shell::as_called(&people(None)).into_owned()),
+            Format::Wide => Ok(shell::as_called(&without_controls(&people(None))).into_owned()),
             Format::Json => json(value),
             Format::Yaml => yaml(value),
         }
@@ -69,7 +71,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 /// Writes one line of an answer that has no end. Whether anybody still reads.
 pub(crate) fn print_line(line: &str) -> anyhow::Result<bool> {
     let mut stream = anstream::stdout().lock();
-    match writeln!(stream, "{line}").and_then(|()| stream.flush()) {
+    match writeln!(stream, "{}", without_controls(line)).and_then(|()| stream.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(unwritable(error)),
@@ -98,13 +100,19 @@ pub(crate) async fn closed() {
 
 /// Writes remarks to standard error, where a failure to write has no one to be told to. Wrapped on a terminal.
 pub(crate) fn remark(text: &str) {
-    let text = prose::wrapped(&shell::as_called(text), terminal::columns_of_errors());
+    let text = prose::wrapped(
+        &shell::as_called(&without_controls(text)),
+        terminal::columns_of_errors(),
+    );
     let _ = finish(anstream::stderr().lock(), &text);
 }
 
 /// Prints sentences, wrapped on a terminal.
 pub(crate) fn say(text: &str) -> anyhow::Result<()> {
-    print(&prose::wrapped(&shell::as_called(text), terminal::columns()))
+    print(&prose::wrapped(
+        &shell::as_called(&without_controls(text)),
+        terminal::columns(),
+    ))
 }
 
 fn finish(mut stream: impl Write, text: &str) -> anyhow::Result<()> {
@@ -118,9 +126,14 @@ fn unwritable(error: io::Error) -> anyhow::Error {
     anyhow::Error::new(error).context("cannot write the answer to standard output")
 }
 
+/// A value as JSON in one line, without a line end.
+pub(crate) fn json_line(value: &impl Serialize) -> anyhow::Result<String> {
+    Ok(escaped_json(serde_json::to_string(value)?))
+}
+
 /// A value as JSON, indented, with a line end.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<String> {
-    let mut text = serde_json::to_string_pretty(value)?;
+    let mut text = escaped_json(serde_json::to_string_pretty(value)?);
     text.push('\n');
     Ok(text)
 }

@@ -179,7 +179,7 @@ async fn follow(server: &Server, key: &PlacementKey, args: &WatchArgs) -> anyhow
 fn show(now: &Overview, args: &WatchArgs, last: &mut Option<String>) -> anyhow::Result<bool> {
     let line = match args.output {
         Format::Text => status_table::line(now),
-        Format::Json => serde_json::to_string(now)?,
+        Format::Json => output::json_line(now)?,
     };
     if last.as_ref() == Some(&line) {
         return Ok(true);

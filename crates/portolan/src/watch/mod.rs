@@ -182,7 +182,7 @@ pub(crate) fn show(
         let lines = match format {
             Format::Text => vec![line::text(turn, now, at_start, room, columns)],
             Format::Json => line::records(turn, now, at_start)
-                .map(|record| serde_json::to_string(&record))
+                .map(|record| output::json_line(&record))
                 .collect::<Result<_, _>>()?,
         };
         for line in lines {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use rpds::HashTrieMapSync;
+use rpds::{HashTrieMapSync, RedBlackTreeSetSync};
 use serde_json::Value;
 
 use super::aggregate::{ClusterRole, effective};
@@ -46,16 +46,18 @@ pub(crate) struct Rbac {
     roles: ByNamespace<Arc<[PolicyRule]>>,
     /// By namespace, empty for cluster-wide, then name.
     bindings: ByNamespace<Arc<Binding>>,
-    /// By the namespace of the bindings, then the name of the subject. Sorted by name so that the reason given is always the
-    /// same.
-    users: ByNamespace<Vec<Arc<Binding>>>,
-    groups: ByNamespace<Vec<Arc<Binding>>>,
+    /// By the namespace of the bindings, then the name of the subject.
+    users: ByNamespace<Bound>,
+    groups: ByNamespace<Bound>,
 }
 
 /// A copy shares everything with its original but for what changes afterwards: requests hold copies while others change the
 /// index, and tenants choose how large it is.
 type Names<V> = HashTrieMapSync<String, V>;
 type ByNamespace<V> = Names<Names<V>>;
+/// The names of the bindings that a subject has. Sorted, so that the reason given is always the same; names alone, so that a binding
+/// can change without a change for each of its subjects.
+type Bound = RedBlackTreeSetSync<Arc<str>>;
 
 /// Changes the names of one namespace, and leaves nothing empty behind.
 fn change<V>(all: &mut ByNamespace<V>, namespace: &str, change: impl FnOnce(&mut Names<V>)) {
@@ -173,8 +175,9 @@ impl Rbac {
             .and_then(|users| users.get(&identity.user));
         let groups = self.groups.get(namespace);
         let groups = groups.map(|groups| identity.groups.iter().filter_map(|group| groups.get(group)));
-        let grants = user.into_iter().chain(groups.into_iter().flatten());
-        grants.flatten().map(|binding| &**binding)
+        let names = user.into_iter().chain(groups.into_iter().flatten()).flatten();
+        let bindings = self.bindings.get(namespace);
+        names.filter_map(move |name| bindings?.get(&**name).map(|binding| &**binding))
     }
 
     fn denial(&self, request: &Request<'_>) -> Denial {
@@ -258,19 +261,18 @@ impl Rbac {
     }
 
     fn bind(&mut self, binding: Binding) {
-        self.unbind(&binding.namespace, &binding.name);
-        let binding = Arc::new(binding);
-        let (users, groups) = binding.users_and_groups();
-        for (all, subjects) in [(&mut self.users, users), (&mut self.groups, groups)] {
-            change(all, &binding.namespace, |names| {
-                subjects
-                    .into_iter()
-                    .for_each(|subject| grant(names, subject, &binding));
-            });
-        }
         let namespace = binding.namespace.clone();
+        let bound = self.bindings.get(&namespace);
+        let before = bound.and_then(|names| names.get(&binding.name)).cloned();
+        // Labels of bindings change, too.
+        if before.as_deref() == Some(&binding) {
+            return;
+        }
+        let name: Arc<str> = binding.name.as_str().into();
+        let before = before.map(|before| before.users_and_groups()).unwrap_or_default();
+        self.regrant(&namespace, &name, before, binding.users_and_groups());
         change(&mut self.bindings, &namespace, |bindings| {
-            bindings.insert_mut(binding.name.clone(), binding);
+            bindings.insert_mut(binding.name.clone(), Arc::new(binding));
         });
     }
 
@@ -280,34 +282,41 @@ impl Rbac {
         change(&mut self.bindings, namespace, |names| {
             names.remove_mut(name);
         });
-        let (users, groups) = binding.users_and_groups();
-        for (all, subjects) in [(&mut self.users, users), (&mut self.groups, groups)] {
+        let subjects = binding.users_and_groups();
+        self.regrant(namespace, &name.into(), subjects, Default::default());
+    }
+
+    /// The users and groups of a binding were these and are those.
+    fn regrant(&mut self, namespace: &str, name: &Arc<str>, before: UsersAndGroups, after: UsersAndGroups) {
+        let users = (&mut self.users, before.0, after.0);
+        let groups = (&mut self.groups, before.1, after.1);
+        for (all, before, after) in [users, groups] {
+            let (before, after): (BTreeSet<_>, BTreeSet<_>) =
+                (before.iter().collect(), after.iter().collect());
             change(all, namespace, |names| {
-                subjects.iter().for_each(|subject| release(names, subject, name));
+                for subject in before.difference(&after) {
+                    release(names, subject, name);
+                }
+                for subject in after.difference(&before) {
+                    grant(names, subject, name);
+                }
             });
         }
     }
 }
 
+type UsersAndGroups = (Vec<String>, Vec<String>);
+
 /// Gives a binding to a subject.
-fn grant(names: &mut Names<Vec<Arc<Binding>>>, subject: String, binding: &Arc<Binding>) {
-    let mut bound = names.get(&subject).cloned().unwrap_or_default();
-    match bound.binary_search_by(|other| other.name.cmp(&binding.name)) {
-        // A subject that is named twice.
-        Ok(_) => return,
-        Err(at) => bound.insert(at, Arc::clone(binding)),
-    }
-    names.insert_mut(subject, bound);
+fn grant(names: &mut Names<Bound>, subject: &str, binding: &Arc<str>) {
+    let bound = names.get(subject).cloned().unwrap_or_default();
+    names.insert_mut(subject.to_owned(), bound.insert(binding.clone()));
 }
 
 /// Takes a binding away from a subject.
-fn release(names: &mut Names<Vec<Arc<Binding>>>, subject: &str, binding: &str) {
+fn release(names: &mut Names<Bound>, subject: &str, binding: &Arc<str>) {
     let Some(bound) = names.get(subject) else { return };
-    let left: Vec<Arc<Binding>> = bound
-        .iter()
-        .filter(|bound| bound.name != binding)
-        .cloned()
-        .collect();
+    let left = bound.remove(binding);
     if left.is_empty() {
         names.remove_mut(subject);
     } else {
