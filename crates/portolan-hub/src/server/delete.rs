@@ -67,71 +67,79 @@ fn null_is_empty<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Ve
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-impl DeleteOptions {
-    /// From the body, where the query has no say.
-    pub(crate) fn parse(body: &[u8], query: &Query) -> Answer<Self> {
+impl Body {
+    fn decode(body: &[u8]) -> Answer<Self> {
+        let bad = |why: String| Failure::bad_request(format!("couldn't decode DeleteOptions: {why}"));
         let body: Value = if body.iter().all(u8::is_ascii_whitespace) {
             Value::Null
         } else if body.starts_with(b"k8s\0") {
-            protobuf::decode(body)
-                .map_err(|error| Failure::bad_request(format!("couldn't decode DeleteOptions: {error}")))?
+            protobuf::decode(body).map_err(|error| bad(error.to_string()))?
         } else {
-            serde_json::from_slice(body)
-                .map_err(|error| Failure::bad_request(format!("couldn't decode DeleteOptions: {error}")))?
+            serde_json::from_slice(body).map_err(|error| bad(error.to_string()))?
         };
         // serde takes a list for the fields of a struct in their order.
-        let lists = [&body, &body["preconditions"]];
-        if lists.into_iter().any(Value::is_array) {
-            let why = "couldn't decode DeleteOptions: json: cannot unmarshal array into an object";
-            return Err(Failure::bad_request(why));
+        if [&body, &body["preconditions"]].into_iter().any(Value::is_array) {
+            return Err(bad("json: cannot unmarshal array into an object".to_owned()));
         }
-        let body: Option<Body> = serde_json::from_value(body)
-            .map_err(|error| Failure::bad_request(format!("couldn't decode DeleteOptions: {error}")))?;
+        let body: Option<Body> = serde_json::from_value(body).map_err(|error| bad(error.to_string()))?;
         let body = body.unwrap_or_default();
-        if let Some(kind) = body.kind.filter(|kind| kind != "DeleteOptions") {
-            return Err(Failure::bad_request(format!(
-                "couldn't decode DeleteOptions: the kind of the body is {kind:?}"
-            )));
+        match &body.kind {
+            Some(kind) if kind != "DeleteOptions" => Err(bad(format!("the kind of the body is {kind:?}"))),
+            _ => Ok(body),
         }
-        let refuse = |error: FieldError| Err(Failure::invalid_options("DeleteOptions", &error));
-        let policy = body.propagation_policy.as_deref();
-        if policy.is_some() && body.orphan_dependents.is_some() {
+    }
+
+    /// The query has no say where the body has one.
+    fn propagation(&self, query: &Query) -> Result<Option<Propagation>, FieldError> {
+        let policy = self.propagation_policy.as_deref();
+        if policy.is_some() && self.orphan_dependents.is_some() {
             let detail = "orphanDependents and deletionPropagation cannot be both set";
-            return refuse(FieldError::invalid("propagationPolicy", &policy.into(), detail));
+            return Err(FieldError::invalid("propagationPolicy", &policy.into(), detail));
         }
-        let propagation = match policy.or_else(|| query.get("propagationPolicy")) {
+        Ok(match policy.or_else(|| query.get("propagationPolicy")) {
             Some("Background") => Some(Propagation::Background),
             Some("Foreground") => Some(Propagation::Foreground),
             Some("Orphan") => Some(Propagation::Orphan),
             Some(other) => {
                 let accepted = ["Foreground", "Background", "Orphan", "nil"].map(Value::from);
-                return refuse(FieldError::not_supported(
-                    "propagationPolicy",
-                    &other.into(),
-                    &accepted,
-                ));
+                let error = FieldError::not_supported("propagationPolicy", &other.into(), &accepted);
+                return Err(error);
             }
-            None => body.orphan_dependents.map(|orphan| match orphan {
+            None => self.orphan_dependents.map(|orphan| match orphan {
                 true => Propagation::Orphan,
                 false => Propagation::Background,
             }),
-        };
-        // A trial that is taken for a deletion would destroy what was only asked about.
-        let asked = body.dry_run.iter().map(String::as_str);
-        let asked: Vec<&str> = asked.chain(query.get("dryRun")).collect();
-        if let Some(other) = asked.iter().find(|value| **value != "All") {
-            return refuse(FieldError::not_supported(
+        })
+    }
+
+    /// A trial that is taken for a deletion would destroy what was only asked about.
+    fn is_dry_run(&self, query: &Query) -> Result<bool, FieldError> {
+        let asked = self.dry_run.iter().map(String::as_str).chain(query.get("dryRun"));
+        let asked: Vec<&str> = asked.collect();
+        match asked.iter().find(|value| **value != "All") {
+            Some(other) => Err(FieldError::not_supported(
                 "dryRun",
                 &(*other).into(),
                 &["All".into()],
-            ));
+            )),
+            None => Ok(!asked.is_empty()),
         }
+    }
+}
+
+impl DeleteOptions {
+    /// From the body and the query.
+    pub(crate) fn parse(body: &[u8], query: &Query) -> Answer<Self> {
+        let body = Body::decode(body)?;
+        let refused = |error: FieldError| Failure::invalid_options("DeleteOptions", &error);
+        let propagation = body.propagation(query).map_err(refused)?;
+        let dry_run = body.is_dry_run(query).map_err(refused)?;
         let preconditions = body.preconditions.unwrap_or_default();
         Ok(Self {
             propagation,
             uid: preconditions.uid,
             resource_version: preconditions.resource_version,
-            dry_run: !asked.is_empty(),
+            dry_run,
         })
     }
 

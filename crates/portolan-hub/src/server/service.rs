@@ -236,8 +236,7 @@ impl Core {
         let is_apply = call.content_type() == super::media_type::APPLY_PATCH;
         let is_dry = call.query.get("dryRun").is_some();
         labels.name(verb, &call.resource, &call.place, is_apply, is_dry);
-        let change = Change::of(verb, &call);
-        let refusal = Refusal::of(verb, &call);
+        let (change, refusal) = (Change::of(verb, &call), Refusal::of(verb, &call));
         let response = self.serve(verb, call).await?;
         change
             .iter()
