@@ -42,25 +42,12 @@ impl Core {
 
     /// What a request is computed from, in bytes: its body and the stored object.
     fn weight(&self, verb: Verb, call: &Call) -> usize {
-        let stored = || {
-            let stored = call
-                .place
-                .name
-                .as_ref()
-                .and_then(|name| self.store.get(&call.key(name)));
-            stored.map_or(0, |stored| stored.bytes().len())
-        };
-        match (verb, call.content_type()) {
-            (Verb::Patch, media_type::JSON_PATCH) if may_copy(&call.body) => COPYING,
-            (Verb::Patch, media_type::APPLY_PATCH) => APPLIED * (call.body.len() + stored()),
-            (Verb::Update | Verb::Patch, _) => WRITTEN * (call.body.len() + stored()),
-            (Verb::Create, _) => WRITTEN * call.body.len(),
-            (Verb::Get, _) => {
-                let form = accept::read_form(&call.headers);
-                form.map_or(0, |(form, encoding)| weighed(form, encoding, stored()))
-            }
-            _ => call.body.len(),
+        if !matches!(verb, Verb::Get | Verb::Update | Verb::Patch) {
+            return weight(verb, call, 0);
         }
+        let name = call.place.name.as_ref();
+        let stored = name.and_then(|name| self.store.get(&call.key(name)));
+        weight(verb, call, stored.map_or(0, |stored| stored.bytes().len()))
     }
 
     async fn serve_here(self: &Arc<Self>, verb: Verb, call: Call) -> Answer<Response<Body>> {
@@ -165,6 +152,20 @@ impl Core {
     }
 }
 
+fn weight(verb: Verb, call: &Call, stored: usize) -> usize {
+    let bytes = call.body.len() + stored;
+    match (verb, call.content_type()) {
+        (Verb::Patch, media_type::JSON_PATCH) if may_copy(&call.body) => COPYING,
+        (Verb::Patch, media_type::APPLY_PATCH) => APPLIED * bytes,
+        (Verb::Create | Verb::Update | Verb::Patch, _) => WRITTEN * bytes,
+        (Verb::Get, _) => {
+            let form = accept::read_form(&call.headers);
+            form.map_or(0, |(form, encoding)| weighed(form, encoding, stored))
+        }
+        _ => bytes,
+    }
+}
+
 /// Whether a JSON patch has a `copy` in it, or letters that are written as numbers and may spell one.
 fn may_copy(patch: &[u8]) -> bool {
     let has = |word: &[u8]| patch.windows(word.len()).any(|part| part == word);
@@ -183,5 +184,27 @@ fn check_scope(verb: Verb, call: &Call) -> Answer<()> {
         }
         Verb::Get | Verb::Update | Verb::Patch | Verb::Delete if across => Err(Failure::no_such_path()),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_that_copies_is_noticed_however_it_is_written() {
+        assert!(may_copy(br#"[{"op":"copy","from":"/a","path":"/b"}]"#));
+        assert!(may_copy(br#"[{"op":"c\u006fpy","from":"/a","path":"/b"}]"#));
+        assert!(!may_copy(br#"[{"op":"add","path":"/b","value":1}]"#));
+    }
+
+    #[test]
+    fn what_is_read_to_be_shown_in_another_form_counts_more_than_what_is_copied() {
+        let table = accept::Form::Table(crate::table::Version::V1);
+        let large = LONG_FROM + 1;
+        assert!(weighed(table, Encoding::Json, large) > LONG_FROM);
+        assert!(weighed(accept::Form::Object, Encoding::Protobuf, large) > LONG_FROM);
+        assert!(weighed(accept::Form::Object, Encoding::Json, large) <= LONG_FROM);
+        assert!(weighed(accept::Form::Object, Encoding::Json, 8 * large) > LONG_FROM);
     }
 }
