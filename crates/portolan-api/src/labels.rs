@@ -113,7 +113,8 @@ pub mod portolan {
     pub const PUBLISHED_BY: &str = "portolan.dev/published-by";
     /// Annotation of a ManifestWorkReplicaSet whose rollouts start nothing new while it is `true`.
     pub const ROLLOUT_PAUSED: &str = "portolan.dev/rollout-paused";
-    /// Annotation of a ManifestWorkReplicaSet whose template goes no further: `true`, or the generation it is about.
+    /// Annotation of a ManifestWorkReplicaSet whose template goes no further: `true`, the template that it is about
+    /// as `portolan rollout abort` writes it, or the generation.
     pub const ROLLOUT_ABORTED: &str = "portolan.dev/rollout-aborted";
     /// When a generated ManifestWork got the template that it carries.
     pub const ROLLOUT_SINCE: &str = "portolan.dev/rollout-since";

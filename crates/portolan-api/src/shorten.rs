@@ -56,14 +56,17 @@ fn cut(text: &str, limit: usize, drop_at_cut: impl Fn(char) -> bool) -> Cow<'_, 
         end -= 1;
     }
     let prefix = text[..end].trim_end_matches(drop_at_cut);
+    Cow::Owned(format!("{prefix}-{}", digest(text)))
+}
+
+/// What stands for a long text where the same text has to be known again: ten hexadecimal digits.
+pub fn digest(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    let mut short = String::with_capacity(limit);
-    short.push_str(prefix);
-    short.push('-');
-    for byte in digest.iter().take(DIGITS / 2) {
-        short.push_str(&format!("{byte:02x}"));
-    }
-    Cow::Owned(short)
+    digest
+        .iter()
+        .take(DIGITS / 2)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 #[cfg(test)]

@@ -48,5 +48,5 @@ pub use fields::missing_fields;
 pub use health::Health;
 pub use metrics::Metrics;
 pub use portolan_runtime::Clock;
-pub use replicasets::{mistakes as replica_set_mistakes, overview};
+pub use replicasets::{abortion, mistakes as replica_set_mistakes, overview};
 pub use settings::{Carrying, Output, Settings};

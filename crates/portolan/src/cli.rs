@@ -43,7 +43,7 @@ Examples:
   portolan watch --kubeconfig hub.kubeconfig
 
   # Which clusters would get a new version next?
-  portolan rollout plan -f rollout.yaml
+  portolan rollout plan -f rollout-plan.yaml
 
   # Is something wrong with these manifests, or with the hub?
   portolan lint -f manifests/

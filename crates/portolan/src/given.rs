@@ -87,7 +87,11 @@ pub(crate) fn read(
 ) -> anyhow::Result<Given> {
     if !args.file.is_empty() && !args.connect.is_given() {
         let before = input::read(&args.file, notes)?;
-        if before.bindings().next().is_none()
+        // ClusterProfiles need none.
+        let needs_binding =
+            args.inventory.resolve(&before) == portolan_engine::fleet::Inventory::ManagedClusters;
+        if needs_binding
+            && before.bindings().next().is_none()
             && std::env::var_os("KUBECONFIG").is_some_and(|set| !set.is_empty())
         {
             notes.remark(

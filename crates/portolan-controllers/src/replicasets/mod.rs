@@ -16,8 +16,8 @@
 //! * **Clusters that are being deleted** get no work.
 //! * **Labels** of the replica set are put on its works at once; they are no part of the template.
 //! * **Pause and abort**: with the annotation `portolan.dev/rollout-paused: "true"` no cluster is started. With
-//!   `portolan.dev/rollout-aborted` of `true`, or the replica set's generation, this template goes no further; what has
-//!   it keeps it, and a new template rolls out again.
+//!   `portolan.dev/rollout-aborted` of `true`, of a digest of the template or of the replica set's generation, this template goes no
+//!   further; what has it keeps it, and a new template rolls out again.
 //! * **Bindings**: where they are asked for, a work is made only for a cluster of a set that is bound to the namespace of the
 //!   replica set, whoever wrote the decision ([`crate::bound`]). Works that are there stay and are kept up to date.
 //! * **A mistake** in template or strategy is a condition; all works stay as they are.
@@ -40,7 +40,7 @@ mod tests;
 mod works;
 mod write;
 
-pub use set::mistakes;
+pub use set::{abortion, mistakes};
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

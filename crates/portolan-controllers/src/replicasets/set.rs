@@ -7,7 +7,7 @@ use std::sync::Arc;
 use portolan_api::labels::{ocm, portolan};
 use portolan_api::structural::is_label_value;
 use portolan_api::work::{CascadeDeletionPolicy, ManifestWork, ManifestWorkReplicaSet, ManifestWorkSpec};
-use portolan_api::{FieldError, semantic};
+use portolan_api::{FieldError, semantic, shorten};
 use portolan_rollout::{GroupKey, Strategy};
 use serde_json::Value;
 
@@ -22,13 +22,36 @@ pub(crate) struct Fingerprint(u64);
 impl Fingerprint {
     /// Of a spec, whatever a server adds to the objects in it: a `creationTimestamp` of null.
     pub(super) fn of(spec: &ManifestWorkSpec) -> Fingerprint {
-        let mut spec = serde_json::to_value(spec).unwrap_or_default();
-        if let Some(Value::Array(manifests)) = spec.pointer_mut("/workload/manifests") {
-            manifests.iter_mut().for_each(without_creation_time);
-        }
         let mut hasher = DefaultHasher::new();
-        spec.to_string().hash(&mut hasher);
+        as_written(spec).hash(&mut hasher);
         Fingerprint(hasher.finish())
+    }
+}
+
+fn as_written(spec: &ManifestWorkSpec) -> String {
+    let mut spec = serde_json::to_value(spec).unwrap_or_default();
+    if let Some(Value::Array(manifests)) = spec.pointer_mut("/workload/manifests") {
+        manifests.iter_mut().for_each(without_creation_time);
+    }
+    spec.to_string()
+}
+
+/// The value of the annotation [`portolan::ROLLOUT_ABORTED`] that means the template of a replica set as it is.
+pub fn abortion(set: &ManifestWorkReplicaSet) -> String {
+    let template = as_written(&set.spec.manifest_work_template);
+    format!("template-{}", shorten::digest(&template))
+}
+
+/// Whether the template of a replica set goes no further. A number is the generation that was aborted.
+fn is_aborted(set: &ManifestWorkReplicaSet) -> bool {
+    let annotations = set.metadata.annotations.as_ref();
+    match annotations.and_then(|annotations| annotations.get(portolan::ROLLOUT_ABORTED)) {
+        None => false,
+        Some(said) if said == "true" => true,
+        Some(said) => match said.parse::<i64>() {
+            Ok(generation) => Some(generation) == set.metadata.generation,
+            Err(_) => *said == abortion(set),
+        },
     }
 }
 
@@ -69,6 +92,7 @@ pub(super) struct Set {
     pub(super) object: Arc<ManifestWorkReplicaSet>,
     pub(super) version: Version,
     pub(super) template: Fingerprint,
+    is_aborted: bool,
     pub(super) references: Result<Vec<Reference>, Mistake>,
     /// What a server made of the template when it was written. Where that differs from the template itself, the
     /// difference is the server's and not somebody's edit.
@@ -83,6 +107,7 @@ impl Set {
         Set {
             version: Version::of(&object.metadata),
             template,
+            is_aborted: is_aborted(&object),
             references: references(&object),
             accepted: before
                 .filter(|before| before.template == template)
@@ -133,13 +158,9 @@ impl Set {
         self.annotation(portolan::ROLLOUT_PAUSED) == Some("true")
     }
 
-    /// Whether this template goes no further. A number is the generation that was aborted: a new one rolls out again.
+    /// Whether this template goes no further. A new one rolls out again.
     pub(super) fn is_aborted(&self) -> bool {
-        match self.annotation(portolan::ROLLOUT_ABORTED) {
-            Some("true") => true,
-            Some(generation) => generation.parse::<i64>().ok() == self.object.metadata.generation,
-            None => false,
-        }
+        self.is_aborted
     }
 
     /// The labels of a work for a placement: those of the replica set, and whose it is.

@@ -228,7 +228,8 @@ fn rolled_out(set: &Set, tally: &Tally) -> Said {
         return ("False", reasons::PAUSED, message);
     }
     if tally.placements.iter().any(|placement| placement.is_over_budget) {
-        message.push_str("; more failed than maxFailures allows, nothing new is started");
+        message
+            .push_str("; more failed than maxFailures or a mandatory group allows, nothing new is started");
         return ("False", reasons::MAX_FAILURES_EXCEEDED, message);
     }
     ("False", reasons::PROGRESSING, message)

@@ -267,14 +267,14 @@ impl FailureLog {
             let times = counted(times, "request");
             match &cause {
                 Cause::Unreachable => {
-                    tracing::info!("{server} answers again after {lasting} ({times} failed)");
+                    tracing::warn!("{server} answers again after {lasting} ({times} failed)");
                 }
                 Cause::Unauthorized => {
-                    tracing::info!("{server} accepts the credentials again after {lasting} ({times} failed)");
+                    tracing::warn!("{server} accepts the credentials again after {lasting} ({times} failed)");
                 }
                 cause if cause.is_everyday() => {}
                 Cause::Objects { operation, .. } | Cause::Forbidden { operation } => {
-                    tracing::info!("{operation} works again after {lasting} ({times} failed)");
+                    tracing::warn!("{operation} works again after {lasting} ({times} failed)");
                 }
                 Cause::Broken { .. } => {
                     let Operation { verb, resource, .. } = operation;

@@ -292,6 +292,7 @@ async fn start(args: &Args) -> anyhow::Result<(Agent, Option<JoinHandle<()>>, Ar
     let (spoke, spoke_client) = Server::with_unlimited(spoke).context("--spoke")?;
     // The member cluster is where the agent lives; a hub may well be unreachable for a while, also at the start.
     let version = spoke.version().await.context("--spoke")?;
+    hub.needs_no_credentials().await.context("--hub")?;
     tracing::info!(
         url = spoke.url,
         version = version.git_version,

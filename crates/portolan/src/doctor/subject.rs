@@ -141,8 +141,15 @@ fn conditions_of(placements: &[&Placement]) -> Vec<Check> {
         .iter()
         .filter_map(|placement| {
             let list = placement.status.iter().flat_map(|status| &status.conditions);
-            let wrong = list.filter(|condition| is_wrong(condition));
+            let mut wrong: Vec<&Condition> = list.filter(|condition| is_wrong(condition)).collect();
+            // What is misconfigured is unsatisfied for the same reason.
+            let is_misconfigured =
+                |condition: &&Condition| condition.type_ == conditions::PLACEMENT_MISCONFIGURED;
+            if wrong.iter().any(is_misconfigured) {
+                wrong.retain(|condition| condition.type_ != conditions::PLACEMENT_SATISFIED);
+            }
             let said: Vec<String> = wrong
+                .into_iter()
                 .map(|condition| format!("{} {}: {}", condition.type_, condition.status, condition.message))
                 .collect();
             let object = PlacementKey::of(placement).to_string();
@@ -215,18 +222,27 @@ fn rollouts(
     sets: &[&ManifestWorkReplicaSet],
     now: Timestamp,
 ) -> Vec<Check> {
-    let complaints: Vec<Complaint> = sets
-        .iter()
-        .filter_map(|set| {
-            let overview = overview(objects(observed, manifests, set), now);
-            let object = key_in(&set.metadata).to_string();
-            Some(Complaint {
-                words: complaint(&overview).or_else(|| refused(set))?,
-                advice: remedy(&object, overview.state),
+    let (mut complaints, mut held) = (Vec::new(), Vec::new());
+    for set in sets {
+        let overview = overview(objects(observed, manifests, set), now);
+        let object = key_in(&set.metadata).to_string();
+        if let Some(words) = complaint(&overview).or_else(|| refused(set)) {
+            let advice = remedy(&object, overview.state);
+            complaints.push(Complaint {
                 object,
-            })
-        })
-        .collect();
+                words,
+                advice,
+            });
+        } else if matches!(overview.state, OverviewState::Paused | OverviewState::Aborted) {
+            held.push(object);
+        }
+    }
+    // What was asked for is no problem.
+    if complaints.is_empty() && !held.is_empty() {
+        let held = names(held.iter().map(String::as_str));
+        let words = format!("paused or aborted: {held}; `portolan rollout resume NS/NAME` lets one go on");
+        return vec![Check::note("rollouts", words)];
+    }
     let fine = format!(
         "{} complete or going on",
         all_are(sets.len(), "ManifestWorkReplicaSet")
@@ -285,12 +301,13 @@ fn complaint(overview: &Overview) -> Option<String> {
             problems.next()
         }
         OverviewState::NoClusters => Some("its placements select no cluster".to_owned()),
-        OverviewState::MaxFailuresExceeded => {
-            Some("it is stopped: more clusters failed than maxFailures allows".to_owned())
-        }
-        OverviewState::Paused => Some("it is paused (`portolan rollout resume` goes on)".to_owned()),
-        OverviewState::Aborted => Some("it is aborted".to_owned()),
-        OverviewState::Complete | OverviewState::Progressing => None,
+        OverviewState::MaxFailuresExceeded => Some(
+            "it is stopped: more clusters failed than maxFailures or a mandatory group allows".to_owned(),
+        ),
+        OverviewState::Paused
+        | OverviewState::Aborted
+        | OverviewState::Complete
+        | OverviewState::Progressing => None,
     }
 }
 

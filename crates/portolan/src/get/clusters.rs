@@ -154,7 +154,7 @@ pub(super) fn table(rows: &[Row], now: Timestamp) -> Table {
         Column::name("CLUSTER"),
         Column::text("SETS", 10),
         Column::new("AVAILABLE"),
-        Column::text("TAINTS", 16),
+        Column::name("TAINTS"),
         Column::new("DECISIONS").drop(2),
         Column::new("AGE").drop(1),
     ];

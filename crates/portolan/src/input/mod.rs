@@ -85,8 +85,8 @@ pub(crate) fn read_document(path: &Path) -> Result<(Place, serde_json::Value), P
     }
     let what = match documents.as_slice() {
         [] if all > 1 => format!(
-            "each of its {all} documents has a kind; accepted: one document without a kind, beside which manifests may stand, in \
-             YAML or JSON"
+            "it has {all} manifests and no description of a rollout; accepted: one document without a kind, in YAML or JSON, as \
+             `portolan rollout plan --help` shows; for a rollout on a hub use `portolan rollout status NS/NAME`"
         ),
         [_] => {
             let (_, document) = documents.remove(0);

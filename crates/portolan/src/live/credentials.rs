@@ -30,13 +30,16 @@ pub(super) fn describe(user: &AuthInfo, now: Timestamp) -> String {
     }
 }
 
+/// What is said of a user without credentials.
+pub(super) const NONE: &str = "none: the user of the context has neither a token nor a client certificate";
+
 fn without_token(user: &AuthInfo) -> &'static str {
     if user.client_certificate.is_some() || user.client_certificate_data.is_some() {
         "a client certificate"
     } else if user.username.is_some() {
         "a user name and a password"
     } else {
-        "none: the user of the context has neither a token nor a client certificate"
+        NONE
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) struct ResumeArgs {
 /// Stop this rollout until it is resumed or the template changes; clusters that have the new version keep it
 ///
 /// No other cluster gets the new version, and nothing is taken back. The next change of the template is a new rollout. Sets the
-/// annotation portolan.dev/rollout-aborted to the generation that is aborted.
+/// annotation portolan.dev/rollout-aborted to a digest of the template that is aborted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  portolan rollout abort shop/web")]
 pub(super) struct AbortArgs {
@@ -102,7 +102,7 @@ fn resuming(rollout: &Overview) -> Step {
     }
 }
 
-fn aborting(rollout: &Overview, generation: i64) -> Step {
+fn aborting(rollout: &Overview, abortion: &str) -> Step {
     if rollout.is_complete() {
         return Step::nothing("is complete: every cluster is done, and there is nothing to abort");
     }
@@ -110,7 +110,7 @@ fn aborting(rollout: &Overview, generation: i64) -> Step {
         return Step::nothing("is aborted already; nothing is changed");
     }
     Step {
-        annotations: Some(json!({ portolan::ROLLOUT_ABORTED: generation.to_string() })),
+        annotations: Some(json!({ portolan::ROLLOUT_ABORTED: abortion })),
         said: "aborted",
     }
 }
@@ -119,8 +119,8 @@ fn aborting(rollout: &Overview, generation: i64) -> Step {
 /// while it rolls out.
 const MOST_TRIES: usize = 20;
 
-/// `step` gets the rollout and the generation of the replica set.
-fn control(target: &Target, step: impl Fn(&Overview, i64) -> Step) -> anyhow::Result<ExitCode> {
+/// `step` gets the rollout and what aborts its template.
+fn control(target: &Target, step: impl Fn(&Overview, &str) -> Step) -> anyhow::Result<ExitCode> {
     let (key, said) = live::block_on(async {
         let (server, key) = target.connect().await?;
         let api: Api<ManifestWorkReplicaSet> = Api::namespaced(server.client.clone(), &key.namespace);
@@ -133,12 +133,12 @@ fn control(target: &Target, step: impl Fn(&Overview, i64) -> Step) -> anyhow::Re
             }
             let metadata = &found.objects.set.metadata;
             let version = metadata.resource_version.clone();
-            let generation = metadata.generation.unwrap_or_default();
-            let step = step(&overview(found.objects, clock::now()), generation);
+            let abortion = portolan_controllers::abortion(&found.objects.set);
+            let step = step(&overview(found.objects, clock::now()), &abortion);
             let Some(annotations) = step.annotations else {
                 return Ok((key, step.said));
             };
-            // With the version that was read, so that an abort means the generation that there is.
+            // With the version that was read, so that an abort means the template that there is.
             let patch = json!({"metadata": {"resourceVersion": version, "annotations": annotations}});
             let patched = api
                 .patch(&key.name, &PatchParams::default(), &Patch::Merge(patch))
@@ -185,7 +185,7 @@ mod tests {
                 "is paused already; nothing is changed",
             ),
             (
-                aborting(&rollout(false, true), 3),
+                aborting(&rollout(false, true), "t"),
                 "is aborted already; nothing is changed",
             ),
             (
@@ -200,8 +200,8 @@ mod tests {
     #[test]
     fn a_step_that_changes_something_is_written() {
         assert_eq!(
-            aborting(&rollout(true, false), 3).annotations,
-            Some(json!({ portolan::ROLLOUT_ABORTED: "3" }))
+            aborting(&rollout(true, false), "t").annotations,
+            Some(json!({ portolan::ROLLOUT_ABORTED: "t" }))
         );
         assert!(pausing(&rollout(false, true)).annotations.is_some());
         assert!(resuming(&rollout(false, true)).annotations.is_some());

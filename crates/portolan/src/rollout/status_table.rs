@@ -16,6 +16,8 @@ use crate::output::table::{Cell, Column, Table, Tone};
 const LISTED: usize = 10;
 
 const WHEN_STOPPED: &str = "  it goes on by itself when you correct the template, repair the clusters that failed, or raise maxFailures\n";
+const WHEN_MANDATORY: &str =
+    "  it goes on by itself when you correct the template or repair the clusters of the group that failed\n";
 
 /// The whole state.
 pub(super) fn render(overview: &Overview, now: Timestamp, width: Option<usize>) -> String {
@@ -24,6 +26,13 @@ pub(super) fn render(overview: &Overview, now: Timestamp, width: Option<usize>) 
         text.push_str(&format!("{}\n", Tone::Bad.paint(mistake)));
     }
     for placement in &overview.placements {
+        // What is wrong was said above.
+        if overview.state == OverviewState::Invalid
+            && placement.problem.is_none()
+            && placement.groups.is_empty()
+        {
+            continue;
+        }
         text.push_str(&format!("\n{} ({})\n", placement.name, placement.strategy));
         match &placement.problem {
             Some(problem) => text.push_str(&format!("  {}\n", Tone::Doubtful.paint(problem))),
@@ -33,16 +42,33 @@ pub(super) fn render(overview: &Overview, now: Timestamp, width: Option<usize>) 
         for warning in &placement.warnings {
             text.push_str(&format!("  {}\n", Tone::Doubtful.paint(&plain(warning))));
         }
-        text.push_str(&listed("next", placement.starting.iter().cloned()));
+        if !overview.aborted {
+            text.push_str(&listed("next", placement.starting.iter().cloned()));
+        }
         text.push_str(&soaking(&placement.soaking));
-        if placement.max_failure_breach {
-            text.push_str(WHEN_STOPPED);
+        if placement.max_failure_breach && !overview.aborted {
+            text.push_str(match failed_mandatory(placement) {
+                Some(_) => WHEN_MANDATORY,
+                None => WHEN_STOPPED,
+            });
         }
         text.push_str(&listed("offline", placement.offline.iter().cloned()));
         text.push_str(&listed("kept, cannot be reached", placement.kept.iter().cloned()));
         text.push_str(&troubles(placement, now, width));
     }
+    if overview.aborted && !overview.is_complete() {
+        text.push_str(&format!(
+            "\nnothing more is started; `portolan rollout resume {}/{}` goes on, and a new template rolls out\n",
+            overview.namespace, overview.name
+        ));
+    }
     text
+}
+
+/// A mandatory group with a cluster that failed. It tolerates no failure, whatever maxFailures says.
+fn failed_mandatory(placement: &PlacementOverview) -> Option<&GroupOverview> {
+    let mut groups = placement.groups.iter();
+    groups.find(|group| group.mandatory && group.failed > 0)
 }
 
 /// One line that changes when something does.
@@ -89,12 +115,21 @@ fn gist(overview: &Overview) -> String {
         text.push_str(", aborted");
     } else if overview.paused {
         text.push_str(", paused");
-    } else if overview
+    } else if let Some(stopped) = overview
         .placements
         .iter()
-        .any(|placement| placement.max_failure_breach)
+        .find(|placement| placement.max_failure_breach)
     {
-        text.push_str(", stopped: more failed than maxFailures allows");
+        text.push_str(&match failed_mandatory(stopped) {
+            Some(group) => format!(
+                ", stopped: a cluster of the mandatory group {} failed, and mandatory groups tolerate no failure",
+                match group.group_name.as_str() {
+                    "" => group.group_index.to_string(),
+                    name => name.to_owned(),
+                }
+            ),
+            None => ", stopped: more failed than maxFailures allows".to_owned(),
+        });
     } else if overview.is_left_to_failures() {
         text.push_str(", the others failed, and maxFailures allows that");
     } else if let Some(left) = overview
@@ -113,14 +148,23 @@ fn gist(overview: &Overview) -> String {
 }
 
 fn groups(placement: &PlacementOverview) -> Table {
+    // Where there is too little room, columns without a number go first.
+    let dropped = |column: Column, count: fn(&GroupOverview) -> usize, order: u8| match placement
+        .groups
+        .iter()
+        .all(|group| count(group) == 0)
+    {
+        true => column.drop(order),
+        false => column,
+    };
     let mut table = Table::new([
         Column::text("GROUP", 16),
         Column::new("CLUSTERS"),
         Column::new("DONE"),
-        Column::new("SOAKING").drop(1),
+        dropped(Column::new("SOAKING"), |group| group.soaking, 3),
         Column::new("IN PROGRESS"),
-        Column::new("FAILED"),
-        Column::new("OFFLINE"),
+        dropped(Column::new("FAILED"), |group| group.failed, 2),
+        dropped(Column::new("OFFLINE"), |group| group.offline, 1),
         Column::new("WAITING"),
     ])
     .indented(2);

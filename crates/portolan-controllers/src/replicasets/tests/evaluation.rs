@@ -198,6 +198,37 @@ fn nothing_is_started_while_paused_or_after_an_abort_of_this_generation() {
 }
 
 #[test]
+fn an_abort_is_of_the_template_whatever_else_changes() {
+    let works = [work("old", "w", "p", "1")];
+    let aborted = |references: Value, template: &str| {
+        let mut object = (*set(json!([{"name": "p"}]), json!({})).object).clone();
+        let abortion = crate::replicasets::abortion(&object);
+        let annotations = object.metadata.annotations.get_or_insert_default();
+        annotations.insert("portolan.dev/rollout-aborted".to_owned(), abortion);
+        object.metadata.generation = Some(9);
+        object.spec.placement_refs = serde_json::from_value(references).unwrap();
+        object.spec.manifest_work_template.workload.manifests[0]["metadata"]["name"] = json!(template);
+        Set::new(Arc::new(object), None)
+    };
+    let name =
+        |set: &Set| set.object.spec.manifest_work_template.workload.manifests[0]["metadata"]["name"].clone();
+    let template = name(&set(json!([{"name": "p"}]), json!({})));
+    let template = template.as_str().unwrap();
+    let other =
+        json!([{"name": "p", "rolloutStrategy": {"type": "Progressive", "progressive": {"maxFailures": 1}}}]);
+    for (references, template, starts) in [
+        (json!([{"name": "p"}]), template, false),
+        (other, template, false),
+        (json!([{"name": "p"}]), "another", true),
+    ] {
+        let answer = verdict(&aborted(references, template), &works, &|_| {
+            groups(&["new", "old"])
+        });
+        assert_eq!(!writes(&answer).is_empty(), starts, "{template}");
+    }
+}
+
+#[test]
 fn a_mistake_anywhere_means_that_nothing_is_written() {
     let works = [work("gone", "w", "p", "1")];
     let strategy = |settings: Value| json!([{"name": "p", "rolloutStrategy": {"type": "Progressive", "progressive": settings}}]);
