@@ -154,8 +154,11 @@ fn every_command_and_flag_that_a_page_mentions_exists() {
                 "{page}: there is no command {name}"
             );
             let mut about = help(&[name]);
-            if name == "rollout" {
-                about += &help(&["rollout", "plan"]);
+            if let Some(sub) = command
+                .get(1)
+                .filter(|sub| about.contains(&format!("\n  {sub} ")))
+            {
+                about += &help(&[name, sub]);
             }
             for flag in command.iter().filter(|word| word.starts_with("--")) {
                 let flag = flag.split('=').next().unwrap_or_default();

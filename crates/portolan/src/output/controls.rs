@@ -1,12 +1,17 @@
 //! Text of others on a terminal: objects, servers and files may hold characters that would act on the terminal instead of being shown.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
-use super::table::Tone;
-
-/// What begins a colour, and what ends one.
-static TONES: LazyLock<Vec<String>> = LazyLock::new(Tone::sequences);
+/// What our tables and the help of commands are painted with: bold, faint, underlined, three colours, and the end of them.
+const TONES: [&str; 7] = [
+    "\u{1b}[0m",
+    "\u{1b}[1m",
+    "\u{1b}[2m",
+    "\u{1b}[4m",
+    "\u{1b}[31m",
+    "\u{1b}[32m",
+    "\u{1b}[33m",
+];
 
 /// Whether a character does something else than to be shown: control characters, and those that turn the direction of the text around
 /// them.
@@ -26,12 +31,12 @@ pub(super) fn without_controls(text: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find(is_suspect) {
         let (before, suspect) = rest.split_at(at);
         clean.push_str(before);
-        let tone = TONES.iter().find(|tone| suspect.starts_with(tone.as_str()));
+        let tone = TONES.into_iter().find(|tone| suspect.starts_with(tone));
         let length = match tone {
             Some(tone) => tone.len(),
             None => suspect.chars().next().map_or(1, char::len_utf8),
         };
-        clean.push_str(tone.map_or(" ", String::as_str));
+        clean.push_str(tone.unwrap_or(" "));
         rest = &suspect[length..];
     }
     clean.push_str(rest);
@@ -57,14 +62,17 @@ pub(super) fn escaped_json(text: String) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::table::Tone;
     use super::*;
 
     #[test]
     fn characters_that_act_on_a_terminal_become_blanks_and_our_colours_stay() {
         let evil = "a\u{1b}]0;pwned\u{7}b\u{9b}31mc\u{202e}d\r\u{1b}[2Je\u{1b}[8mf\n";
         assert_eq!(without_controls(evil), "a ]0;pwned b 31mc d  [2Je [8mf\n");
-        let painted = Tone::Bad.paint("rejected");
-        assert_eq!(without_controls(&painted), painted);
+        for tone in [Tone::Good, Tone::Bad, Tone::Doubtful, Tone::Faint] {
+            let painted = tone.paint("rejected");
+            assert_eq!(without_controls(&painted), painted);
+        }
         assert!(matches!(without_controls("plain\n"), Cow::Borrowed(_)));
     }
 

@@ -336,7 +336,7 @@ mod tests {
         invalid.mistakes.push("cannot accept spec.x".to_owned());
         assert_eq!(
             rendered(&invalid),
-            "shop/web: invalid, so that its works stay as they are\ncannot accept spec.x\n\nfleet (All)\n"
+            "shop/web: invalid, so that its works stay as they are\ncannot accept spec.x\n"
         );
         assert_eq!(
             line(&invalid),

@@ -185,7 +185,7 @@ fn a_refusal_that_there_is_no_room_for_is_repeated_with_pauses() {
         first: Since::at(instant(second(0))),
         until: instant(second(0)),
     };
-    let others = (0..MOST_REFUSALS).map(|index| (format!("cluster-{index}"), refusal.clone()));
+    let others = (0..MOST_REFUSALS).map(|index| (format!("cluster-{index}"), refusal));
     state
         .refusals
         .insert(SetKey::new("ns", "other"), others.collect());

@@ -41,13 +41,6 @@ impl Tone {
         }
     }
 
-    /// What stands before and after a text in one of the tones.
-    pub(crate) fn sequences() -> Vec<String> {
-        let tones = [Tone::Good, Tone::Bad, Tone::Doubtful, Tone::Faint];
-        let of = |tone: Tone| [format!("{}", tone.style()), format!("{:#}", tone.style())];
-        tones.into_iter().flat_map(of).collect()
-    }
-
     /// The text in this tone. Colours are taken out again where there is no terminal.
     pub(crate) fn paint(self, text: &str) -> String {
         match self {
