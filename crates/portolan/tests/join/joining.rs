@@ -182,7 +182,7 @@ async fn a_set_that_does_not_exist_is_a_warning_that_says_how_to_make_it() {
         "{}",
         run.stderr
     );
-    assert!(run.stderr.contains("kubectl apply"), "{}", run.stderr);
+    assert!(run.stderr.contains("| kubectl --kubeconfig "), "{}", run.stderr);
     server.stop().await;
 }
 
