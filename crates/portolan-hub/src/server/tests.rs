@@ -97,6 +97,44 @@ async fn the_body_of_a_read_is_not_waited_for() {
     }
 }
 
+/// Whoever sends many requests at once waits behind the own ones, and acting as somebody else is no way round.
+#[tokio::test]
+async fn requests_of_a_user_wait_for_a_turn_and_those_of_another_do_not() {
+    let core = core_with_limits(ClientLimits::default()).await;
+    let ann = Identity::authenticated("ann", std::iter::empty::<String>());
+    let send = |user: &str, request: http::request::Builder, body: &'static str| {
+        let body = http_body_util::Full::new(Bytes::from_static(body.as_bytes()));
+        Box::pin(remote(&core, user).oneshot(request.body(body).unwrap()))
+    };
+    let requests: [fn() -> (http::request::Builder, &'static str); 5] = [
+        || (Request::get(CONFIG_MAPS), ""),
+        || (Request::get(format!("{CONFIG_MAPS}/nothing")), ""),
+        || {
+            let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+            (Request::get(CONFIG_MAPS).header("accept", table), "")
+        },
+        || {
+            (
+                Request::post(CONFIG_MAPS).header("content-type", "application/yaml"),
+                "a: 1",
+            )
+        },
+        || (Request::get(CONFIG_MAPS).header("impersonate-user", "amy"), ""),
+    ];
+    let turn = core.in_flight.turn(&ann, usize::MAX).await;
+    for request in requests {
+        let (head, body) = request();
+        let mut waiting = send("ann", head, body);
+        assert!(futures::poll!(waiting.as_mut()).is_pending());
+        let (head, body) = request();
+        let served = send("amy", head, body).await.unwrap();
+        assert_ne!(served.status(), StatusCode::TOO_MANY_REQUESTS);
+    }
+    drop(turn);
+    let (head, body) = requests[0]();
+    assert_eq!(send("ann", head, body).await.unwrap().status(), StatusCode::OK);
+}
+
 #[tokio::test]
 async fn a_user_opens_no_more_watches_than_the_limit() {
     let core = core_with_ann().await;

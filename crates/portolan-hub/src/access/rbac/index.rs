@@ -332,3 +332,35 @@ fn scopes<'t>(target: &Target<'t>) -> impl Iterator<Item = &'t str> + use<'t> {
     };
     std::iter::once("").chain((!namespace.is_empty()).then_some(namespace))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A tenant may have bindings with very many subjects, and change them as often as it likes.
+    #[test]
+    fn a_binding_that_gives_nothing_else_changes_nothing_in_the_index() {
+        let binding = |label: &str, users: &[&str]| {
+            let subjects: Vec<_> = users
+                .iter()
+                .map(|user| json!({"kind": "User", "name": user}))
+                .collect();
+            json!({
+                "kind": "RoleBinding",
+                "metadata": {"name": "b", "namespace": "ns", "labels": {"l": label}},
+                "roleRef": {"kind": "Role", "name": "r"}, "subjects": subjects,
+            })
+        };
+        let held = |index: &Rbac| Arc::clone(&index.bindings.get("ns").unwrap()["b"]);
+        let mut index = Rbac::default();
+        index.apply(&binding("x", &["ann", "bob"]));
+        let before = held(&index);
+        index.apply(&binding("y", &["ann", "bob"]));
+        assert!(Arc::ptr_eq(&before, &held(&index)));
+        index.apply(&binding("y", &["ann", "eve"]));
+        let users = index.users.get("ns").unwrap();
+        assert!(users.contains_key("ann") && users.contains_key("eve") && !users.contains_key("bob"));
+    }
+}
