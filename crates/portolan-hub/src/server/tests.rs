@@ -97,7 +97,7 @@ async fn the_body_of_a_read_is_not_waited_for() {
     }
 }
 
-/// Whoever sends many requests at once waits behind the own ones, and acting as somebody else is no way round.
+/// A user who sends many requests at once waits behind the own ones, and acting as another user is no way round.
 #[tokio::test]
 async fn requests_of_a_user_wait_for_a_turn_and_those_of_another_do_not() {
     let core = core_with_limits(ClientLimits::default()).await;

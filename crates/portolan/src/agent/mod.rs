@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use crate::clock;
 use crate::controller::{InstallCrds, Probed, Probes, install_some};
 use crate::listen;
-use crate::live::{ConnectArgs, NoKubeconfig, Server};
+use crate::live::{ConnectArgs, NoKubeconfig, Server, refuse_anonymous};
 use crate::logging::LogArgs;
 use crate::stop::{self, Part, Stop};
 use crate::tracing_export::TraceArgs;
@@ -292,7 +292,7 @@ async fn start(args: &Args) -> anyhow::Result<(Agent, Option<JoinHandle<()>>, Ar
     let (spoke, spoke_client) = Server::with_unlimited(spoke).context("--spoke")?;
     // The member cluster is where the agent lives; a hub may well be unreachable for a while, also at the start.
     let version = spoke.version().await.context("--spoke")?;
-    hub.needs_no_credentials().await.context("--hub")?;
+    refuse_anonymous(&hub).await.context("--hub")?;
     tracing::info!(
         url = spoke.url,
         version = version.git_version,

@@ -103,7 +103,7 @@ async fn start(args: &Args) -> anyhow::Result<Running> {
     let (server, client) = Server::with_unlimited(config)?;
     // Once they run, the controllers only ever try again; a hub that was never there is an error.
     let version = server.version().await?;
-    server.needs_no_credentials().await?;
+    live::refuse_anonymous(&server).await?;
     tracing::info!(url = server.url, version = version.git_version, "the hub answers");
     let probes = Probes::bind(args.metrics_listen).await?;
     if let Some(which) = args.install_crds {

@@ -6,10 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use k8s_openapi::apimachinery::pkg::version::Info;
-use kube::Api;
-use kube::api::ListParams;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
-use portolan_api::cluster::Placement;
 use portolan_runtime::watch::with_timeout;
 use secrecy::ExposeSecret as _;
 
@@ -129,22 +126,6 @@ impl Server {
         match version.git_version.is_empty() {
             true => Err(super::error::no_api_server(&self.url)),
             false => Ok(version),
-        }
-    }
-
-    /// Fails if requests carry no credentials and the server asks for some: a process that runs until it is stopped would only ever
-    /// be refused. A proxy that has the credentials needs none.
-    pub(crate) async fn needs_no_credentials(&self) -> anyhow::Result<()> {
-        if !self.credentials.starts_with(credentials::NONE) {
-            return Ok(());
-        }
-        let placements: Api<Placement> = Api::all(self.client.clone());
-        match placements.list_metadata(&ListParams::default().limit(1)).await {
-            Err(kube::Error::Api(status)) if status.code == 403 => {
-                let error = kube::Error::Api(status);
-                Err(super::explain(&error, "list placements", &self.url))
-            }
-            _ => Ok(()),
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Nothing here decides or writes. Commands that read use a [`Session`]; commands that follow or write take the client.
 
+mod anonymous;
 mod api_server;
 mod connect;
 pub(crate) mod connection;
@@ -27,6 +28,7 @@ use tokio::runtime::Runtime;
 use crate::input::{Manifests, Notes};
 use crate::world::Inventory;
 
+pub(crate) use anonymous::refuse_anonymous;
 pub(crate) use connect::{ConnectArgs, NoKubeconfig, Server, config_of};
 pub(crate) use error::{describe, explain, is_of_hub, is_unserved, no_usable_answer};
 pub(crate) use events::Event;

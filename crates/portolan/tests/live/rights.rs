@@ -82,6 +82,45 @@ fn a_user_with_rights_in_one_namespace_lists_what_is_there() {
 }
 
 #[test]
+fn a_controller_and_an_agent_without_credentials_end_and_say_so() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    let text = std::fs::read_to_string(live.argument()).unwrap();
+    let mut kubeconfig: Value = serde_saphyr::from_str(&text).unwrap();
+    kubeconfig["users"][0]["user"] = json!({});
+    let path = scratch.path().join("anonymous.kubeconfig");
+    std::fs::write(&path, kubeconfig.to_string()).unwrap();
+    let anonymous = path.to_str().expect("a path in UTF-8");
+    for args in [
+        &[
+            "controller",
+            "--kubeconfig",
+            anonymous,
+            "--metrics-listen",
+            "127.0.0.1:0",
+        ][..],
+        &[
+            "agent",
+            "--hub",
+            anonymous,
+            "--spoke",
+            live.argument(),
+            "--cluster",
+            "east",
+        ],
+    ] {
+        let run = portolan(scratch.path(), args, "");
+        assert_eq!(run.code, 3, "{args:?}: {}", run.stderr);
+        assert!(
+            run.stderr.contains("the request had no credentials"),
+            "{}",
+            run.stderr
+        );
+    }
+    live.stop();
+}
+
+#[test]
 fn a_controller_with_the_documented_rights_is_never_refused() {
     let scratch = Scratch::new();
     let live = Live::bare(scratch.path());
