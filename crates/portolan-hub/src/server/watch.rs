@@ -33,7 +33,7 @@ const BATCH: usize = 64;
 /// A chunk is sent once it has this many bytes, so that a watcher that does not read holds little more than one event.
 const CHUNK: usize = 256 << 10;
 /// What is read of objects for one chunk: as many as make it full, and the last may be as large as an object can be.
-const MOST_READ: usize = CHUNK + (3 << 20);
+const MOST_READ: usize = CHUNK + (4 << 20);
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// Kubernetes picks between half an hour and an hour; clients come back on their own.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
