@@ -364,7 +364,7 @@ fn misconfigured(outcome: &Outcome) -> Condition {
             reasons::MISCONFIGURED,
             match status.plugin.as_str() {
                 "" => status.message.clone(),
-                plugin => format!("{plugin}:{}", status.message),
+                plugin => format!("{plugin}: {}", status.message),
             },
         );
     }

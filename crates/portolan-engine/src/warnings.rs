@@ -217,13 +217,30 @@ impl Describer<'_> {
             ),
             match &error {
                 EvalError::NoSuchKey { key } => format!(
-                    "an expression that asks first whether the key is there, such as {key:?} in \
-                     managedCluster.metadata.labels && …"
+                    "an expression that asks first whether the key is there, such as {} && …",
+                    presence(predicate.expressions.get(position)?, key)
                 ),
                 _ => "an expression that gives true or false".to_owned(),
             },
         ))
     }
+}
+
+/// The expression that asks whether a key is there: as a field where the expression selects it so, as `labels` of a cluster
+/// without labels, and otherwise as the key of a label, which is what most expressions look at.
+fn presence(expression: &str, key: &str) -> String {
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let selected = expression
+        .match_indices(&format!(".{key}"))
+        .find_map(|(at, found)| {
+            let (before, after) = (&expression[..at], &expression[at + found.len()..]);
+            let start = before
+                .rfind(|letter| !is_word(letter) && letter != '.')
+                .map_or(0, |last| last + 1);
+            (!after.starts_with(is_word) && !before[start..].is_empty())
+                .then(|| format!("has({}{found})", &before[start..]))
+        });
+    selected.unwrap_or_else(|| format!("{key:?} in managedCluster.metadata.labels"))
 }
 
 /// Clusters that are tried to find out why an expression fails. More of them would cost time for each warning, fewer would miss

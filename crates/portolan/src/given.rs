@@ -86,7 +86,8 @@ pub(crate) fn read(
     notes: &mut Notes,
 ) -> anyhow::Result<Given> {
     if !args.file.is_empty() && !args.connect.is_given() {
-        let before = input::read(&args.file, notes)?;
+        let mut before = input::read(&args.file, notes)?;
+        before.add_built_in_sets(notes);
         // ClusterProfiles need none.
         let needs_binding =
             args.inventory.resolve(&before) == portolan_engine::fleet::Inventory::ManagedClusters;

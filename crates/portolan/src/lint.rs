@@ -29,6 +29,9 @@ use crate::output::{self, Format};
 use crate::simulate::report::PlacementReport;
 use crate::{clock, simulate, world};
 
+/// The field of the spread constraints.
+const SPREAD: &str = "spec.spreadPolicy";
+
 const EXAMPLES: &str = "\
 Examples:
   # Is something wrong with these manifests?
@@ -188,6 +191,10 @@ fn evaluated(
         let found = |severity: Severity, problem: &str| Finding::new(severity, place, &object, problem);
         // The conditions say in words what the report finds field by field.
         let by_field = |severity: Severity| report.findings.iter().any(|found| found.severity == severity);
+        let mut about_spread = report
+            .findings
+            .iter()
+            .any(|found| found.field.starts_with(SPREAD));
         match report.status {
             Code::Misconfigured | Code::Error => {
                 if !by_field(Severity::Error) {
@@ -202,13 +209,20 @@ fn evaluated(
                 let placement = placements.get(&PlacementKey::new(namespace, name));
                 if let Some((condition, placement)) = unsatisfied.filter(|_| has_clusters).zip(placement) {
                     let error = unsatisfied::error(placement, report, condition, inventory);
-                    findings.push(Finding::about(Severity::Warning, place, &object, &error));
+                    let mut exact = report.findings.iter();
+                    if !exact.any(|exact| unsatisfied::is_said(&error.path, &exact.field, placement)) {
+                        findings.push(Finding::about(Severity::Warning, place, &object, &error));
+                    }
+                    about_spread |= error.path == SPREAD;
                 }
             }
         }
         let remarks = report.remarks();
         let by_field = [PLACEMENT_WARNING, ANNOTATION_REFUSED];
         for condition in remarks.filter(|condition| !by_field.contains(&condition.type_.as_str())) {
+            if about_spread && condition.type_ == SPREAD_SATISFIED {
+                continue;
+            }
             let problem = format!("{}: {}", condition.type_, condition.message);
             // A constraint that keeps clusters out does what it is for, unless clusters are missing then.
             let is_satisfied = report

@@ -286,12 +286,13 @@ impl Passes {
             }
             Err(problem) => {
                 self.doubt_kinds(&place, &problem);
-                self.monitor
-                    .spoke
-                    .failed_as(operation, problem.failure(), &problem.to_string());
-                let noted = match problem {
-                    // It may have arrived.
-                    Problem::Unanswered(_) => Noted::Unknown,
+                let noted = match &problem {
+                    Problem::Unanswered(why) => {
+                        self.monitor.spoke.failed_as(operation, problem.failure(), why);
+                        // It may have arrived.
+                        Noted::Unknown
+                    }
+                    // The line about the work says what the member cluster answered (`log_applied`).
                     _ => Noted::Refused,
                 };
                 unchanged(failed(&problem), noted)

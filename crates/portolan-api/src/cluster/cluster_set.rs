@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ManagedNamespaceConfig;
+use crate::labels::ocm;
 use crate::resource::plain_kind;
 use crate::schema;
 
@@ -43,6 +44,18 @@ impl ManagedClusterSet {
             status: None,
         }
     }
+
+    /// The set `default` or `global` as the registration creates it. Nothing for another name.
+    pub fn built_in(name: &str) -> Option<Self> {
+        let cluster_selector = ManagedClusterSelector::built_in(name)?;
+        Some(Self::new(
+            name,
+            ManagedClusterSetSpec {
+                cluster_selector,
+                ..ManagedClusterSetSpec::default()
+            },
+        ))
+    }
 }
 
 /// Which clusters belong to a set.
@@ -73,6 +86,21 @@ pub struct ManagedClusterSelector {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::label_selector")]
     pub label_selector: Option<LabelSelector>,
+}
+
+impl ManagedClusterSelector {
+    /// How the clusters of a built-in set are found. Nothing for a set that is not built in.
+    pub fn built_in(set: &str) -> Option<Self> {
+        let (selector_type, label_selector) = match set {
+            ocm::DEFAULT_CLUSTER_SET => ("ExclusiveClusterSetLabel", None),
+            ocm::GLOBAL_CLUSTER_SET => ("LabelSelector", Some(LabelSelector::default())),
+            _ => return None,
+        };
+        Some(Self {
+            selector_type: Some(selector_type.to_owned()),
+            label_selector,
+        })
+    }
 }
 
 /// State of a cluster set.

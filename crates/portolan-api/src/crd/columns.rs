@@ -103,4 +103,10 @@ pub(super) const MANIFEST_WORK_REPLICA_SET: &[Column] = &[
         "string",
         r#".status.conditions[?(@.type=="ManifestworkApplied")].status"#,
     ),
+    // Not a column of OCM's definition: without it, nothing tells a rollout that stands still from one that goes on.
+    column(
+        "Rollout",
+        "string",
+        r#".status.conditions[?(@.type=="PlacementRolledOut")].reason"#,
+    ),
 ];

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
-use portolan_api::cluster::{
-    ManagedClusterSelector, ManagedClusterSet, ManagedClusterSetBinding, ManagedClusterSetSpec,
-};
+use portolan_api::cluster::{ManagedClusterSelector, ManagedClusterSet, ManagedClusterSetBinding};
 use portolan_api::labels::{conditions, ocm, reasons};
 use tokio::time::Instant;
 
@@ -44,7 +42,7 @@ impl Set {
                 .get(ocm::AUTO_UPDATE)
                 .is_some_and(|value| value == "false")
         });
-        let selector = built_in_selector(name);
+        let selector = ManagedClusterSelector::built_in(name);
         Set {
             version: Version::of(&object.metadata),
             membership: Membership::of(object),
@@ -176,33 +174,6 @@ impl Binding {
             }),
         }
     }
-}
-
-/// The selector of a built-in set.
-pub(super) fn built_in_selector(name: &str) -> Option<ManagedClusterSelector> {
-    match name {
-        ocm::DEFAULT_CLUSTER_SET => Some(ManagedClusterSelector {
-            selector_type: Some("ExclusiveClusterSetLabel".to_owned()),
-            label_selector: None,
-        }),
-        ocm::GLOBAL_CLUSTER_SET => Some(ManagedClusterSelector {
-            selector_type: Some("LabelSelector".to_owned()),
-            label_selector: Some(LabelSelector::default()),
-        }),
-        _ => None,
-    }
-}
-
-/// A built-in set as it is created.
-pub(super) fn built_in(name: &str) -> Option<ManagedClusterSet> {
-    let cluster_selector = built_in_selector(name)?;
-    Some(ManagedClusterSet::new(
-        name,
-        ManagedClusterSetSpec {
-            cluster_selector,
-            ..ManagedClusterSetSpec::default()
-        },
-    ))
 }
 
 /// Whether two selectors mean the same: a type that is not there is the default, and an empty list is no list.

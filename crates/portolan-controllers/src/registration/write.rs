@@ -6,14 +6,15 @@ use std::sync::Arc;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
 use kube::api::{Api, Patch};
-use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
+use portolan_api::cluster::{
+    ManagedCluster, ManagedClusterSelector, ManagedClusterSet, ManagedClusterSetBinding,
+};
 use portolan_api::labels::ocm;
 use serde_json::{Value, json};
 
 use super::clusters::ClusterChange;
 use super::heartbeat;
 use super::message::Write;
-use super::sets;
 use super::state::{Answer, Input, Target};
 use crate::upkeep::{Pace, Version, creating, patching};
 
@@ -33,7 +34,7 @@ async fn send(client: Client, write: &Write) -> kube::Result<Answer> {
     let (params, patch) = (patching(), Patch::Merge(write.patch()));
     match write {
         Write::CreateSet { name } => {
-            let set = sets::built_in(name).unwrap_or_default();
+            let set = ManagedClusterSet::built_in(name).unwrap_or_default();
             let set = Api::<ManagedClusterSet>::all(client)
                 .create(&creating(), &set)
                 .await?;
@@ -103,7 +104,7 @@ impl Write {
             Write::CreateSet { .. } | Write::Silent { .. } => Value::Null,
             Write::RepairSet { name, version } => {
                 // A merge leaves what it does not name, so what is to go is named.
-                let selector = match sets::built_in_selector(name) {
+                let selector = match ManagedClusterSelector::built_in(name) {
                     Some(selector) if selector.label_selector.is_some() => json!({
                         "selectorType": selector.selector_type,
                         "labelSelector": {"matchLabels": null, "matchExpressions": null},

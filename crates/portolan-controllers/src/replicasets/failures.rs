@@ -3,11 +3,15 @@
 use std::collections::HashMap;
 
 use portolan_api::count::counted;
+use portolan_runtime::failure::shortened;
 
 use super::works::Why;
 
 /// Causes that a condition names. With more, the message of a condition would be too long to read.
 const NAMED: usize = 3;
+
+/// Characters of a cause that a condition names, for the same reason.
+const LONGEST_CAUSE: usize = 200;
 
 /// A cause, and the clusters whose agents report the cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +53,7 @@ pub(super) fn said(failures: &[Failure]) -> String {
             1 => first.clone(),
             more => format!("{first} and {}", counted(more - 1, "more cluster")),
         };
-        let text = why.message.trim_end_matches('.');
+        let text = shortened(why.message.trim_end_matches('.'), LONGEST_CAUSE);
         match text.is_empty() {
             true => format!("; {who}: {}", why.reason),
             false => format!("; {who}: {}: {text}", why.reason),
@@ -93,5 +97,12 @@ mod tests {
         let text = said(&most_frequent(reports));
         assert_eq!(text.matches("; ").count(), NAMED, "{text}");
         assert!(text.starts_with("; cluster-0: Refused: cause 0"), "{text}");
+    }
+
+    #[test]
+    fn a_condition_cuts_a_long_cause() {
+        let long = why("Refused", &"x".repeat(LONGEST_CAUSE + 1));
+        let text = said(&most_frequent([("east", &long)].into_iter()));
+        assert_eq!(text, format!("; east: Refused: {}…", "x".repeat(LONGEST_CAUSE)));
     }
 }

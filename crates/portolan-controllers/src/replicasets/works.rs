@@ -5,6 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::labels::{conditions, ocm, portolan};
 use portolan_api::work::ManifestWork;
 use portolan_rollout::{GroupKey, Status};
+use portolan_runtime::failure::shortened;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -44,14 +45,15 @@ struct History {
     longest_success: Option<Duration>,
 }
 
-/// Characters of an agent's message that are kept.
-const LONGEST_MESSAGE: usize = 200;
+/// Characters of an agent's message that are kept for each work. A message of an API server that names several fields
+/// has a few hundred; the message of a condition may have 32,768 bytes, which is too much for each cluster of a fleet.
+const LONGEST_MESSAGE: usize = 1_000;
 
 /// Why a cluster has not succeeded, in the words of its agent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Why {
     pub(super) reason: String,
-    /// Cut.
+    /// At most [`LONGEST_MESSAGE`] characters.
     pub(super) message: String,
 }
 
@@ -267,7 +269,7 @@ fn why(work: &ManifestWork, condition: &Condition) -> Why {
         .unwrap_or(condition);
     Why {
         reason: said.reason.clone(),
-        message: cut(&said.message),
+        message: shortened(&said.message, LONGEST_MESSAGE),
     }
 }
 
@@ -275,13 +277,6 @@ fn not_reported() -> Why {
     Why {
         reason: "NotReported".to_owned(),
         message: "the cluster's agent has not reported on this version of the ManifestWork".to_owned(),
-    }
-}
-
-fn cut(message: &str) -> String {
-    match message.char_indices().nth(LONGEST_MESSAGE) {
-        Some((end, _)) => format!("{}…", &message[..end]),
-        None => message.to_owned(),
     }
 }
 

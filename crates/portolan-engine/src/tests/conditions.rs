@@ -208,7 +208,7 @@ fn a_misconfigured_placement_says_so_with_plugin_and_message() {
         is(
             "True",
             "Misconfigured",
-            "TaintToleration:spec.tolerations[0].operator is \"Equal\": the key is empty; use Exists, or set the key (If \
+            "TaintToleration: spec.tolerations[0].operator is \"Equal\": the key is empty; use Exists, or set the key (If \
              the key is empty, operator must be Exists.)"
         )
     );

@@ -98,6 +98,11 @@ fn cel_that_fails_for_every_cluster_is_a_warning_with_field_and_error() {
             "no such key",
             "such as \"no-such\" in managedCluster.metadata.labels && …",
         ),
+        (
+            "managedCluster.status.nothing.more['x'] == 'y'",
+            "no such key",
+            "such as has(managedCluster.status.nothing) && …",
+        ),
     ] {
         let mut world = World::new(&clusters(), selected_by(json!(["true", expression])));
         let (reason, message) = said(&mut world);

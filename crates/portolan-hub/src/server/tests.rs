@@ -135,6 +135,34 @@ async fn requests_of_a_user_wait_for_a_turn_and_those_of_another_do_not() {
     assert_eq!(send("ann", head, body).await.unwrap().status(), StatusCode::OK);
 }
 
+/// Many watches of a user hear of one change of a large object at the same moment.
+#[tokio::test]
+async fn watches_of_large_objects_wait_for_a_turn_of_their_user() {
+    let core = core_with_limits(ClientLimits::default()).await;
+    let map = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "large", "namespace": "default"},
+        "data": {"text": "x".repeat(900 << 10)},
+    });
+    core.ensure(vec![map]).await.unwrap();
+    let watch = |user: &str| {
+        let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        let request = Request::get(format!("{CONFIG_MAPS}?watch=true")).header("accept", table);
+        remote(&core, user).oneshot(request.body(Empty::<Bytes>::new()).unwrap())
+    };
+    let mut of_ann = watch("ann").await.unwrap().into_body();
+    let mut of_amy = watch("amy").await.unwrap().into_body();
+    let ann = Identity::authenticated("ann", std::iter::empty::<String>());
+    let turn = core.in_flight.turn(&ann, usize::MAX).await;
+    let mut waiting = Box::pin(of_ann.frame());
+    assert!(futures::poll!(waiting.as_mut()).is_pending());
+    assert!(
+        of_amy.frame().await.unwrap().is_ok(),
+        "another user does not wait"
+    );
+    drop(turn);
+    assert!(waiting.await.unwrap().is_ok());
+}
+
 #[tokio::test]
 async fn a_user_opens_no_more_watches_than_the_limit() {
     let core = core_with_ann().await;

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::cause::{Cause, Operation};
 use super::limiter::{Ends, Limiter, Line, Recovery};
+use super::unserved::Unserved;
 use super::words::time_span;
 use crate::failure::{Failure, error_chain, shortened};
 
@@ -52,6 +53,7 @@ pub(super) struct Known {
     pub(super) reading: BTreeMap<String, Unread>,
     /// Objects that cannot be read, by resource and place, and why.
     pub(super) unreadable: BTreeMap<(String, String), String>,
+    pub(super) unserved: Unserved,
 }
 
 /// A resource that cannot be read.

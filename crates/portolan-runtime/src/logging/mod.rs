@@ -8,6 +8,7 @@ mod failures;
 mod limiter;
 mod reading;
 mod unreadable;
+mod unserved;
 mod words;
 
 pub use cause::Operation;

@@ -203,7 +203,7 @@ where
                             continue;
                         }
                         served = true;
-                        tracing::info!("{resource} can be listed now");
+                        self.log.is_served(resource, &K::version(&()));
                         self.pass_on(Event::Init, &mut listed).await?;
                     }
                     self.pass_on(event, &mut listed).await?;
@@ -211,15 +211,12 @@ where
                 Err(error) if is_unserved(&error) => {
                     if served {
                         served = false;
-                        tracing::warn!(
-                            "cannot list {resource}: the API server does not serve version {}; install the \
-                             CustomResourceDefinition (portolan crds | kubectl apply -f -, or --install-crds)",
-                            K::version(&())
-                        );
+                        self.log.is_unserved(resource, &K::version(&()));
                         self.lapsed = true;
                         self.tell(Delta::Unserved).await?;
                     }
                     tokio::time::sleep(UNSERVED_PAUSE).await;
+                    self.log.say_unserved();
                     // A kind that comes back is listed anew: continuing where the watch ended would tell neither what
                     // went with the kind nor that all is known again.
                     stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();

@@ -427,6 +427,63 @@ fn a_cluster_that_the_demo_lets_fail_is_worth_a_note_and_no_problem() {
 }
 
 #[test]
+fn the_old_lease_of_a_cluster_that_the_demo_plays_is_no_problem() {
+    let old = |objects: &[Value]| {
+        let mut observed = observed(objects);
+        let long_ago: Timestamp = "2026-01-01T10:00:00Z".parse().unwrap();
+        observed.heartbeats = Some(BTreeMap::from([("east".to_owned(), long_ago)]));
+        problems(&observed)
+    };
+    let mut objects = healthy();
+    assert_eq!(old(&objects)[0].name, "heartbeats");
+    objects[0]["metadata"]["labels"] = json!({ "portolan.dev/demo": "true" });
+    assert!(old(&objects).is_empty());
+}
+
+#[test]
+fn a_placement_that_is_misconfigured_is_not_said_to_be_unsatisfied_as_well() {
+    let mut objects = healthy();
+    let conditions = objects[3].pointer_mut("/status/conditions").unwrap();
+    conditions[0]["status"] = json!("False");
+    let misconfigured = json!({ "type": "PlacementMisconfigured", "status": "True", "reason": "Misconfigured",
+        "message": "spec.tolerations[0]: no", "lastTransitionTime": "2026-01-01T11:00:00Z" });
+    conditions.as_array_mut().unwrap().push(misconfigured);
+    let (name, found) = problem(&observed(&objects));
+    assert_eq!(name, "placements");
+    assert!(
+        found.contains("PlacementMisconfigured True: spec.tolerations[0]: no"),
+        "{found}"
+    );
+    assert!(!found.contains("PlacementSatisfied"), "{found}");
+}
+
+#[test]
+fn a_rollout_that_was_paused_on_purpose_is_worth_a_note_and_no_problem() {
+    let condition = |kind: &str| {
+        json!({ "type": kind, "status": "True", "reason": "R", "message": "",
+                "lastTransitionTime": "2026-01-01T11:00:00Z" })
+    };
+    let applied = json!({ "conditions": [condition("Applied"), condition("Progressing")] });
+    let mut observed = with_rollout(observed(&healthy()), &applied);
+    let sets = observed.replica_sets.as_mut().unwrap();
+    sets[0].metadata.annotations = Some(
+        [(
+            portolan_api::labels::portolan::ROLLOUT_PAUSED.to_owned(),
+            "true".to_owned(),
+        )]
+        .into(),
+    );
+    assert!(problems(&observed).is_empty());
+    let checks = judge(&observed, None, now());
+    let rollouts = checks.iter().find(|check| check.name == "rollouts").unwrap();
+    assert_eq!(rollouts.result, Verdict::Note);
+    assert!(
+        rollouts.found.contains("paused or aborted: shop/web"),
+        "{rollouts:?}"
+    );
+}
+
+#[test]
 fn a_fault_that_the_demo_began_is_ended_by_the_demo() {
     let mut objects = healthy();
     objects[0]["status"]["conditions"][0]["status"] = json!("False");

@@ -11,6 +11,7 @@
 //! panics or takes more memory than a small multiple of the input, whatever the input is.
 
 mod apply;
+mod built_in;
 mod check;
 mod document;
 mod finding;

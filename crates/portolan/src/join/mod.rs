@@ -143,7 +143,7 @@ async fn join(args: &Args) -> anyhow::Result<()> {
     output::say(&format!(
         "{name} {is_part} of the fleet of {url}\n\
          the kubeconfig of its agent is {path}, valid until {expires}; treat it as a secret\n\
-         next:\n  portolan agent --hub {path} --spoke MEMBER-KUBECONFIG --install-crds\n",
+         next:\n  portolan agent --hub {path} \\\n    --spoke MEMBER-KUBECONFIG --install-crds\n",
         name = args.name,
         url = server.url,
         path = path.display(),

@@ -86,8 +86,17 @@ pub(super) fn error(
     }
 }
 
-/// Longer values are cut.
-const SHOWN: usize = 200;
+/// Whether a finding about a field says more exactly what the error about `path` says.
+pub(super) fn is_said(path: &str, field: &str, placement: &Placement) -> bool {
+    match path {
+        // A cluster has to pass one of several: that one of them fails everywhere says nothing of the others.
+        "spec.predicates" if placement.spec.predicates.len() > 1 => false,
+        path => field.starts_with(path),
+    }
+}
+
+/// Longer values are cut: a value in JSON has no place where a line of a terminal could be broken.
+const SHOWN: usize = 48;
 
 /// An error about a field that is a list: its value is shown, where errors about fields usually count the entries.
 fn list(path: &str, value: &impl Serialize, problem: &str, accepted: &str) -> FieldError {

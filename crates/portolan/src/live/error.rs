@@ -18,6 +18,15 @@ const ANSWER: usize = 280;
 #[error("{0}")]
 pub(crate) struct HubUnavailable(String);
 
+/// The error of a list whose server says that there are further objects and sends none.
+pub(super) fn endless_list(doing: &str, url: &str) -> anyhow::Error {
+    let text = format!(
+        "cannot {doing}: {url} says that there is more and gives nothing new; ask its administrator, or choose another hub \
+         (--kubeconfig, --context)"
+    );
+    HubUnavailable(text).into()
+}
+
 /// The error of a request, with the next step for the usual causes. `doing` completes "cannot …".
 pub(crate) fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Error {
     let text = match error {

@@ -8,6 +8,7 @@ use portolan_api::{cluster, multicluster, work};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::error::endless_list;
 use super::{Server, explain};
 use crate::input::{self, Manifests, Notes};
 use crate::progress::Progress;
@@ -230,11 +231,7 @@ async fn list(
                 empty_pages += usize::from(page.items.is_empty());
                 let is_repeated = page.metadata.next == next || empty_pages > MOST_EMPTY_PAGES;
                 if !page.metadata.next.is_empty() && is_repeated {
-                    anyhow::bail!(
-                        "cannot {doing}: {} says that there is more and gives nothing new; ask its administrator, or choose \
-                         another hub (--kubeconfig, --context)",
-                        server.url
-                    );
+                    return Err(endless_list(&doing, &server.url));
                 }
                 for item in page.items {
                     match item {

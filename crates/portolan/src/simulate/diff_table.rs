@@ -135,7 +135,7 @@ fn details(placement: &PlacementDifference) -> String {
 fn group(group: &Group) -> String {
     match group.decision_group_name.as_str() {
         "" => group.decision_group_index.to_string(),
-        name => format!("{} ({name})", group.decision_group_index),
+        name => format!("{} {name}", group.decision_group_index),
     }
 }
 

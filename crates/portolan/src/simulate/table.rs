@@ -126,7 +126,7 @@ fn clusters(placement: &PlacementReport, width: Option<usize>) -> String {
     )
 }
 
-/// Cluster to group, as `0` or `0 (canary)`.
+/// Cluster to group, as `0` or `0 canary`.
 fn groups(placement: &PlacementReport) -> BTreeMap<&str, String> {
     let mut groups = BTreeMap::new();
     for decision in &placement.placement_decisions {
@@ -139,7 +139,7 @@ fn groups(placement: &PlacementReport) -> BTreeMap<&str, String> {
         };
         let group = match label(ocm::DECISION_GROUP_NAME) {
             "" => label(ocm::DECISION_GROUP_INDEX).to_owned(),
-            name => format!("{} ({name})", label(ocm::DECISION_GROUP_INDEX)),
+            name => format!("{} {name}", label(ocm::DECISION_GROUP_INDEX)),
         };
         for entry in decision.status.iter().flat_map(|status| &status.decisions) {
             groups.insert(entry.cluster_name.as_str(), group.clone());

@@ -51,10 +51,14 @@ impl std::fmt::Display for Greeting<'_> {
         }
         if !self.former.is_empty() {
             let former = self.former;
-            writeln!(f, "  not running  {former}: embedded members of an earlier start")?;
+            let (members, them) = match former.is_one() {
+                true => ("an embedded member", "it"),
+                false => ("embedded members", "them"),
+            };
+            writeln!(f, "  not running  {former}: {members} of an earlier start")?;
             writeln!(
                 f,
-                "               --spokes {} starts them again, --forget-members removes them",
+                "               --spokes {} starts {them} again, --forget-members removes {them}",
                 former.enough()
             )?;
         }

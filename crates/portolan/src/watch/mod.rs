@@ -40,7 +40,8 @@ Examples:
   portolan watch --until-quiet 10s --for 5m
 
 A line names the placement, how many clusters it has now, and what became of
-which: +added, -removed, `group 0→1` moved, `80→82` has a new score.";
+which: +added, -removed, `group 0→1` moved, `80→82` has a new score.
+`(80)` is the score of a cluster; a score of 0 is not shown.";
 
 /// Show decisions changing
 #[derive(Debug, clap::Args)]

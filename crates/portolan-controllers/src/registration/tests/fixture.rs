@@ -11,7 +11,6 @@ use std::time::Duration;
 use crate::moment::tests::instant;
 use crate::registration::heartbeat;
 use crate::registration::message::Write;
-use crate::registration::sets;
 use crate::registration::state::{Answer, Input, State};
 use crate::upkeep::fake::{Event, Part, Server, object, second};
 use crate::upkeep::{Failure, Keeper, Version};
@@ -152,7 +151,9 @@ fn input(event: &Event) -> Input {
 pub(super) fn carry_out(server: &mut Server, write: &Write) -> Result<Answer, Failure> {
     let patch = write.patch();
     match write {
-        Write::CreateSet { name } => server.create(&sets::built_in(name).unwrap()).map(Answer::Set),
+        Write::CreateSet { name } => server
+            .create(&ManagedClusterSet::built_in(name).unwrap())
+            .map(Answer::Set),
         Write::RepairSet { name, .. } => server.patch("", name, Part::Main, &patch).map(Answer::Set),
         Write::SetStatus { name, .. } => server.patch("", name, Part::Status, &patch).map(Answer::Set),
         Write::BindingStatus { namespace, name, .. } => server

@@ -8,7 +8,6 @@ use serde_json::json;
 use super::fixture::{Hub, binding, carry_out, labelled, set};
 use crate::moment::tests::instant;
 use crate::registration::message::Write;
-use crate::registration::sets::built_in;
 use crate::registration::state::Input;
 use crate::upkeep::fake::second;
 use crate::upkeep::{Failure, Keeper, Labels, Membership};
@@ -137,7 +136,10 @@ fn check(hub: &Hub) {
             .iter()
             .find(|set| set.metadata.name.as_deref() == Some(name))
             .unwrap();
-        assert_eq!(Membership::of(set), Membership::of(&built_in(name).unwrap()));
+        assert_eq!(
+            Membership::of(set),
+            Membership::of(&ManagedClusterSet::built_in(name).unwrap())
+        );
     }
     for cluster in &clusters {
         let labels = cluster.metadata.labels.as_ref().unwrap();

@@ -123,7 +123,7 @@ fn a_cluster_in_progress_has_the_reason_that_its_agent_gives() {
         "Applied",
         "False",
         "KindNotServed",
-        &"the member cluster ".repeat(30),
+        &"the member cluster ".repeat(100),
     );
     let works = [
         work("a", json!([whole]), json!([manifest])),
@@ -142,7 +142,7 @@ fn a_cluster_in_progress_has_the_reason_that_its_agent_gives() {
             )
         })
         .collect();
-    assert_eq!(shown[0], ("a", "KindNotServed", 201), "the message is cut");
+    assert_eq!(shown[0], ("a", "KindNotServed", 1_001), "the message is cut");
     assert_eq!((shown[1].0, shown[1].1), ("b", "NotReported"));
     assert_eq!(answer.state, OverviewState::Progressing);
 }

@@ -38,6 +38,29 @@ fn time(changed: Option<Timestamp>) -> String {
 }
 
 #[test]
+fn the_message_of_a_refusal_is_kept_as_far_as_a_person_reads() {
+    let refused = |message: &str| {
+        let work: ManifestWork = object(json!({
+            "apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
+            "metadata": {"name": "w", "namespace": "c", "generation": 3},
+            "spec": {}, "status": {"conditions": [{
+                "type": "Applied", "status": "False", "reason": "R", "message": message, "observedGeneration": 3,
+                "lastTransitionTime": "2026-01-01T10:00:00Z",
+            }]},
+        }));
+        let why = Work::of(&work, false).report.why;
+        why.map(|why| why.message)
+    };
+    let sentences = "spec.template.spec.containers[0].image: Required value. ".repeat(10);
+    assert_eq!(refused(&sentences), Some(sentences));
+    let kept = refused(&"x".repeat(32_768)).map_or(0, |message| message.chars().count());
+    assert_eq!(
+        kept, 1_001,
+        "a thousand characters and a sign that there are more"
+    );
+}
+
+#[test]
 fn progressing_decides_where_something_produces_it() {
     let applied = ("Applied", "True", 3, "10:01");
     for (conditions, expected) in [

@@ -79,6 +79,10 @@ impl Former {
         self.names.is_empty()
     }
 
+    pub(in crate::up) fn is_one(&self) -> bool {
+        self.names.len() == 1
+    }
+
     /// How many members have to be started for all of them to run.
     pub(in crate::up) fn enough(&self) -> usize {
         let last = self.names.last().and_then(|name| member_name::number(name));

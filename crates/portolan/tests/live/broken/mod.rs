@@ -196,6 +196,19 @@ fn a_command_that_may_not_read_one_kind_names_the_kind() {
 }
 
 #[test]
+fn a_command_ends_on_a_hub_whose_lists_never_end() {
+    let scratch = Scratch::new();
+    for does in [Does::Repeats, Does::Continues] {
+        let server = Server::new(scratch.path(), does);
+        let args = ["get", "placements", "--kubeconfig", "HUB"];
+        let run = run(&scratch, &args, server.argument(), PATIENTLY);
+        assert_eq!(problems(&run), Vec::<String>::new(), "{does:?}");
+        let expected = "says that there is more and gives nothing new";
+        assert!(run.stderr.contains(expected), "{does:?}: {}", run.stderr);
+    }
+}
+
+#[test]
 fn every_command_is_run_against_broken_hubs_or_has_none() {
     let scratch = Scratch::new();
     let help = portolan(scratch.path(), &["--help"], "").stdout;

@@ -39,6 +39,10 @@ pub(super) enum Does {
     Closes,
     /// The connection is accepted, and that is all.
     Hangs,
+    /// Every page of a list says that there is another page, with one and the same token.
+    Repeats,
+    /// Every page is empty and says that there is another page, with a token of its own.
+    Continues,
 }
 
 pub(super) const ALL: [Does; 12] = [
@@ -186,6 +190,17 @@ fn answer(mut stream: TcpStream, does: Does, has_version: bool) {
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"kind\":");
         }
         Does::Hangs => hang(stream, ""),
+        Does::Repeats | Does::Continues => {
+            let token = match path.split_once("continue=") {
+                Some((_, token)) if does == Does::Continues => token.len() + 1,
+                _ => 1,
+            };
+            let page = serde_json::json!({
+                "kind": "List", "apiVersion": "v1", "items": [],
+                "metadata": {"resourceVersion": "1", "continue": "x".repeat(token)},
+            });
+            respond(&mut stream, 200, &page.to_string());
+        }
     }
 }
 
