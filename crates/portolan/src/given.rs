@@ -87,7 +87,7 @@ pub(crate) fn read(
 ) -> anyhow::Result<Given> {
     if !args.file.is_empty() && !args.connect.is_given() {
         let mut before = input::read(&args.file, notes)?;
-        before.add_built_in_sets(notes);
+        input::add_built_in_sets(&mut before, notes);
         // ClusterProfiles need none.
         let needs_binding =
             args.inventory.resolve(&before) == portolan_engine::fleet::Inventory::ManagedClusters;

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use portolan_api::cluster;
 use portolan_api::count::counted;
 use portolan_api::labels::conditions::PLACEMENT_WARNING;
-use portolan_engine::conditions::{ANNOTATION_REFUSED, SPREAD_SATISFIED};
+use portolan_engine::conditions::{ANNOTATION_REFUSED, Condition, SPREAD_SATISFIED};
 use portolan_engine::fleet;
 use portolan_engine::placement::PlacementKey;
 use portolan_engine::status::Code;
@@ -189,51 +189,22 @@ fn evaluated(
         let object = format!("Placement {namespace}/{name}");
         let place = manifests.place_of(cluster::GROUP, "Placement", namespace, name);
         let found = |severity: Severity, problem: &str| Finding::new(severity, place, &object, problem);
-        // The conditions say in words what the report finds field by field.
-        let by_field = |severity: Severity| report.findings.iter().any(|found| found.severity == severity);
-        let mut about_spread = report
-            .findings
-            .iter()
-            .any(|found| found.field.starts_with(SPREAD));
-        match report.status {
-            Code::Misconfigured | Code::Error => {
-                if !by_field(Severity::Error) {
-                    findings.push(found(Severity::Error, &report.message));
-                }
-            }
-            Code::Success | Code::Warning => {
-                if !report.message.is_empty() && !by_field(Severity::Warning) {
-                    findings.push(found(Severity::Warning, &report.message));
-                }
-                let unsatisfied = report.satisfied().filter(|condition| condition.status != "True");
-                let placement = placements.get(&PlacementKey::new(namespace, name));
-                if let Some((condition, placement)) = unsatisfied.filter(|_| has_clusters).zip(placement) {
-                    let error = unsatisfied::error(placement, report, condition, inventory);
-                    let mut exact = report.findings.iter();
-                    if !exact.any(|exact| unsatisfied::is_said(&error.path, &exact.field, placement)) {
-                        findings.push(Finding::about(Severity::Warning, place, &object, &error));
-                    }
-                    about_spread |= error.path == SPREAD;
-                }
-            }
-        }
-        let remarks = report.remarks();
-        let by_field = [PLACEMENT_WARNING, ANNOTATION_REFUSED];
-        for condition in remarks.filter(|condition| !by_field.contains(&condition.type_.as_str())) {
-            if about_spread && condition.type_ == SPREAD_SATISFIED {
-                continue;
-            }
-            let problem = format!("{}: {}", condition.type_, condition.message);
-            // A constraint that keeps clusters out does what it is for, unless clusters are missing then.
-            let is_satisfied = report
-                .satisfied()
-                .is_some_and(|satisfied| satisfied.status == "True");
-            let severity = match condition.type_ == SPREAD_SATISFIED && is_satisfied {
-                true => Severity::Info,
-                false => Severity::Warning,
-            };
-            findings.push(found(severity, &problem));
-        }
+        let placement = placements.get(&PlacementKey::new(namespace, name));
+        let unsatisfied = placement
+            .filter(|_| has_clusters)
+            .and_then(|placement| unsatisfied::unexplained(placement, report, inventory));
+        let is_about_spread = |field: &str| field.starts_with(SPREAD);
+        let about_spread = report.findings.iter().any(|found| is_about_spread(&found.field))
+            || unsatisfied
+                .as_ref()
+                .is_some_and(|error| is_about_spread(&error.path));
+        findings.extend(summary(report).map(|severity| found(severity, &report.message)));
+        findings.extend(unsatisfied.map(|error| Finding::about(Severity::Warning, place, &object, &error)));
+        let said =
+            remarks(report).filter(|(_, condition)| !(about_spread && condition.type_ == SPREAD_SATISFIED));
+        findings.extend(said.map(|(severity, condition)| {
+            found(severity, &format!("{}: {}", condition.type_, condition.message))
+        }));
         for found in &report.findings {
             let is_own = found.object == object;
             if !is_own && !of_others.insert((&found.object, &found.field, &found.problem)) {
@@ -253,6 +224,36 @@ fn evaluated(
         }
     }
     findings
+}
+
+/// How much the message of a report matters. Nothing where the report says the same field by field.
+fn summary(report: &PlacementReport) -> Option<Severity> {
+    let severity = match report.status {
+        Code::Misconfigured | Code::Error => Severity::Error,
+        Code::Success | Code::Warning if report.message.is_empty() => return None,
+        Code::Success | Code::Warning => Severity::Warning,
+    };
+    let mut by_field = report.findings.iter();
+    (!by_field.any(|found| found.severity == severity)).then_some(severity)
+}
+
+/// The conditions that are there only when there is something to say, and how much each of them matters. Those that the
+/// report says field by field are left out.
+fn remarks(report: &PlacementReport) -> impl Iterator<Item = (Severity, &Condition)> {
+    let is_satisfied = report
+        .satisfied()
+        .is_some_and(|satisfied| satisfied.status == "True");
+    let by_field = [PLACEMENT_WARNING, ANNOTATION_REFUSED];
+    let remarks = report.remarks();
+    let remarks = remarks.filter(move |condition| !by_field.contains(&condition.type_.as_str()));
+    remarks.map(move |condition| {
+        // A constraint that keeps clusters out does what it is for, unless clusters are missing then.
+        let severity = match condition.type_ == SPREAD_SATISFIED && is_satisfied {
+            true => Severity::Info,
+            false => Severity::Warning,
+        };
+        (severity, condition)
+    })
 }
 
 fn has_clusters(manifests: &Manifests) -> bool {

@@ -32,6 +32,7 @@ use portolan_api::count::counted;
 
 use crate::progress::Progress;
 
+pub(crate) use built_in::add_built_in_sets;
 pub(crate) use check::severity;
 pub(crate) use finding::{Finding, Severity};
 pub(crate) use kind::{Reference, parse_reference};

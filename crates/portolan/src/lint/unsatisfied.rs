@@ -5,13 +5,31 @@ use portolan_api::cluster::Placement;
 use portolan_api::labels::{multicluster, reasons};
 use portolan_engine::conditions::Condition;
 use portolan_engine::fleet::Inventory;
+use portolan_engine::status::Code;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::simulate::report::PlacementReport;
 
+/// The error about a placement that is not satisfied. Nothing where the report says more exactly what is wrong.
+pub(super) fn unexplained(
+    placement: &Placement,
+    report: &PlacementReport,
+    inventory: Inventory,
+) -> Option<FieldError> {
+    if !matches!(report.status, Code::Success | Code::Warning) {
+        return None;
+    }
+    let condition = report
+        .satisfied()
+        .filter(|condition| condition.status != "True")?;
+    let error = error(placement, report, condition, inventory);
+    let mut exact = report.findings.iter();
+    (!exact.any(|exact| is_said(&error.path, &exact.field, placement))).then_some(error)
+}
+
 /// What the condition `PlacementSatisfied` says, with the field that it is about.
-pub(super) fn error(
+fn error(
     placement: &Placement,
     report: &PlacementReport,
     condition: &Condition,
@@ -87,7 +105,7 @@ pub(super) fn error(
 }
 
 /// Whether a finding about a field says more exactly what the error about `path` says.
-pub(super) fn is_said(path: &str, field: &str, placement: &Placement) -> bool {
+fn is_said(path: &str, field: &str, placement: &Placement) -> bool {
     match path {
         // A cluster has to pass one of several: that one of them fails everywhere says nothing of the others.
         "spec.predicates" if placement.spec.predicates.len() > 1 => false,
