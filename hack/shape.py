@@ -211,7 +211,7 @@ def implementations(files):
     places = defaultdict(set)
     for source in files:
         for _, line in source.code():
-            found = re.match(r"^impl(?:<[^>]*>)?\s+(\w+)(?:<.*>)?\s*\{$", line)
+            found = re.match(r"^impl(?:<[^>]*>)?\s+(\w+)(?:<(?:(?! for ).)*>)?\s*\{$", line)
             if found:
                 places[source.crate, found.group(1)].add(source.name)
     for (crate, name), where in sorted(places.items()):

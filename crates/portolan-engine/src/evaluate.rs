@@ -115,6 +115,12 @@ pub(crate) fn evaluate(fleet: &Fleet, question: &Question<'_>, spending: Spendin
         }
     };
     outcome.groups = group::divide(fleet, &compiled.grouping, &outcome.selected, question.prior, sort);
+    warn(fleet, compiled, &mut outcome);
+    outcome
+}
+
+/// Adds what is evaluated without an error and most likely not meant.
+fn warn(fleet: &Fleet, compiled: &Compiled, outcome: &mut Outcome) {
     outcome.warnings.extend(compiled.warnings.iter().cloned());
     for (constraint, term) in compiled.constraints.iter().enumerate() {
         let mut survivors = outcome.survivors.iter();
@@ -129,7 +135,6 @@ pub(crate) fn evaluate(fleet: &Fleet, question: &Question<'_>, spending: Spendin
             predicate: coverage.predicate,
         }));
     outcome.warnings.sort();
-    outcome
 }
 
 /// The last decision is kept: the outcome selects nothing and has no groups to write.

@@ -8,20 +8,19 @@ use portolan_api::FieldError;
 use portolan_api::count::{are, counted, part_are};
 use portolan_api::labels::conditions;
 use portolan_api::semantic::{ManifestPlace, options_without_effect};
-use portolan_api::work::{ManifestCondition, ManifestResourceMeta, StatusFeedback};
+use portolan_api::work::{ManifestCondition, ManifestResourceMeta};
 use serde_json::{Value, json};
 
 use super::conditions::{Said, Truth, aggregate, dated, truth};
-use super::feedback::feedback;
+use super::finding::{Applied, Finding, is_over};
 use super::finished::as_it_was;
 use super::fitting::fit;
+use super::manifest::manifest;
 use super::rule_reasons;
 use super::rules::Rules;
 use crate::cost::Cost;
-use crate::work::{Before, Setting, Status, Target, Work, WorkKind};
+use crate::work::{Before, Setting, Status, Work, WorkKind};
 
-/// A manifest was applied.
-const APPLIED: &str = "AppliedManifestComplete";
 /// All manifests of a work were applied.
 const WORK_APPLIED: &str = "AppliedManifestWorkComplete";
 /// At least one was not.
@@ -36,61 +35,6 @@ const UNWRITABLE: &str = "StatusRefused";
 const UNDECIDED: &str = "DefinitionUnknown";
 /// Objects of a deleted work are still there.
 const REMOVING: &str = "RemovingObjects";
-/// Type of the condition that says whether all asked-for values were read back.
-pub(super) const FEEDBACK_SYNCED: &str = "StatusFeedbackSynced";
-
-/// Why nothing is said about the content of an object.
-const HIDDEN: &str = "the executor of the work may not get the object";
-
-/// What came of applying a manifest.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Applied {
-    Done,
-    /// It is complete, and not touched any more.
-    Finished,
-    /// With a reason, and the server's own words.
-    Failed {
-        reason: String,
-        message: String,
-    },
-}
-
-impl Applied {
-    /// Whether it is to be tried again.
-    pub(crate) fn has_failed(&self) -> bool {
-        matches!(self, Applied::Failed { .. })
-    }
-}
-
-/// What is there now.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Found {
-    There(Box<Value>),
-    /// It is there, and whoever the work is applied for may not read it.
-    Hidden,
-    Missing,
-    /// It could not be found out, in words.
-    Unknown(String),
-}
-
-/// What is known about one manifest after it was dealt with.
-#[derive(Clone, Debug)]
-pub(crate) struct Finding {
-    pub(crate) meta: ManifestResourceMeta,
-    /// `None` where the manifest has no place on the member cluster.
-    pub(crate) target: Option<Target>,
-    pub(crate) applied: Applied,
-    pub(crate) found: Found,
-}
-
-/// Whether nothing of the work is touched any more.
-pub(crate) fn is_over(findings: &[Finding]) -> bool {
-    !findings.is_empty()
-        && findings
-            .iter()
-            .all(|finding| finding.applied == Applied::Finished)
-}
-
 /// The status of a work whose manifests were dealt with.
 pub(crate) fn report(work: &Work, findings: &[Finding], cost: &mut Cost, now: Timestamp) -> Status {
     let mut rules = Rules::new();
@@ -187,116 +131,6 @@ fn instead(work: &Work, said: Vec<Said>, now: Timestamp) -> Status {
         conditions,
         manifests: work.status.manifests.clone(),
     }
-}
-
-fn manifest<'f>(
-    work: &Work,
-    finding: &'f Finding,
-    last: Option<&ManifestCondition>,
-    rules: &mut Rules<'f>,
-    cost: &mut Cost,
-    now: Timestamp,
-) -> ManifestCondition {
-    let before = last.map_or(&[][..], |manifest| &manifest.conditions);
-    let mut said = vec![match &finding.applied {
-        // What was said when it was finished takes the place of this.
-        Applied::Done | Applied::Finished => Said::new(
-            conditions::APPLIED,
-            Truth::True,
-            APPLIED,
-            "the manifest is applied",
-        ),
-        Applied::Failed { reason, message } => {
-            Said::new(conditions::APPLIED, Truth::False, reason, message.clone())
-        }
-    }];
-    said.push(match &finding.found {
-        Found::There(_) | Found::Hidden => Said::new(
-            conditions::WORK_AVAILABLE,
-            Truth::True,
-            "ResourceAvailable",
-            "the object is there",
-        ),
-        Found::Missing => Said::new(
-            conditions::WORK_AVAILABLE,
-            Truth::False,
-            "ResourceNotAvailable",
-            "the object is not there",
-        ),
-        Found::Unknown(why) => Said::new(
-            conditions::WORK_AVAILABLE,
-            Truth::Unknown,
-            "FetchingResourceFailed",
-            why.clone(),
-        ),
-    });
-    let mut values = None;
-    if let (Some(target), Found::There(object)) = (&finding.target, &finding.found) {
-        by_rules(&mut said, rules.conditions(target, object, cost));
-        if !target.config.feedback.is_empty() {
-            let (found, problems) = feedback(target, object, cost);
-            said.push(match problems.as_slice() {
-                [] => Said::new(FEEDBACK_SYNCED, Truth::True, "StatusFeedbackSynced", ""),
-                problems => Said::new(
-                    FEEDBACK_SYNCED,
-                    Truth::False,
-                    "StatusFeedbackSyncFailed",
-                    problems.join("; "),
-                ),
-            });
-            values = Some(StatusFeedback { values: found });
-        }
-    }
-    if let (Some(target), Found::Hidden) = (&finding.target, &finding.found) {
-        by_rules(&mut said, rules.unknown(target, HIDDEN, cost));
-        if !target.config.feedback.is_empty() {
-            said.push(Said::new(
-                FEEDBACK_SYNCED,
-                Truth::False,
-                "StatusFeedbackSyncFailed",
-                HIDDEN,
-            ));
-        }
-    }
-    if finding
-        .target
-        .as_ref()
-        .is_some_and(|target| target.config.feedback.is_empty())
-        && work.key.kind == WorkKind::ManifestWork
-    {
-        said.push(Said::new(
-            FEEDBACK_SYNCED,
-            Truth::True,
-            "NoStatusFeedbackSynced",
-            "",
-        ));
-    }
-    // This one dates the values.
-    let read = |feedback: Option<&StatusFeedback>| {
-        let values = feedback.map(|feedback| feedback.values.clone());
-        values.unwrap_or_default()
-    };
-    let is_same = last.is_some_and(|last| read(last.status_feedback.as_ref()) == read(values.as_ref()));
-    let is_dated = |condition: &&Condition| condition.type_ != FEEDBACK_SYNCED || is_same;
-    let before_now: Vec<Condition> = before.iter().filter(is_dated).cloned().collect();
-    let mut conditions = dated(said, &before_now, work.generation, now);
-    if finding.applied == Applied::Finished {
-        conditions = as_it_was(conditions, before);
-    }
-    ManifestCondition {
-        resource_meta: finding.meta.clone(),
-        status_feedback: values,
-        conditions,
-    }
-}
-
-/// Adds what rules say. A work that has its own idea of what Available means says it in place of the agent: the hub refuses a
-/// status that has a type twice.
-fn by_rules(said: &mut Vec<Said>, ruled: Vec<Said>) {
-    if ruled.iter().any(|said| said.r#type == conditions::WORK_AVAILABLE) {
-        said.retain(|said| said.r#type != conditions::WORK_AVAILABLE);
-    }
-    said.extend(ruled);
 }
 
 fn applied(findings: &[Finding]) -> Said {

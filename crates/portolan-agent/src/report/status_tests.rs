@@ -1,6 +1,8 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::*;
+use crate::report::Found;
+use crate::work::Target;
 use crate::work::{Config, Manifest, ObjectId, read};
 
 fn at(second: i64) -> Timestamp {

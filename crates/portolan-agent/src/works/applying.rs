@@ -206,12 +206,7 @@ impl Passes {
         action: Planned,
     ) -> Done {
         let place = item.target.as_ref().map(Place::of);
-        let found = match &observed {
-            Ok(Sight::Full(object)) => Found::There(Box::new(object.clone())),
-            Ok(Sight::Metadata(_)) => Found::Hidden,
-            Ok(Sight::Missing) => Found::Missing,
-            Err(problem) => Found::Unknown(problem.to_string()),
-        };
+        let found = found(&observed);
         let unchanged = |applied, noted| Done {
             applied,
             found: found.clone(),
@@ -219,16 +214,8 @@ impl Passes {
             written: false,
         };
         if let Some(refused) = item.refused.clone() {
-            // That it is to stay counts, whoever may apply it.
-            if refused != Applied::Finished
-                && !item.owned
-                && let (Some(place), Some(owner)) = (&place, &order.owner)
-                && let Ok(Sight::Full(there) | Sight::Metadata(there)) = observed
-                && let Err(problem) = self.disown(place, there, owner, order.user()).await
-            {
-                return unchanged(unreferenced(&problem), Noted::Unknown);
-            }
-            return unchanged(refused, Noted::Unknown);
+            let applied = self.refuse(order, item, place.as_ref(), observed, refused).await;
+            return unchanged(applied, Noted::Unknown);
         }
         let (target, place, there) = match (&item.target, place, observed) {
             (Some(target), Some(place), Ok(Sight::Full(there))) => (target, place, Some(there)),
@@ -241,23 +228,9 @@ impl Passes {
             // An item without a place is refused.
             _ => return unchanged(Applied::Done, Noted::Unknown),
         };
-        let made = |body: Value| match &order.owner {
-            Some(owner) if there.is_none() && item.owned => owner.mark(&body),
-            _ => body,
-        };
-        let answer = match action {
-            Some(Ok(Action::Create { body })) => self.objects.create(&place, &made(body), order.user()).await,
-            Some(Ok(Action::Apply { body, manager, force })) => {
-                let body = made(body);
-                match self.fold(&place, there.as_ref(), &manager, order).await {
-                    Ok(()) => {
-                        self.objects
-                            .apply(&place, &body, &manager, force, order.user())
-                            .await
-                    }
-                    Err(problem) => Err(problem),
-                }
-            }
+        let (body, managed) = match action {
+            Some(Ok(Action::Create { body })) => (body, None),
+            Some(Ok(Action::Apply { body, manager, force })) => (body, Some((manager, force))),
             Some(Err(Fault(message))) => {
                 let reason = "AppliedManifestSSAIgnoreFieldError".to_owned();
                 return unchanged(Applied::Failed { reason, message }, Noted::Unknown);
@@ -272,7 +245,55 @@ impl Passes {
                 return self.refer_to(order, item, &place, there, ours, false).await;
             }
         };
+        let body = match &order.owner {
+            Some(owner) if there.is_none() && item.owned => owner.mark(&body),
+            _ => body,
+        };
+        let answer = match managed {
+            None => self.objects.create(&place, &body, order.user()).await,
+            Some((manager, force)) => match self.fold(&place, there.as_ref(), &manager, order).await {
+                Ok(()) => {
+                    self.objects
+                        .apply(&place, &body, &manager, force, order.user())
+                        .await
+                }
+                Err(problem) => Err(problem),
+            },
+        };
         self.monitor.applied(&answer);
+        self.log_answer(&place, &answer);
+        match answer {
+            Ok(object) => self.refer_to(order, item, &place, object, true, true).await,
+            Err(problem) => {
+                self.doubt_kinds(&place, &problem);
+                unchanged(failed(&problem), noted(&problem))
+            }
+        }
+    }
+
+    /// What came of a manifest that is not applied. Its object loses the owner where the object is to stay: that counts, whoever
+    /// may apply the manifest.
+    async fn refuse(
+        &self,
+        order: &Order<'_>,
+        item: &Item,
+        place: Option<&Place>,
+        observed: Result<Sight, Problem>,
+        refused: Applied,
+    ) -> Applied {
+        if refused != Applied::Finished
+            && !item.owned
+            && let (Some(place), Some(owner)) = (place, &order.owner)
+            && let Ok(Sight::Full(there) | Sight::Metadata(there)) = observed
+            && let Err(problem) = self.disown(place, there, owner, order.user()).await
+        {
+            return unreferenced(&problem);
+        }
+        refused
+    }
+
+    /// Logs whether the member cluster answers. The line about the work says what it answered (`log_applied`).
+    fn log_answer(&self, place: &Place, answer: &Result<Value, Problem>) {
         let (kind, object) = (place.id.kind(), place.id.place());
         let operation = Operation {
             verb: "apply",
@@ -280,23 +301,11 @@ impl Passes {
             object: &object,
         };
         match answer {
-            Ok(object) => {
-                self.monitor.spoke.succeeded(operation);
-                self.refer_to(order, item, &place, object, true, true).await
+            Ok(_) => self.monitor.spoke.succeeded(operation),
+            Err(problem @ Problem::Unanswered(why)) => {
+                self.monitor.spoke.failed_as(operation, problem.failure(), why);
             }
-            Err(problem) => {
-                self.doubt_kinds(&place, &problem);
-                let noted = match &problem {
-                    Problem::Unanswered(why) => {
-                        self.monitor.spoke.failed_as(operation, problem.failure(), why);
-                        // It may have arrived.
-                        Noted::Unknown
-                    }
-                    // The line about the work says what the member cluster answered (`log_applied`).
-                    _ => Noted::Refused,
-                };
-                unchanged(failed(&problem), noted)
-            }
+            Err(_) => {}
         }
     }
 
@@ -383,6 +392,24 @@ fn is_ours(target: &Target, entry: Option<&Entry>, there: &Value, owner: Option<
             Some(uid) => there.pointer("/metadata/uid").and_then(Value::as_str) == Some(uid),
             None => owner.is_some_and(|owner| owner.has_made(there) || owner.is_owner_of(there)),
         }),
+    }
+}
+
+fn found(observed: &Result<Sight, Problem>) -> Found {
+    match observed {
+        Ok(Sight::Full(object)) => Found::There(Box::new(object.clone())),
+        Ok(Sight::Metadata(_)) => Found::Hidden,
+        Ok(Sight::Missing) => Found::Missing,
+        Err(problem) => Found::Unknown(problem.to_string()),
+    }
+}
+
+/// What the record says of an object whose request failed.
+fn noted(problem: &Problem) -> Noted {
+    match problem {
+        // It may have arrived.
+        Problem::Unanswered(_) => Noted::Unknown,
+        _ => Noted::Refused,
     }
 }
 

@@ -25,7 +25,7 @@ use crate::cost::Cost;
 use crate::monitor::Monitor;
 use crate::plan::{Allowed, Judgements, Seen, Served, Stance, stance};
 use crate::record::{Record, Records, Unkept};
-use crate::report;
+use crate::report::{self, Finding};
 use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
 use crate::spoke::{Answered, Objects, Problem, learn};
@@ -262,20 +262,9 @@ impl Passes {
         let asked = work.clone();
         let wish = match &asked.wish {
             Ok(wish) => wish,
-            Err(why) => {
-                let status = report::unreadable(&work, why, self.clock.now());
-                self.tell(&work, status).await?;
-                return Ok(Outcome::Done);
-            }
+            Err(why) => return self.say_unreadable(&work, why).await,
         };
-        let work = match work.is_held() || broken(Rule::HoldFirst) {
-            true => work,
-            false => {
-                let held = self.hub.hold(&work).await.map_err(Trouble::Hub)?;
-                self.desk().answered(&work, held.clone(), Instant::now());
-                Arc::new(held)
-            }
-        };
+        let work = self.held(work).await?;
         let record = self.record(&work.key).await?;
         // What is written into it would go with it, and objects would be left that no record has.
         if record.is_leaving() {
@@ -288,9 +277,7 @@ impl Passes {
                 ..record.clone()
             };
             self.save(&record, to).await?;
-            let status = report::held(&work, applied, self.clock.now());
-            self.tell(&work, status).await?;
-            return Ok(Outcome::Done);
+            return self.say_held(&work, applied).await;
         }
         std::mem::replace(&mut prepared.learned, Ok(()))?;
         let known = self.known_with(&prepared.kinds);
@@ -340,9 +327,50 @@ impl Passes {
             ..ahead
         };
         note_after(&mut after, &record, done.noted);
-        let wanted: BTreeSet<ObjectId> = findings
+        if sound {
+            let removed = self.withdraw(&work.key, wish, stance, &findings, &mut after);
+            outcome = worse(outcome, removed.await);
+        }
+        let saved = self.save(&saved, after).await?;
+        self.bring_up_to_date(wish, saved).await?;
+        self.conclude(&work, wish, findings, cost, outcome).await
+    }
+
+    /// The work with the finalizer of the agent.
+    async fn held(&self, work: Arc<Work>) -> Result<Arc<Work>, Trouble> {
+        if work.is_held() || broken(Rule::HoldFirst) {
+            return Ok(work);
+        }
+        let held = self.hub.hold(&work).await.map_err(Trouble::Hub)?;
+        self.desk().answered(&work, held.clone(), Instant::now());
+        Ok(Arc::new(held))
+    }
+
+    async fn say_unreadable(&self, work: &Work, why: &str) -> Result<Outcome, Trouble> {
+        let status = report::unreadable(work, why, self.clock.now());
+        self.tell(work, status).await?;
+        Ok(Outcome::Done)
+    }
+
+    /// Says that the work is older than what was applied, so that nothing is done for it.
+    async fn say_held(&self, work: &Work, applied: i64) -> Result<Outcome, Trouble> {
+        let status = report::held(work, applied, self.clock.now());
+        self.tell(work, status).await?;
+        Ok(Outcome::Done)
+    }
+
+    /// Removes the objects of the record that the work does not name any more, as far as its stance allows.
+    async fn withdraw(
+        &self,
+        key: &WorkKey,
+        wish: &Wish,
+        stance: Stance,
+        findings: &[Finding],
+        after: &mut Record,
+    ) -> Outcome {
+        let wanted: BTreeSet<&ObjectId> = findings
             .iter()
-            .filter_map(|finding| Some(finding.target.as_ref()?.id.clone()))
+            .filter_map(|finding| Some(&finding.target.as_ref()?.id))
             .collect();
         let withdrawn: Vec<ObjectId> = after
             .entries
@@ -351,18 +379,17 @@ impl Passes {
             .cloned()
             .collect();
         // One that is over is left as it is.
-        let over = report::is_over(&findings);
-        if !withdrawn.is_empty() && stance == Stance::Sure && sound && !over && self.desk().is_complete() {
-            let removed = self
-                .remove(&work.key, &wish.delete_option, &mut after, &withdrawn)
-                .await;
-            outcome = worse(outcome, removed.outcome);
-        } else if stance == Stance::KeepLeftovers && sound && !over {
-            self.forget_absent(&mut after, &withdrawn).await;
+        if report::is_over(findings) {
+            return Outcome::Done;
         }
-        let saved = self.save(&saved, after).await?;
-        self.bring_up_to_date(wish, saved).await?;
-        self.conclude(&work, wish, findings, cost, outcome).await
+        if !withdrawn.is_empty() && stance == Stance::Sure && self.desk().is_complete() {
+            let removed = self.remove(key, &wish.delete_option, after, &withdrawn).await;
+            return removed.outcome;
+        }
+        if stance == Stance::KeepLeftovers {
+            self.forget_absent(after, &withdrawn).await;
+        }
+        Outcome::Done
     }
 
     pub(super) async fn record(&self, key: &WorkKey) -> Result<Record, Trouble> {

@@ -24,6 +24,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
+use portolan_api::cluster::Placement;
+use portolan_engine::engine::Engine;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::Format;
@@ -176,13 +178,7 @@ async fn measure(
     server.put_fleet(scene).await?;
     server.put_placements(&scene.mix()).await?;
     let mut engine = scene.engine();
-    let now_ = timestamp();
-    engine.wake(now_);
-    let mut expected: BTreeMap<Key, usize> = BTreeMap::new();
-    for (placement, outcome) in engine.evaluate_due(now_) {
-        engine.complete(&placement);
-        expected.insert(change::key(&placement), outcome.selected.iter().count());
-    }
+    let expected = selected(&mut engine);
     let eye = Eye::open(server).await?;
     let mut stage = Stage {
         server,
@@ -222,16 +218,7 @@ async fn measure(
             reader: &reader,
             changed: HashMap::new(),
         };
-        let changes = args.changes as usize;
-        note("label changes");
-        let leavers = change::lane_changes(scene, changes);
-        report.change = Some(subject.measure(&mut process, &leavers, true).await?);
-        note("label changes that concern several decisions");
-        let moves = change::moves(scene, changes / 2);
-        report.change_many = Some(subject.measure(&mut process, &moves, true).await?);
-        note("label changes in a large decision");
-        let retirements = change::retirements(scene, changes / 5);
-        report.change20 = Some(subject.measure(&mut process, &retirements, false).await?);
+        changes(args.changes as usize, &mut subject, &mut process, &mut report).await?;
     }
     reader.end().await?;
     (report.rss_mb, report.rss_peak_mb) = process.memory_mb()?;
@@ -240,15 +227,8 @@ async fn measure(
         note("a fleet of default-policy placements");
         server.forget_placements(scene).await?;
         let restless = scene.restless();
-        let wanted = restless.iter().map(|placement| {
-            let wanted = placement.spec.number_of_clusters.unwrap_or_default();
-            let metadata = &placement.metadata;
-            let text = |value: &Option<String>| value.clone().unwrap_or_default();
-            let wanted = usize::try_from(wanted).unwrap_or_default();
-            ((text(&metadata.namespace), text(&metadata.name)), wanted)
-        });
-        let wanted = wanted.collect();
-        stage.expected = &wanted;
+        let asked = asked(&restless);
+        stage.expected = &asked;
         server.put_placements(&restless).await?;
         report.quiet = Some(quiet::measure(&stage, &mut process).await?);
         process.stop().await?;
@@ -258,6 +238,50 @@ async fn measure(
         false => process.end().await?,
     }
     Ok(report)
+}
+
+/// Changes labels, and measures until the decisions follow.
+async fn changes(
+    changes: usize,
+    subject: &mut change::Subject<'_>,
+    process: &mut Process,
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    let scene = subject.scene;
+    note("label changes");
+    let leavers = change::lane_changes(scene, changes);
+    report.change = Some(subject.measure(process, &leavers, true).await?);
+    note("label changes that concern several decisions");
+    let moves = change::moves(scene, changes / 2);
+    report.change_many = Some(subject.measure(process, &moves, true).await?);
+    note("label changes in a large decision");
+    let retirements = change::retirements(scene, changes / 5);
+    report.change20 = Some(subject.measure(process, &retirements, false).await?);
+    Ok(())
+}
+
+/// How many clusters each placement selects.
+fn selected(engine: &mut Engine) -> BTreeMap<Key, usize> {
+    let now = timestamp();
+    engine.wake(now);
+    let mut selected = BTreeMap::new();
+    for (placement, outcome) in engine.evaluate_due(now) {
+        engine.complete(&placement);
+        selected.insert(change::key(&placement), outcome.selected.iter().count());
+    }
+    selected
+}
+
+/// How many clusters each placement asks for.
+fn asked(placements: &[Placement]) -> BTreeMap<Key, usize> {
+    let asked = placements.iter().map(|placement| {
+        let number = placement.spec.number_of_clusters.unwrap_or_default();
+        let metadata = &placement.metadata;
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        let key = (text(&metadata.namespace), text(&metadata.name));
+        (key, usize::try_from(number).unwrap_or_default())
+    });
+    asked.collect()
 }
 
 /// Starts the controllers on decisions that are as they left them, and waits until all were looked at.

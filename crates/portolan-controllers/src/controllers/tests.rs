@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use kube::client::Body;
+use portolan_api::cluster::Placement;
 use portolan_runtime::Clock;
 use tower::BoxError;
 

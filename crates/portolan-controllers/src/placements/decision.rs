@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use portolan_api::cluster::{Placement, PlacementDecisionStatus, UpdateStrategyType};
+use portolan_api::cluster::{Placement, PlacementDecisionStatus, PlacementStatus, UpdateStrategyType};
 use portolan_api::labels::multicluster as multicluster_labels;
 use portolan_api::labels::ocm::MAX_DECISIONS;
 use portolan_api::multicluster;
@@ -70,12 +70,7 @@ impl Desk {
         };
         let mut decision = decide::dress(&self.engine, placement, outcome, &stored, publication, now.wall);
         if let Some(at) = decision.layout.scores_due {
-            // The limit still holds at the very moment of its end: the same moment again would be for ever.
-            let after_now = now
-                .wall
-                .checked_add(SignedDuration::from_nanos(1))
-                .unwrap_or(now.wall);
-            self.dates.insert((at.max(after_now), key.clone()));
+            self.dates.insert((at.max(after(now.wall)), key.clone()));
         }
         let (writes_decisions, writes_slices) =
             (self.writes(Watched::Decisions), self.writes(Watched::Slices));
@@ -131,7 +126,6 @@ impl Desk {
             return Step::Settled(summary);
         }
         self.in_flight.insert(key.clone(), Flight::default());
-        let version = self.placements.get(&key);
         let notes = event_drafts::of(
             &key,
             placement,
@@ -141,21 +135,37 @@ impl Desk {
             &plans.slices,
         );
         Step::Publish(Box::new(Job {
+            notes,
+            ..self.job(&key, placement, plans, status, summary)
+        }))
+    }
+
+    /// What is written, without events.
+    fn job(
+        &self,
+        key: &PlacementKey,
+        placement: &Placement,
+        plans: Plans,
+        status: Option<PlacementStatus>,
+        summary: Summary,
+    ) -> Job {
+        let version = self.placements.get(key);
+        Job {
             placement: Reference {
                 namespace: key.namespace.to_string(),
                 name: key.name.to_string(),
                 uid: placement.metadata.uid.clone(),
                 resource_version: version.map(|known| known.version.clone()),
             },
-            profiles: self.profiles(&key, &plans.slices),
+            profiles: self.profiles(key, &plans.slices),
             confirm: plans.adopts,
             decisions: plans.decisions,
             slices: plans.slices,
             status,
-            notes,
+            notes: Vec::new(),
             change: plans.change,
             summary,
-        }))
+        }
     }
 
     /// Whether a plan that writes nothing but scores is carried out now.
@@ -414,6 +424,11 @@ fn log_surge(placement: &Placement, decisions: &Plan) {
             );
         }
     }
+}
+
+/// The next moment. A limit still holds at the very moment of its end: the same moment again would be for ever.
+fn after(now: Timestamp) -> Timestamp {
+    now.checked_add(SignedDuration::from_nanos(1)).unwrap_or(now)
 }
 
 fn summary(

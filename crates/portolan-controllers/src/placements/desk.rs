@@ -230,11 +230,53 @@ impl Desk {
     pub(crate) fn done(&mut self, report: Report, now: Instant) {
         let key = report.key;
         let flight = self.in_flight.remove(&key).unwrap_or_default();
+        let (ours, exists) = self.take_in(&key, report.acknowledged);
+        if self.in_flight.is_empty() {
+            self.decisions.rest();
+            self.slices.rest();
+        }
+        self.learn_of_scores();
+        let foreign = flight.touched.iter().any(|change| !ours.contains(change));
+        match report.result {
+            Ok(()) => {
+                self.backoff.succeeded(&key);
+                self.unsure.remove(&key);
+                if foreign {
+                    self.foreign.insert(key.clone());
+                }
+                self.engine.complete(&key);
+                if exists || !self.placements.contains_key(&key) && !self.has_objects(&key) {
+                    self.leavers.remove(&key);
+                }
+            }
+            Err(failure) => {
+                let again = self.backoff.failed(&key, failure.severity, now) - now;
+                // The failed request was logged where it was made.
+                tracing::debug!(placement = %key, %failure, ?again, "the decision was not written; evaluating again");
+                self.engine.reconsider(&key);
+                self.doubt.told.remove(&key);
+                self.restoring.forget_told(&key);
+                self.unreadable.forget_told(&key);
+                self.unsure.insert(key.clone());
+            }
+        }
+        if foreign {
+            self.dirty.insert(key);
+        }
+    }
+
+    /// Takes in what the server answered. The changes that were written here, and whether the Placement exists, if the server
+    /// was asked for that.
+    fn take_in(
+        &mut self,
+        key: &PlacementKey,
+        acknowledged: Vec<Acknowledged>,
+    ) -> (BTreeSet<(&'static str, String, String)>, bool) {
         let mut ours: BTreeSet<(&'static str, String, String)> = BTreeSet::new();
         let mut exists = false;
         // What objects hold whose metadata was written last.
         let mut statuses = HashMap::new();
-        let mut acknowledgements = report.acknowledged.into_iter();
+        let mut acknowledgements = acknowledged.into_iter();
         while let Some(acknowledged) = acknowledgements.next() {
             // What a later write of the same plan replaced is ours, and nothing to keep.
             let is_last = !acknowledgements
@@ -271,43 +313,12 @@ impl Desk {
                     self.slices.remove_ours(&gone);
                 }
                 Acknowledged::PlacementStatus { metadata, status } => {
-                    self.reported(&key, *metadata, *status);
+                    self.reported(key, *metadata, *status);
                 }
                 Acknowledged::PlacementExists => exists = true,
             }
         }
-        if self.in_flight.is_empty() {
-            self.decisions.rest();
-            self.slices.rest();
-        }
-        self.learn_of_scores();
-        let foreign = flight.touched.iter().any(|change| !ours.contains(change));
-        match report.result {
-            Ok(()) => {
-                self.backoff.succeeded(&key);
-                self.unsure.remove(&key);
-                if foreign {
-                    self.foreign.insert(key.clone());
-                }
-                self.engine.complete(&key);
-                if exists || !self.placements.contains_key(&key) && !self.has_objects(&key) {
-                    self.leavers.remove(&key);
-                }
-            }
-            Err(failure) => {
-                let again = self.backoff.failed(&key, failure.severity, now) - now;
-                // The failed request was logged where it was made.
-                tracing::debug!(placement = %key, %failure, ?again, "the decision was not written; evaluating again");
-                self.engine.reconsider(&key);
-                self.doubt.told.remove(&key);
-                self.restoring.forget_told(&key);
-                self.unreadable.forget_told(&key);
-                self.unsure.insert(key.clone());
-            }
-        }
-        if foreign {
-            self.dirty.insert(key);
-        }
+        (ours, exists)
     }
 
     /// Where definitions may not be read, what the server makes of a decision tells that scores are not served.

@@ -293,6 +293,31 @@ impl State {
             self.board.note(namespace, name, space.standing(name));
         }
     }
+
+    /// Which kinds are listed completely, and how old their definitions are.
+    fn follow_lists(&mut self, input: &Input) {
+        let ([clusters, sets, bindings, placements], known) = (&mut self.youth, &mut self.known);
+        match input {
+            Input::Cluster(delta) => {
+                clusters.hear(delta);
+                known.clusters.after(delta);
+            }
+            Input::Set(delta) => {
+                sets.hear(delta);
+                known.sets.after(delta);
+            }
+            Input::Binding(delta) => {
+                bindings.hear(delta);
+                known.bindings.after(delta);
+            }
+            Input::Placement(delta) => {
+                placements.hear(delta);
+                known.placements.after(delta);
+            }
+            Input::Profile(delta) => known.profiles.after(delta),
+            Input::Ended { .. } => {}
+        }
+    }
 }
 
 impl Keeper for State {
@@ -301,22 +326,7 @@ impl Keeper for State {
     type Write = Write;
 
     fn handle(&mut self, input: Input) {
-        let [clusters, sets, bindings, placements] = &mut self.youth;
-        match &input {
-            Input::Cluster(delta) => clusters.hear(delta),
-            Input::Set(delta) => sets.hear(delta),
-            Input::Binding(delta) => bindings.hear(delta),
-            Input::Placement(delta) => placements.hear(delta),
-            Input::Profile(_) | Input::Ended { .. } => {}
-        }
-        match &input {
-            Input::Cluster(delta) => self.known.clusters.after(delta),
-            Input::Set(delta) => self.known.sets.after(delta),
-            Input::Binding(delta) => self.known.bindings.after(delta),
-            Input::Placement(delta) => self.known.placements.after(delta),
-            Input::Profile(delta) => self.known.profiles.after(delta),
-            Input::Ended { .. } => {}
-        }
+        self.follow_lists(&input);
         match input {
             Input::Cluster(Delta::Applied(object)) => self.cluster_applied(&object),
             Input::Cluster(Delta::Deleted(key)) => self.cluster_gone(&key.name),

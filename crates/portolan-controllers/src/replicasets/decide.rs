@@ -78,19 +78,8 @@ impl State {
                 false => job(writes, object, true),
             };
         }
-        if !set
-            .finalizers()
-            .iter()
-            .any(|finalizer| finalizer == ocm::REPLICA_SET_FINALIZER)
-        {
-            let mut finalizers = set.finalizers().to_vec();
-            finalizers.push(ocm::REPLICA_SET_FINALIZER.to_owned());
-            let version = set.version.clone();
-            return job(
-                Vec::new(),
-                Some(SetWrite::Finalizers { version, finalizers }),
-                false,
-            );
+        if let Some(write) = missing_finalizer(set) {
+            return job(Vec::new(), Some(write), false);
         }
         if !self.known.decisions() {
             // Not all is known that it takes; when it is, everything is looked at.
@@ -139,6 +128,18 @@ impl State {
             }
         }
     }
+}
+
+/// The write that gives a replica set the finalizer, unless the replica set has the finalizer.
+fn missing_finalizer(set: &Set) -> Option<SetWrite> {
+    let mut finalizers = set.finalizers().to_vec();
+    let is_ours = |finalizer: &String| finalizer == ocm::REPLICA_SET_FINALIZER;
+    if finalizers.iter().any(is_ours) {
+        return None;
+    }
+    finalizers.push(ocm::REPLICA_SET_FINALIZER.to_owned());
+    let version = set.version.clone();
+    Some(SetWrite::Finalizers { version, finalizers })
 }
 
 /// The clusters that refuse their work, by replica set.

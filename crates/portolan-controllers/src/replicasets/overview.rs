@@ -201,7 +201,7 @@ pub struct ClusterOverview {
     pub until: Option<Timestamp>,
     /// Why it has not succeeded: the reason of the condition of its work, or of why it has no work.
     pub reason: Option<String>,
-    /// The same in words, cut at 200 characters.
+    /// The same in words, cut at 1,000 characters.
     pub message: Option<String>,
 }
 
@@ -239,26 +239,7 @@ pub fn overview(objects: Objects, now: Timestamp) -> Overview {
         .as_ref()
         .map(|status| refusals::refusals(&status.conditions, now));
     state.refusals.insert(key.clone(), refused.unwrap_or_default());
-    let Objects {
-        set,
-        works,
-        placements,
-        decisions,
-        clusters,
-    } = objects;
-    state.handle(Input::Set(Delta::Applied(Arc::new(set))));
-    works
-        .into_iter()
-        .for_each(|work| state.handle(Input::Work(Delta::Applied(Arc::new(work)))));
-    placements
-        .into_iter()
-        .for_each(|object| state.handle(Input::Placement(Delta::Applied(Arc::new(object)))));
-    decisions
-        .into_iter()
-        .for_each(|object| state.handle(Input::Decision(Delta::Applied(Arc::new(object)))));
-    clusters
-        .into_iter()
-        .for_each(|object| state.handle(Input::Cluster(Delta::Applied(Arc::new(object)))));
+    take_in(&mut state, objects);
     let mut overview = Overview {
         namespace,
         name,
@@ -290,6 +271,30 @@ pub fn overview(objects: Objects, now: Timestamp) -> Overview {
     overview.mistakes.retain(|mistake| said.insert(mistake.clone()));
     overview.state = overview.judge();
     overview
+}
+
+/// Hands the objects to the state of a controller.
+fn take_in(state: &mut State, objects: Objects) {
+    let Objects {
+        set,
+        works,
+        placements,
+        decisions,
+        clusters,
+    } = objects;
+    state.handle(Input::Set(Delta::Applied(Arc::new(set))));
+    works
+        .into_iter()
+        .for_each(|work| state.handle(Input::Work(Delta::Applied(Arc::new(work)))));
+    placements
+        .into_iter()
+        .for_each(|object| state.handle(Input::Placement(Delta::Applied(Arc::new(object)))));
+    decisions
+        .into_iter()
+        .for_each(|object| state.handle(Input::Decision(Delta::Applied(Arc::new(object)))));
+    clusters
+        .into_iter()
+        .for_each(|object| state.handle(Input::Cluster(Delta::Applied(Arc::new(object)))));
 }
 
 /// A reference to a Placement that an earlier one names. It gets no cluster, because the first one has them all.

@@ -16,6 +16,7 @@ use serde::Serialize;
 use super::{Stage, Verdict};
 use crate::engine::Engine;
 use crate::fleet::Inventory;
+use crate::fleet::cluster::Cluster;
 use crate::placement::{PlacementKey, Predicate};
 use crate::selector::{Operator, Requirement};
 
@@ -307,42 +308,11 @@ impl Trial<'_> {
                     .map(|set| vec![join(set)])
                     .collect()
             }
-            Stage::Candidate => {
-                let (sets, _) = engine
-                    .fleet()
-                    .candidates(&self.key.namespace, &self.placement.spec.cluster_sets);
-                let join = |set: &String| match engine.fleet().set_selector(set)?.requirements.as_slice() {
-                    [] => None,
-                    requirements => requirements
-                        .iter()
-                        .filter(|requirement| !requirement.matches(cluster.label(&requirement.key)))
-                        .map(meet_label)
-                        .collect::<Option<Vec<Edit>>>(),
-                };
-                sets.eligible
-                    .iter()
-                    .filter_map(join)
-                    .filter(|edits| !edits.is_empty())
-                    .collect()
-            }
+            Stage::Candidate => self.other_sets(engine, cluster),
             Stage::Predicate => {
-                let meet = |predicate: &Predicate| -> Option<Vec<Edit>> {
-                    let labels = predicate.labels.requirements.iter();
-                    let claims = predicate.claims.requirements.iter();
-                    labels
-                        .filter(|requirement| !requirement.matches(cluster.label(&requirement.key)))
-                        .map(meet_label)
-                        .chain(
-                            claims
-                                .filter(|r| !r.matches(cluster.claim(&r.key)))
-                                .map(meet_claim),
-                        )
-                        .collect()
-                };
-                state
-                    .predicates()
-                    .iter()
-                    .filter_map(meet)
+                let predicates = state.predicates().iter();
+                predicates
+                    .filter_map(|predicate| meet(predicate, cluster))
                     .filter(|edits| !edits.is_empty())
                     .collect()
             }
@@ -369,6 +339,41 @@ impl Trial<'_> {
             Stage::NotEvaluated | Stage::Selected => Vec::new(),
         }
     }
+
+    /// Ways into a bound ManagedClusterSet: the labels that its selector asks for.
+    fn other_sets(&self, engine: &Engine, cluster: &Cluster) -> Vec<Vec<Edit>> {
+        let (sets, _) = engine
+            .fleet()
+            .candidates(&self.key.namespace, &self.placement.spec.cluster_sets);
+        let join = |set: &String| match engine.fleet().set_selector(set)?.requirements.as_slice() {
+            [] => None,
+            requirements => requirements
+                .iter()
+                .filter(|requirement| !requirement.matches(cluster.label(&requirement.key)))
+                .map(meet_label)
+                .collect::<Option<Vec<Edit>>>(),
+        };
+        sets.eligible
+            .iter()
+            .filter_map(join)
+            .filter(|edits| !edits.is_empty())
+            .collect()
+    }
+}
+
+/// The labels and claims that a predicate asks for and the cluster does not have.
+fn meet(predicate: &Predicate, cluster: &Cluster) -> Option<Vec<Edit>> {
+    let labels = predicate.labels.requirements.iter();
+    let claims = predicate.claims.requirements.iter();
+    labels
+        .filter(|requirement| !requirement.matches(cluster.label(&requirement.key)))
+        .map(meet_label)
+        .chain(
+            claims
+                .filter(|requirement| !requirement.matches(cluster.claim(&requirement.key)))
+                .map(meet_claim),
+        )
+        .collect()
 }
 
 /// As many domains of a spread constraint are tried as a person would read about.

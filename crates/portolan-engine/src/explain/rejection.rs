@@ -72,13 +72,18 @@ pub(crate) fn not_a_candidate(
             observed,
         }];
     }
+    vec![in_no_set(fleet, wanted, sets, cluster)]
+}
+
+/// Why no set of a placement has the cluster.
+fn in_no_set(fleet: &Fleet, wanted: &[String], sets: &Eligibility, cluster: &Cluster) -> Check {
     let (key, place) = match fleet.inventory() {
         Inventory::ManagedClusters => (labels::ocm::CLUSTER_SET, "bound ManagedClusterSets"),
         Inventory::ClusterProfiles => (labels::multicluster::CLUSTER_SET, "cluster sets"),
     };
     let field = "spec.clusterSets".to_owned();
     let names = |sets: &[String]| list(sets.iter().map(String::as_str), ", ");
-    vec![match (sets.bound.as_slice(), sets.eligible.as_slice()) {
+    match (sets.bound.as_slice(), sets.eligible.as_slice()) {
         ([], _) => {
             let expression = "a ManagedClusterSetBinding to an existing ManagedClusterSet".to_owned();
             let observed = "none".to_owned();
@@ -120,7 +125,7 @@ pub(crate) fn not_a_candidate(
                 observed,
             }
         }
-    }]
+    }
 }
 
 /// Which of the sets that are asked for do not exist.

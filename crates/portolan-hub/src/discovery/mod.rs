@@ -1,6 +1,6 @@
 //! Discovery: which groups, versions and resources there are, health, version, OpenAPI.
 //!
-//! Everything is computed from the registry when it is asked for; nothing here is kept.
+//! Everything is computed from the registry when it is asked for; the index of the OpenAPI documents alone is kept.
 
 mod groups;
 mod openapi;
@@ -52,7 +52,7 @@ pub(crate) fn answer(
         ["api", version] => groups::resources(&registry, "", version)?,
         ["apis", group, version] => groups::resources(&registry, group, version)?,
         ["openapi", "v2"] => return Some(Ok(openapi_v2::answer(headers))),
-        ["openapi", "v3"] => openapi::index(&registry),
+        ["openapi", "v3"] => return Some(Ok(value(StatusCode::OK, openapi::index(&registry)))),
         ["openapi", "v3", "api", version] => return openapi_document(&registry, "", version, headers),
         ["openapi", "v3", "apis", group, version] => {
             return openapi_document(&registry, group, version, headers);
@@ -66,6 +66,11 @@ pub(crate) fn answer(
 pub(crate) fn is_probe(path: &str) -> bool {
     let first = path.trim_start_matches('/').split('/').next();
     matches!(first, Some("healthz" | "livez" | "readyz" | "version"))
+}
+
+/// Whether the answer is made of the schemas of all kinds.
+pub(crate) fn is_long(path: &str) -> bool {
+    path.trim_start_matches('/').split('/').next() == Some("openapi")
 }
 
 /// A hub whose data file failed still reads, but refuses every write until it is started again. One of which a task died

@@ -6,7 +6,12 @@ use sha2::{Digest as _, Sha256};
 use crate::kinds::{Registry, Resource};
 
 /// The list of documents, each under a name that changes with its content.
-pub(super) fn index(registry: &Registry) -> Value {
+pub(super) fn index(registry: &Registry) -> &Value {
+    registry.openapi.get(|| made(registry))
+}
+
+/// It takes all documents.
+fn made(registry: &Registry) -> Value {
     let mut paths = Map::new();
     for (group, versions) in registry.groups() {
         for version in versions {

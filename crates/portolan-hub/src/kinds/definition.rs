@@ -90,6 +90,14 @@ pub(crate) fn check(definition: &Value, old: Option<&Value>) -> Vec<FieldError> 
         let detail = "must have exactly one version marked as storage version";
         errors.push(FieldError::invalid("spec.versions", &names, detail));
     }
+    let before = old.map(self::versions).unwrap_or_default();
+    check_versions(versions, before, &mut errors);
+    check_schemas(versions, before, &mut errors);
+    errors
+}
+
+/// Names, columns and the presence of schemas. `before` are the versions that the definition had.
+fn check_versions(versions: &[Value], before: &[Value], errors: &mut Vec<FieldError>) {
     for (i, version) in versions.iter().enumerate() {
         let at = format!("spec.versions[{i}]");
         if versions[..i].iter().any(|other| other["name"] == version["name"]) {
@@ -104,7 +112,7 @@ pub(crate) fn check(definition: &Value, old: Option<&Value>) -> Vec<FieldError> 
             ));
         }
         let columns = list(version, "/additionalPrinterColumns");
-        let had = old.map(self::versions).unwrap_or_default().iter().any(|old| {
+        let had = before.iter().any(|old| {
             old["name"] == version["name"] && list(old, "/additionalPrinterColumns").len() >= columns.len()
         });
         if columns.len() > MOST_DECLARED && !had {
@@ -118,8 +126,6 @@ pub(crate) fn check(definition: &Value, old: Option<&Value>) -> Vec<FieldError> 
             ));
         }
     }
-    check_schemas(versions, old.map(self::versions).unwrap_or_default(), &mut errors);
-    errors
 }
 
 /// A schema that all versions have is named as if it stood beside them, which is where Kubernetes keeps it. Defaults and

@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use serde_json::Value;
 
 use super::Resource;
 
@@ -12,6 +14,24 @@ pub(crate) struct Registry {
     resources: BTreeMap<(String, String, String), Arc<Resource>>,
     /// What each definition was compiled to, by its name, with the revision that it was compiled of.
     definitions: BTreeMap<String, (u64, Vec<Arc<Resource>>)>,
+    pub(crate) openapi: Memo,
+}
+
+/// What is computed from a registry once. A copy of a registry is made to be changed, and has nothing of it.
+#[derive(Debug, Default)]
+pub(crate) struct Memo(OnceLock<Value>);
+
+impl Memo {
+    /// The value, computed the first time. Others that ask meanwhile wait: each of them would compute the same.
+    pub(crate) fn get(&self, compute: impl FnOnce() -> Value) -> &Value {
+        self.0.get_or_init(compute)
+    }
+}
+
+impl Clone for Memo {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 impl Registry {
@@ -149,5 +169,13 @@ mod tests {
                 "v10", "v2", "v1", "v2beta1", "v1beta2", "v1beta1", "v1alpha1", "foo"
             ]
         );
+    }
+
+    #[test]
+    fn what_is_computed_from_a_registry_is_computed_once_and_not_kept_by_a_copy() {
+        let registry = Registry::default();
+        assert_eq!(registry.openapi.get(|| 1.into()), &1);
+        assert_eq!(registry.openapi.get(|| 2.into()), &1);
+        assert_eq!(registry.clone().openapi.get(|| 2.into()), &2);
     }
 }

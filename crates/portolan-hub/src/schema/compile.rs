@@ -87,21 +87,7 @@ fn node(
             (name.clone(), node(child, &at, depth + 1, patterns, errors))
         })
         .collect::<BTreeMap<String, Schema>>();
-    let additional = match source.get("additionalProperties") {
-        None | Some(Value::Bool(false)) => None,
-        Some(Value::Bool(true)) => Some(Box::new(Schema {
-            preserve_unknown: true,
-            nullable: true,
-            ..Schema::default()
-        })),
-        Some(child) => Some(Box::new(node(
-            child,
-            &join(path, "additionalProperties"),
-            depth + 1,
-            patterns,
-            errors,
-        ))),
-    };
+    let additional = additional(source, path, depth, patterns, errors);
     let mut below = properties
         .values()
         .chain(additional.as_deref())
@@ -129,6 +115,29 @@ fn node(
         one_of,
         not,
     }
+}
+
+/// The schema of properties that have no schema by name.
+fn additional(
+    source: &Map<String, Value>,
+    path: &str,
+    depth: usize,
+    patterns: &PatternBudget,
+    errors: &mut Vec<FieldError>,
+) -> Option<Box<Schema>> {
+    let schema = match source.get("additionalProperties")? {
+        Value::Bool(false) => return None,
+        Value::Bool(true) => Schema {
+            preserve_unknown: true,
+            nullable: true,
+            ..Schema::default()
+        },
+        child => {
+            let path = join(path, "additionalProperties");
+            node(child, &path, depth + 1, patterns, errors)
+        }
+    };
+    Some(Box::new(schema))
 }
 
 fn kind(source: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) -> Option<Kind> {

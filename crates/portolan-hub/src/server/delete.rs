@@ -8,7 +8,9 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::apart::{apart_always, serve_apart};
 use super::call::Call;
+use super::in_flight::LONG_FROM;
 use super::read::Listing;
 use super::request::Query;
 use super::status::{Answer, Failure};
@@ -211,11 +213,18 @@ impl Core {
         for object in &listing.objects {
             if !self.admission.is_empty() {
                 // The answer to the deletion of many objects has no warnings.
-                let old = call.resource.served(object.value());
+                let old = apart_always(|| call.resource.served(object.value()));
                 self.admit_deletion(call, &old, options.dry_run, &mut Vec::new())
                     .await?;
             }
-            match self.delete(&call.resource, object.key(), &options).await {
+            let weight = object.bytes().len();
+            let _turn = self.in_flight.turn(&call.sender, weight).await;
+            let deletion = self.delete(&call.resource, object.key(), &options);
+            let deleted = match weight > LONG_FROM {
+                true => serve_apart(deletion).await,
+                false => deletion.await,
+            };
+            match deleted {
                 Err(failure) if failure.code() == StatusCode::NOT_FOUND => {}
                 other => {
                     other?;

@@ -40,6 +40,7 @@ mod status;
 mod unread;
 mod warnings;
 mod watch;
+mod watch_options;
 mod watches;
 mod write;
 mod yaml;

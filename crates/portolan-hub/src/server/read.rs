@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
 use http::{Response, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -56,10 +57,7 @@ struct Token {
 }
 
 impl Core {
-    pub(crate) async fn get(&self, call: &Call) -> Answer<Arc<Stored>> {
-        if let Some(revision) = call.query.number("resourceVersion")? {
-            self.wait_for(revision).await?;
-        }
+    pub(crate) fn get(&self, call: &Call) -> Answer<Arc<Stored>> {
         let stored = self.store.get(&call.key(call.name()));
         stored.ok_or_else(|| Failure::not_found(&call.resource, call.name()))
     }
@@ -73,20 +71,18 @@ impl Core {
             .filter(|limit| *limit > 0);
         let prefix = call.prefix();
         let (range, start) = match call.query.get("continue") {
-            Some(token) => self.go_on(call, &prefix, token)?,
-            None => (
-                self.snapshot(call, &prefix, limit.is_some()).await?,
-                String::new(),
-            ),
+            Some(token) => {
+                let _turn = self.in_flight.turn(&call.sender, LONG_FROM + 1).await;
+                apart_always(|| self.go_on(call, &prefix, token))?
+            }
+            None => (self.snapshot(call, &prefix, limit).await?, String::new()),
         };
         let after = |object: &Arc<Stored>| object.key().as_str()[prefix.len()..] > *start;
-        let objects = apart(range.objects.len(), || {
-            let mut objects: Vec<_> = range.objects.into_iter().filter(after).collect();
-            if !selector.is_empty() {
-                objects.retain(|object| selector.matches(object));
-            }
-            objects
-        });
+        let number = range.objects.len();
+        let mut objects: Vec<_> = apart(number, || range.objects.into_iter().filter(after).collect());
+        if !selector.is_empty() {
+            objects = self.selected(call, &selector, objects).await;
+        }
         let mut listing = Listing {
             objects,
             revision: range.revision,
@@ -105,6 +101,25 @@ impl Core {
         Ok(listing)
     }
 
+    /// The objects that match. They are compared in a turn of the user: the answer may be short, and to find it still takes long.
+    async fn selected(
+        &self,
+        call: &Call,
+        selector: &Selector,
+        mut objects: Vec<Arc<Stored>>,
+    ) -> Vec<Arc<Stored>> {
+        let weight = objects.iter().map(|object| selector.weight(object)).sum();
+        let select = || {
+            objects.retain(|object| selector.matches(object));
+            objects
+        };
+        let _turn = self.in_flight.turn(&call.sender, weight).await;
+        match weight > LONG_FROM {
+            true => apart_always(select),
+            false => select(),
+        }
+    }
+
     pub(crate) fn selector(&self, call: &Call) -> Answer<Selector> {
         Selector::parse(
             &call.resource,
@@ -113,39 +128,26 @@ impl Core {
         )
     }
 
-    async fn snapshot(&self, call: &Call, prefix: &str, limited: bool) -> Answer<Range> {
-        let revision = listed_version(call)?;
-        let how = call.query.get("resourceVersionMatch");
-        match (how, revision) {
-            (Some(_), None) => Err(list_options(FieldError::forbidden(
-                "resourceVersionMatch",
-                "resourceVersionMatch is forbidden unless resourceVersion is provided",
-            ))),
-            (Some("Exact"), Some(0)) => Err(list_options(FieldError::forbidden(
-                "resourceVersionMatch",
-                "resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"",
-            ))),
-            (None, Some(revision)) if limited && revision > 0 => self.exactly(prefix, revision).await,
-            (Some("Exact"), Some(revision)) => self.exactly(prefix, revision).await,
-            (None | Some("NotOlderThan"), revision) => {
-                self.wait_for(revision.unwrap_or(0)).await?;
+    async fn snapshot(&self, call: &Call, prefix: &str, limit: Option<usize>) -> Answer<Range> {
+        let wanted = wanted(call, limit)?;
+        // Nothing is waited for in a turn that others wait for.
+        match wanted {
+            Wanted::Exactly(revision) => {
+                self.wait_for(revision).await?;
+                let _turn = self.in_flight.turn(&call.sender, LONG_FROM + 1).await;
+                let range = apart_always(|| self.store.range_at(prefix, revision));
+                range.map_err(|compacted| {
+                    Failure::expired(format!(
+                        "The resourceVersion for the provided list is too old. ({compacted})"
+                    ))
+                })
+            }
+            Wanted::NotOlderThan(revision) => {
+                self.wait_for(revision).await?;
+                let _turn = self.in_flight.turn(&call.sender, 0).await;
                 Ok(self.store.range(prefix))
             }
-            (Some(other), _) => Err(list_options(FieldError::not_supported(
-                "resourceVersionMatch",
-                &other.into(),
-                &["Exact".into(), "NotOlderThan".into()],
-            ))),
         }
-    }
-
-    async fn exactly(&self, prefix: &str, revision: u64) -> Answer<Range> {
-        self.wait_for(revision).await?;
-        self.store.range_at(prefix, revision).map_err(|compacted| {
-            Failure::expired(format!(
-                "The resourceVersion for the provided list is too old. ({compacted})"
-            ))
-        })
     }
 
     fn go_on(&self, call: &Call, prefix: &str, text: &str) -> Answer<(Range, String)> {
@@ -195,24 +197,65 @@ impl Core {
             }
             Verb::List => {
                 let listing = self.list(&call).await?;
-                let bytes = listing.objects.iter().map(|object| object.bytes().len());
-                let weight = weighed(form, encoding, bytes.sum());
-                let _turn = self.in_flight.turn(&call.sender, weight).await;
-                let show = || match encoding {
-                    Encoding::Json => self.show_list(&call, &listing, form),
-                    Encoding::Protobuf => self.encode_list(&call, &listing, form),
-                };
-                match weight > LONG_FROM {
-                    true => apart_always(show)?,
-                    false => show()?,
-                }
+                self.show_in_turn(&call, &listing, form, encoding).await?
             }
             _ => {
-                let object = self.get(&call).await?;
+                let object = self.get(&call)?;
                 self.show(&call, &object, form, encoding, Headers::Show)?
             }
         };
         Ok(body::typed(StatusCode::OK, encoding.content_type(), bytes))
+    }
+
+    /// Writes a list in a turn of the user.
+    pub(super) async fn show_in_turn(
+        &self,
+        call: &Call,
+        listing: &Listing,
+        form: Form,
+        encoding: Encoding,
+    ) -> Answer<Bytes> {
+        let bytes = listing.objects.iter().map(|object| object.bytes().len());
+        let weight = weighed(form, encoding, bytes.sum());
+        let _turn = self.in_flight.turn(&call.sender, weight).await;
+        let show = || match encoding {
+            Encoding::Json => self.show_list(call, listing, form),
+            Encoding::Protobuf => self.encode_list(call, listing, form),
+        };
+        match weight > LONG_FROM {
+            true => apart_always(show),
+            false => show(),
+        }
+    }
+}
+
+/// The state that a list is of.
+enum Wanted {
+    /// The state of this revision, which may be past.
+    Exactly(u64),
+    /// The present one, which has at least this revision.
+    NotOlderThan(u64),
+}
+
+fn wanted(call: &Call, limit: Option<usize>) -> Answer<Wanted> {
+    let revision = listed_version(call)?;
+    match (call.query.get("resourceVersionMatch"), revision) {
+        (Some(_), None) => Err(list_options(FieldError::forbidden(
+            "resourceVersionMatch",
+            "resourceVersionMatch is forbidden unless resourceVersion is provided",
+        ))),
+        (Some("Exact"), Some(0)) => Err(list_options(FieldError::forbidden(
+            "resourceVersionMatch",
+            "resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"",
+        ))),
+        (None, Some(revision)) if limit.is_some() && revision > 0 => Ok(Wanted::Exactly(revision)),
+        (Some("Exact"), Some(revision)) => Ok(Wanted::Exactly(revision)),
+        (None | Some("NotOlderThan"), revision) => Ok(Wanted::NotOlderThan(revision.unwrap_or(0))),
+        (Some(other), _) => Err(list_options(FieldError::not_supported(
+            "resourceVersionMatch",
+            &other.into(),
+            &["Exact".into(), "NotOlderThan".into()],
+        ))),
     }
 }
 

@@ -15,6 +15,9 @@ const LONGEST: usize = 64 << 10;
 /// one request could keep a thread busy for seconds; smaller, and selectors that tools generate would be refused.
 const MOST_REQUIREMENTS: usize = 100;
 
+/// What a requirement of labels counts for, in bytes: to compare it with an object takes as long as to read so many.
+const REQUIREMENT: usize = 32;
+
 /// Which objects of a collection are asked for.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Selector {
@@ -73,15 +76,27 @@ impl Selector {
     }
 
     fn fields_match(&self, object: &Stored) -> bool {
-        let mut parsed: Option<Value> = None;
         self.fields.iter().all(|requirement| {
             let equal = match requirement.path.as_str() {
                 "metadata.name" => object.key().name() == requirement.value,
                 "metadata.namespace" => object.key().namespace() == requirement.value,
-                path => text_at(parsed.get_or_insert_with(|| object.value()), path) == requirement.value,
+                path => text_of(object.field(path)) == requirement.value,
             };
             equal == requirement.equal
         })
+    }
+
+    /// What it takes to compare an object, in bytes that are read: its labels where there are requirements of them, and the whole
+    /// object once for each field that is not part of its key.
+    pub(crate) fn weight(&self, object: &Stored) -> usize {
+        let labels = match self.labels.len() {
+            0 => 0,
+            requirements => object.labels_size() + REQUIREMENT * requirements,
+        };
+        let is_read =
+            |term: &&FieldTerm| !matches!(term.path.as_str(), "metadata.name" | "metadata.namespace");
+        let fields = self.fields.iter().filter(is_read).count();
+        labels + fields * object.bytes().len()
     }
 }
 
@@ -100,10 +115,9 @@ impl Requirement {
     }
 }
 
-fn text_at(object: &Value, path: &str) -> String {
-    let value = path.split('.').try_fold(object, |value, part| value.get(part));
+fn text_of(value: Option<Value>) -> String {
     match value {
-        Some(Value::String(text)) => text.clone(),
+        Some(Value::String(text)) => text,
         None | Some(Value::Null) => String::new(),
         // `source` of an event selects by its component.
         Some(Value::Object(map)) => map

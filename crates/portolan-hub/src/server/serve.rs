@@ -14,6 +14,7 @@ use super::request::Verb;
 use super::status::{Answer, Failure};
 use super::write::{Done, Object, Tracking};
 use super::{Body, Core, body, media_type, warnings};
+use crate::access::rbac;
 use crate::table::Headers;
 
 const WARNING: HeaderName = http::header::WARNING;
@@ -28,9 +29,15 @@ const COPYING: usize = 4 << 20;
 impl Core {
     pub(super) async fn serve(self: &Arc<Self>, verb: Verb, call: Call) -> Answer<Response<Body>> {
         check_scope(verb, &call)?;
-        // How much a list is, is known when it was read; a watch waits most of the time. Both see to it themselves.
-        if matches!(verb, Verb::List | Verb::Watch) {
+        // How much a list is, is known when it was read; a watch waits most of the time. They see to it themselves.
+        if matches!(verb, Verb::List | Verb::Watch | Verb::DeleteCollection) {
             return self.serve_here(verb, call).await;
+        }
+        // Nothing is waited for in a turn that others wait for.
+        if verb == Verb::Get
+            && let Some(revision) = call.query.number("resourceVersion")?
+        {
+            self.wait_for(revision).await?;
         }
         let (weight, sender) = (self.weight(verb, &call), call.sender.clone());
         let _turn = self.in_flight.turn(&sender, weight).await;
@@ -42,7 +49,7 @@ impl Core {
 
     /// What a request is computed from, in bytes: its body and the stored object.
     fn weight(&self, verb: Verb, call: &Call) -> usize {
-        if !matches!(verb, Verb::Get | Verb::Update | Verb::Patch) {
+        if !matches!(verb, Verb::Get | Verb::Update | Verb::Patch | Verb::Delete) {
             return weight(verb, call, 0);
         }
         let name = call.place.name.as_ref();
@@ -81,12 +88,15 @@ impl Core {
             Verb::Delete => self.show_done(&call, self.delete_one(&call).await?),
             Verb::DeleteCollection => {
                 let mut listing = self.delete_collection(&call).await?;
-                let text = self.show_list(&call, &listing, form).or_else(|_| {
-                    // They are deleted, whether there is room for them in the answer or not.
-                    listing.objects.clear();
-                    self.show_list(&call, &listing, form)
-                });
-                Ok(body::json(StatusCode::OK, text?))
+                let text = match self.show_in_turn(&call, &listing, form, Encoding::Json).await {
+                    Ok(text) => text,
+                    Err(_) => {
+                        // They are deleted, whether there is room for them in the answer or not.
+                        listing.objects.clear();
+                        self.show_list(&call, &listing, form)?
+                    }
+                };
+                Ok(body::json(StatusCode::OK, text))
             }
         }
     }
@@ -96,7 +106,7 @@ impl Core {
         match (call.subresource(), verb) {
             ("status", _) if !call.resource.status => Err(Failure::no_such_path()),
             ("status", Verb::Get) => {
-                let object = self.get(&call).await?;
+                let object = self.get(&call)?;
                 Ok(body::json(
                     StatusCode::OK,
                     self.show(&call, &object, form, Encoding::Json, Headers::Show)?,
@@ -154,6 +164,9 @@ impl Core {
 
 fn weight(verb: Verb, call: &Call, stored: usize) -> usize {
     let bytes = call.body.len() + stored;
+    if is_about_rights(verb, call) {
+        return bytes.max(LONG_FROM + 1);
+    }
     match (verb, call.content_type()) {
         (Verb::Patch, media_type::JSON_PATCH) if may_copy(&call.body) => COPYING,
         (Verb::Patch, media_type::APPLY_PATCH) => APPLIED * bytes,
@@ -164,6 +177,14 @@ fn weight(verb: Verb, call: &Call, stored: usize) -> usize {
         }
         _ => bytes,
     }
+}
+
+/// Whether a request is compared with all rights that its user has, or lists them: a short body may name a role of 100,000
+/// permissions.
+fn is_about_rights(verb: Verb, call: &Call) -> bool {
+    let is_written = matches!(verb, Verb::Create | Verb::Update | Verb::Patch);
+    let resource = &call.resource;
+    is_written && (resource.group == rbac::GROUP || resource.kind == "SelfSubjectRulesReview")
 }
 
 /// Whether a JSON patch has a `copy` in it, or letters that are written as numbers and may spell one.

@@ -12,8 +12,10 @@ use http::header::{CONNECTION, HeaderValue};
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use serde_json::json;
 
+use super::apart::apart_always;
 use super::arrival::Arrival;
 use super::call::Call;
+use super::in_flight::LONG_FROM;
 use super::journal::Change;
 use super::metrics::Labels;
 use super::quota::Share;
@@ -150,7 +152,10 @@ impl Core {
             identity,
         };
         match target(uri.path())? {
-            Target::Other(path) => self.answer_about_itself(&asking, &method, &path, &query, &headers),
+            Target::Other(path) => {
+                self.answer_about_itself(&asking, &method, &path, &query, &headers)
+                    .await
+            }
             Target::Resource(place) => {
                 let head = Head {
                     method,
@@ -163,7 +168,7 @@ impl Core {
         }
     }
 
-    fn answer_about_itself(
+    async fn answer_about_itself(
         self: &Arc<Self>,
         asking: &Asking<'_>,
         method: &Method,
@@ -182,8 +187,17 @@ impl Core {
             Peer::Known(_) => None,
             Peer::Remote(_) => self.in_flight.request(&asking.sender)?,
         };
-        let response = discovery::answer(self, path, query, headers)
-            .unwrap_or_else(|| discovery::not_found(&self.registry(), path))?;
+        let answer = || {
+            discovery::answer(self, path, query, headers)
+                .unwrap_or_else(|| discovery::not_found(&self.registry(), path))
+        };
+        let response = match discovery::is_long(path) {
+            true => {
+                let _turn = self.in_flight.turn(&asking.sender, LONG_FROM + 1).await;
+                apart_always(answer)?
+            }
+            false => answer()?,
+        };
         match counted {
             Some(counted) => self.hold(response, counted, &asking.sender, Refusal::Possible),
             None => Ok(response),

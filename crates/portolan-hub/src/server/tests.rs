@@ -46,7 +46,10 @@ async fn core_with_limits(limits: ClientLimits) -> Arc<Core> {
     let core = Core::in_memory_with(limits);
     let role = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "all"},
-        "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}],
+        "rules": [
+            {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+            {"nonResourceURLs": ["*"], "verbs": ["*"]},
+        ],
     });
     let binding = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "all"},
@@ -133,6 +136,88 @@ async fn requests_of_a_user_wait_for_a_turn_and_those_of_another_do_not() {
     drop(turn);
     let (head, body) = requests[0]();
     assert_eq!(send("ann", head, body).await.unwrap().status(), StatusCode::OK);
+}
+
+/// A turn of a user that leaves room for one short request.
+async fn nearly_all<'c>(core: &'c Core, user: &str) -> in_flight::Turn<'c> {
+    let user = Identity::authenticated(user, std::iter::empty::<String>());
+    core.in_flight.turn(&user, 60 * (64 << 10)).await
+}
+
+#[tokio::test]
+async fn requests_that_read_much_and_answer_little_are_long() {
+    let core = core_with_limits(ClientLimits::default()).await;
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "large", "namespace": "default"},
+        "stringData": {"text": "x".repeat(100 << 10)},
+    });
+    core.ensure(vec![secret]).await.unwrap();
+    let secrets = "/api/v1/namespaces/default/secrets";
+    let labels: Vec<String> = (0..100).map(|number| format!("l{number}!=x")).collect();
+    let many = (0..20).map(|number| {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("m{number}"), "namespace": "default"}})
+    });
+    core.ensure(many.collect()).await.unwrap();
+    let binding = r#"{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","metadata":{"name":"b"},
+        "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"all"}}"#;
+    let bindings = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings?dryRun=All";
+    let get = |path: String| {
+        Request::get(path)
+            .body(http_body_util::Full::<Bytes>::default())
+            .unwrap()
+    };
+    let _turn = nearly_all(&core, "ann").await;
+    let ask = |user: &str, request| Box::pin(remote(&core, user).oneshot(request));
+    let short = ask("ann", get(format!("{CONFIG_MAPS}/m1"))).await.unwrap();
+    assert_eq!(short.status(), StatusCode::OK);
+    let post = Request::post(bindings).header("content-type", "application/json");
+    let delete = Request::delete(format!("{secrets}/large?dryRun=All"));
+    let delete_all = Request::delete(format!("{secrets}?dryRun=All"));
+    for (what, request) in [
+        (
+            "a field selector",
+            get(format!("{secrets}?fieldSelector=type%3Dnothing")),
+        ),
+        (
+            "labels",
+            get(format!("{CONFIG_MAPS}?labelSelector={}", labels.join(","))),
+        ),
+        (
+            "a past state",
+            get(format!(
+                "{secrets}?limit=1&resourceVersion=1&resourceVersionMatch=Exact"
+            )),
+        ),
+        ("the index of documents", get("/openapi/v3".to_owned())),
+        ("rights", post.body(binding.into()).unwrap()),
+        (
+            "a deletion",
+            delete.body(http_body_util::Full::default()).unwrap(),
+        ),
+        (
+            "deletions",
+            delete_all.body(http_body_util::Full::default()).unwrap(),
+        ),
+    ] {
+        assert!(futures::poll!(ask("ann", request.clone())).is_pending(), "{what}");
+        assert!(futures::poll!(ask("amy", request)).is_ready(), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_waits_for_a_revision_keeps_no_other_request_waiting() {
+    let core = core_with_limits(ClientLimits::default()).await;
+    let ann = Identity::authenticated("ann", std::iter::empty::<String>());
+    for path in [
+        format!("{CONFIG_MAPS}/x?resourceVersion=9000000"),
+        format!("{CONFIG_MAPS}?resourceVersion=9000000"),
+        format!("{CONFIG_MAPS}?resourceVersion=9000000&resourceVersionMatch=Exact"),
+    ] {
+        let mut waiting = Box::pin(remote(&core, "ann").oneshot(get(&path)));
+        assert!(futures::poll!(waiting.as_mut()).is_pending(), "{path}");
+        let turn = Box::pin(core.in_flight.turn(&ann, usize::MAX));
+        assert!(futures::poll!(turn).is_ready(), "{path}");
+    }
 }
 
 /// Many watches of a user hear of one change of a large object at the same moment.

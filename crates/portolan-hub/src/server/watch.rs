@@ -21,10 +21,10 @@ use super::selector::Selector;
 use super::show::{encoded, include_object, partial};
 use super::snapshots::Snapshot;
 use super::status::{Answer, Failure};
+use super::watch_options::{is_streaming, longest};
 use super::watches::OpenWatch;
 use super::{Core, metadata};
 use crate::protobuf;
-use crate::schema::FieldError;
 use crate::store::{Event, Follower, Stored};
 use crate::table::Headers;
 
@@ -35,10 +35,6 @@ const CHUNK: usize = 256 << 10;
 /// What is read of objects for one chunk: as many as make it full, and the last may be as large as an object can be.
 const MOST_READ: usize = CHUNK + (4 << 20);
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
-/// Kubernetes picks between half an hour and an hour; clients come back on their own.
-const LONGEST: Duration = Duration::from_secs(30 * 60);
-
-const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 struct Watcher {
     core: Arc<Core>,
@@ -98,14 +94,7 @@ impl Core {
             Some(_) => false,
             None => asked.unwrap_or(0) == 0,
         };
-        let streaming = matches!(call.query.get("sendInitialEvents"), Some("true" | "1"));
-        if streaming && call.query.get("resourceVersionMatch") != Some("NotOlderThan") {
-            let error = FieldError::forbidden(
-                "resourceVersionMatch",
-                "resourceVersionMatch must be \"NotOlderThan\" when sendInitialEvents is set",
-            );
-            return Err(Failure::invalid_options("ListOptions", &error));
-        }
+        let streaming = is_streaming(&call)?;
         if streaming && let Some(revision) = asked {
             self.wait_for(revision).await?;
         }
@@ -123,16 +112,7 @@ impl Core {
             .get("allowWatchBookmarks")
             .is_some_and(|flag| matches!(flag, "true" | "1"));
         let now = Instant::now();
-        let longest = match call.query.number("timeoutSeconds")? {
-            Some(seconds) if i64::try_from(seconds).is_err() => {
-                return Err(Failure::bad_request(format!(
-                    "strconv.ParseInt: parsing \"{seconds}\": value out of range: timeoutSeconds is a 64-bit integer"
-                )));
-            }
-            // No clock can count beyond it, and no connection lasts that long.
-            Some(seconds) if seconds > 0 => Duration::from_secs(seconds).min(A_YEAR),
-            _ => LONGEST,
-        };
+        let longest = longest(&call)?;
         let bookmarks = bookmarks.then(|| {
             let mut ticks = interval_at(now + BOOKMARK_EVERY, BOOKMARK_EVERY);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -204,7 +184,7 @@ impl Watcher {
     }
 
     async fn take_initial(&mut self, chunk: &mut Vec<u8>) {
-        let (mut objects, mut bytes) = (Vec::new(), 0);
+        let (mut objects, mut bytes, mut compared) = (Vec::new(), 0, 0);
         for _ in 0..BATCH {
             if bytes >= CHUNK {
                 break;
@@ -212,14 +192,15 @@ impl Watcher {
             let Some(object) = self.initial.next() else {
                 break;
             };
-            if self.selector.matches(&object) {
-                bytes += object.bytes().len();
-                objects.push(object);
-            }
+            bytes += object.bytes().len();
+            compared += self.selector.weight(&object);
+            objects.push(object);
         }
         let put = |watcher: &mut Watcher| {
             for object in objects {
-                watcher.put_object(chunk, "ADDED", &object);
+                if watcher.selector.matches(&object) {
+                    watcher.put_object(chunk, "ADDED", &object);
+                }
                 if watcher.done {
                     return;
                 }
@@ -230,7 +211,7 @@ impl Watcher {
                 watcher.put_value(chunk, "BOOKMARK", &bookmark);
             }
         };
-        self.in_turn(bytes, put).await;
+        self.in_turn(bytes, compared, put).await;
     }
 
     async fn take_events(&mut self, chunk: &mut Vec<u8>) {
@@ -249,6 +230,9 @@ impl Watcher {
             Ok(events) => {
                 let bytes = events.iter().map(|event| event.object.bytes().len());
                 let bytes = bytes.sum::<usize>().min(MOST_READ);
+                // Each change is compared with what the object was and with what it is.
+                let compared = events.iter().map(|event| 2 * self.selector.weight(&event.object));
+                let compared = compared.sum::<usize>().min(2 * MOST_READ);
                 let put = |watcher: &mut Watcher| {
                     let mut read = 0;
                     for event in events {
@@ -266,7 +250,7 @@ impl Watcher {
                         }
                     }
                 };
-                self.in_turn(bytes, put).await;
+                self.in_turn(bytes, compared, put).await;
             }
             Err(compacted) => {
                 let status = Failure::compacted(compacted).status();
@@ -276,9 +260,10 @@ impl Watcher {
         }
     }
 
-    /// Writes objects of so many bytes. Where that takes long, it waits for a turn of the user: many watches hear of one change.
-    async fn in_turn(&mut self, bytes: usize, put: impl FnOnce(&mut Watcher)) {
-        let weight = weighed(self.form, self.encoding, bytes);
+    /// Compares and writes objects of so many bytes. Where that takes long, it waits for a turn of the user: many watches hear of
+    /// one change.
+    async fn in_turn(&mut self, bytes: usize, compared: usize, put: impl FnOnce(&mut Watcher)) {
+        let weight = weighed(self.form, self.encoding, bytes) + compared;
         if weight <= LONG_FROM {
             return put(self);
         }

@@ -5,6 +5,7 @@
 
 mod draft;
 mod error;
+mod field;
 mod file;
 mod follow;
 mod guarded;

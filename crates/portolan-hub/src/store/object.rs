@@ -10,6 +10,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::field;
 use super::key::Key;
 
 /// A version of an object that was committed. Never changes.
@@ -165,6 +166,16 @@ impl Stored {
     /// The labels, parsed for whoever asks: as a tree they would take as much memory again as the rest.
     pub(crate) fn labels(&self) -> BTreeMap<String, String> {
         serde_json::from_slice(self.marks.labels.of_text(&self.bytes)).unwrap_or_default()
+    }
+
+    /// Bytes of the labels: what it takes to read them.
+    pub(crate) fn labels_size(&self) -> usize {
+        self.marks.labels.of_text(&self.bytes).len()
+    }
+
+    /// The value of a field, by its path. The rest of the object is skipped.
+    pub(crate) fn field(&self, path: &str) -> Option<Value> {
+        field::value_at(&self.bytes, path)
     }
 
     /// The uid, as it stands in the text. The server makes uids, and none has a character that would be escaped.

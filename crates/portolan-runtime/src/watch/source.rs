@@ -148,6 +148,9 @@ where
 
     /// Watches until nobody listens any more. Errors are logged and tried again.
     pub async fn run(mut self) {
+        if let Some(guard) = &mut self.guard {
+            guard.logging(&self.log);
+        }
         if self.watch().await.is_err() {
             tracing::debug!(kind = %K::kind(&()), "the watch ends: nobody listens");
         }
@@ -156,9 +159,6 @@ where
     async fn watch(&mut self) -> Result<(), Closed> {
         let resource = self.resource.clone();
         let resource = resource.as_str();
-        if let Some(guard) = &mut self.guard {
-            guard.logging(&self.log);
-        }
         let mut listed: Option<HashMap<(String, String), String>> = None;
         let mut pause = SHORTEST_PAUSE;
         let mut served = true;
@@ -174,8 +174,7 @@ where
                     continue;
                 }
                 () = until(ask) => {
-                    let waiting = self.guard.as_mut().map(Guard::waiting).unwrap_or_default();
-                    self.judge(waiting).await?;
+                    self.judge_waiting().await?;
                     continue;
                 }
                 () = until(look) => {
@@ -191,10 +190,7 @@ where
                     // That a list is tried is no answer yet.
                     if !matches!(event, Event::Init) {
                         pause = SHORTEST_PAUSE;
-                        match event {
-                            Event::Apply(_) | Event::Delete(_) => self.log.change_came(resource),
-                            _ => self.log.reading_works(resource),
-                        }
+                        self.log_answer(resource, &event);
                     }
                     if !served {
                         if matches!(event, Event::Init) {
@@ -209,11 +205,9 @@ where
                     self.pass_on(event, &mut listed).await?;
                 }
                 Err(error) if is_unserved(&error) => {
-                    if served {
-                        served = false;
+                    if std::mem::take(&mut served) {
                         self.log.is_unserved(resource, &K::version(&()));
-                        self.lapsed = true;
-                        self.tell(Delta::Unserved).await?;
+                        self.lapse().await?;
                     }
                     tokio::time::sleep(UNSERVED_PAUSE).await;
                     self.log.say_unserved();
@@ -222,34 +216,48 @@ where
                     stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
                 }
                 Err(error) if self.refusable && is_forbidden(&error) => {
-                    if served {
-                        served = false;
-                        tracing::warn!(
-                            "is not allowed to list {resource}, and goes on as if there were none; accepted: a role with get, list, \
-                             watch and patch of {resource} and get and patch of its status"
-                        );
-                        self.lapsed = true;
-                        self.tell(Delta::Unserved).await?;
+                    if std::mem::take(&mut served) {
+                        log_forbidden(resource);
+                        self.lapse().await?;
                     }
                     tokio::time::sleep(LONGEST_PAUSE).await;
                     stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
                 }
                 Err(error) => {
-                    match &self.on_failure {
-                        Some(on_failure) => on_failure(),
-                        None => self.log.watch_failed(resource, &error),
-                    }
+                    self.log_failure(resource, &error);
                     tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(match is_unauthorized(&error) {
-                        true => LONGEST_PAUSE_REFUSED,
-                        false => LONGEST_PAUSE,
-                    });
+                    pause = longer(pause, &error);
                     // A list tells at once when a right is granted; a watch of a kind that rests tells nothing.
                     if self.anew || is_refused(&error) {
                         stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
                     }
                 }
             }
+        }
+    }
+
+    async fn judge_waiting(&mut self) -> Result<(), Closed> {
+        let waiting = self.guard.as_mut().map(Guard::waiting).unwrap_or_default();
+        self.judge(waiting).await
+    }
+
+    /// Nothing is known of the kind until the kind can be listed.
+    async fn lapse(&mut self) -> Result<(), Closed> {
+        self.lapsed = true;
+        self.tell(Delta::Unserved).await
+    }
+
+    fn log_answer(&self, resource: &str, event: &Event<Received<K>>) {
+        match event {
+            Event::Apply(_) | Event::Delete(_) => self.log.change_came(resource),
+            _ => self.log.reading_works(resource),
+        }
+    }
+
+    fn log_failure(&self, resource: &str, error: &watcher::Error) {
+        match &self.on_failure {
+            Some(on_failure) => on_failure(),
+            None => self.log.watch_failed(resource, error),
         }
     }
 
@@ -395,6 +403,21 @@ where
 fn resource<K: Resource<DynamicType = ()>>() -> String {
     let resource = format!("{}.{}", K::plural(&()), K::group(&()));
     resource.trim_end_matches('.').to_owned()
+}
+
+fn log_forbidden(resource: &str) {
+    tracing::warn!(
+        "is not allowed to list {resource}, and goes on as if there were none; accepted: a role with get, list, watch and patch of \
+         {resource} and get and patch of its status"
+    );
+}
+
+/// The pause before the next attempt.
+fn longer(pause: Duration, error: &watcher::Error) -> Duration {
+    (pause * 2).min(match is_unauthorized(error) {
+        true => LONGEST_PAUSE_REFUSED,
+        false => LONGEST_PAUSE,
+    })
 }
 
 /// Whether the server says that it does not know the kind.

@@ -45,24 +45,7 @@ pub(super) fn conditions(
             left.end?;
         }
         Expression::Any(inner) | Expression::All(inner) => {
-            let wanted = matches!(condition, Expression::Any(_));
-            let mut is_decided = false;
-            for child in step(node, &Part::Every, steps)? {
-                let answers = walk(inner, &child, steps);
-                is_decided = answers
-                    .found
-                    .iter()
-                    .any(|answer| is_true(&answer.value) == wanted);
-                match answers.end {
-                    // jq asks no further, so it does not come to the error.
-                    Err(End::Error(_)) if is_decided => break,
-                    end => end?,
-                }
-                if is_decided {
-                    break;
-                }
-            }
-            found.push((is_decided == wanted).into());
+            found.push(of_children(condition, inner, node, steps)?.into());
         }
         Expression::Function(function) => {
             if let (Function::Length, Value::String(text)) = (function, node.value.as_ref()) {
@@ -93,6 +76,31 @@ pub(super) fn conditions(
         _ => {}
     }
     Ok(())
+}
+
+/// The answer of `any` or `all`: whether the inner condition holds for a child of the node, or for all of them.
+fn of_children(
+    condition: &Expression,
+    inner: &Expression,
+    node: &Node<'_>,
+    steps: &mut Steps<'_>,
+) -> Found<bool> {
+    // The first answer like this decides.
+    let wanted = matches!(condition, Expression::Any(_));
+    for child in step(node, &Part::Every, steps)? {
+        let answers = walk(inner, &child, steps);
+        let mut found = answers.found.iter();
+        let is_decided = found.any(|answer| is_true(&answer.value) == wanted);
+        match answers.end {
+            // jq asks no further, so it does not come to the error.
+            Err(End::Error(_)) if is_decided => return Ok(wanted),
+            end => end?,
+        }
+        if is_decided {
+            return Ok(wanted);
+        }
+    }
+    Ok(!wanted)
 }
 
 fn apply(function: Function, value: &Value) -> Found<Value> {
