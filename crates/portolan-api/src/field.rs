@@ -96,7 +96,7 @@ impl FieldError {
     pub fn with_word_about_booleans(mut self) -> Self {
         if self.problem == "not a string" && (self.value == "true" || self.value == "false") {
             self.problem.push_str(
-                " (YAML reads yes, no, on, off, y and n without quotes as booleans; put it in quotes)",
+                " (YAML reads true, false, yes, no, on, off, y and n without quotes as booleans; put it in quotes)",
             );
         }
         self

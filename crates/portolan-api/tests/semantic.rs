@@ -275,7 +275,7 @@ fn a_name_that_yaml_reads_as_a_boolean_is_there_and_no_text() {
         about_manifest(json!({ "apiVersion": "a.example/v1", "kind": "X", "metadata": { "name": true } }));
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(
-        said[0].contains("manifests[0].metadata.name = true: not a string (YAML reads yes, no"),
+        said[0].contains("manifests[0].metadata.name = true: not a string (YAML reads true, false, yes, no"),
         "{said:?}"
     );
 }

@@ -3,6 +3,7 @@
 //! Where OCM has words of its own for a mistake they stand in brackets at the end, so that people who know them find them.
 
 use portolan_api::FieldError;
+use portolan_api::spelling;
 use portolan_cel::CompileError;
 
 use crate::filter::{PREDICATE, TAINT_TOLERATION};
@@ -141,7 +142,16 @@ pub fn built_in(index: usize, name: &str, accepted: &str) -> Mistake {
     let path = format!("{}.builtIn", coordinate(index));
     let error = match name {
         "" => FieldError::missing(path, accepted),
-        name => FieldError::of_text(path, name, "", accepted),
+        name => {
+            let names = accepted
+                .split([',', ' '])
+                .filter(|word| !["", "or"].contains(word));
+            let accepted = match spelling::did_you_mean(name, names) {
+                Some(meant) => format!("{accepted}; did you mean {meant}?"),
+                None => accepted.to_owned(),
+            };
+            FieldError::of_text(path, name, "", accepted)
+        }
     };
     let words = format!("incorrect builtin prioritizer: {}", preview(name));
     Mistake::with_words_of_ocm("", error, &words)
@@ -183,12 +193,7 @@ pub fn group_size(size: &str) -> Mistake {
 /// What is wrong with a group size of 0 or less.
 pub fn group_size_out_of_range(size: i64) -> FieldError {
     let problem = "every cluster is in one group";
-    FieldError::new(
-        GROUP_SIZE,
-        &size.into(),
-        problem,
-        format!("{GROUP_SIZES}; at least 1"),
-    )
+    FieldError::new(GROUP_SIZE, &size.into(), problem, GROUP_SIZES)
 }
 
 /// A negative number of clusters.

@@ -11,6 +11,7 @@ use crate::address;
 use crate::admin_kubeconfig::{self, Of};
 use crate::listen;
 use crate::logging::LogArgs;
+use crate::number;
 use crate::output;
 use crate::shell;
 use crate::stop::{self, Part, Stop};
@@ -49,11 +50,11 @@ pub(crate) struct Args {
     kubeconfig: PathBuf,
 
     /// How many MiB of objects the hub stores at the most; writes beyond it are answered with 507
-    #[arg(long, value_name = "MIB", default_value_t = 4096)]
+    #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = number::within(1..=u64::MAX >> 20))]
     max_stored_mib: u64,
 
     /// How many MiB of objects one namespace stores at the most
-    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = number::within(1..=u64::MAX >> 20))]
     max_stored_per_namespace_mib: u64,
 
     #[command(flatten)]

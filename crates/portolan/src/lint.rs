@@ -29,6 +29,10 @@ use crate::output::{self, Format};
 use crate::simulate::report::PlacementReport;
 use crate::{clock, simulate, world};
 
+/// The engine stops at the first mistake of a placement.
+const STOPPED: &str =
+    "the evaluation ended at this error: what follows was not checked; correct the error and run lint again";
+
 /// The field of the spread constraints.
 const SPREAD: &str = "spec.spreadPolicy";
 
@@ -116,8 +120,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         Err(error) => match error.downcast_ref::<Problems>().and_then(Problems::findings) {
             Some(mut findings) => {
-                let rest =
-                    "rules about several objects were not checked; correct the errors and run lint again";
+                let rest = "nothing was evaluated after these errors: values, expressions and references to other objects were \
+                            not checked; correct the errors and run lint again";
                 findings.push(Finding::new(Severity::Info, None, "", rest));
                 findings
             }
@@ -140,7 +144,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // What an error says about a field, a guess at its spelling does not say better.
     let is_news =
         |note: &Finding| note.field.is_empty() || !said.contains(&(note.object.clone(), note.field.clone()));
-    findings.extend(notes.into_iter().filter(is_news));
+    findings.extend(notes.into_iter().filter(is_news).map(as_refused));
     findings.sort_by_key(|finding| finding.severity);
     let count = |severity: Severity| {
         let found = findings.iter().filter(|finding| finding.severity == severity);
@@ -159,6 +163,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::from(1)
     })
+}
+
+/// A placement with a misspelled operator is not evaluated, whatever else is wrong with it.
+fn as_refused(mut note: Finding) -> Finding {
+    if note.severity == Severity::Warning && note.field.ends_with(".operator") {
+        note.severity = Severity::Error;
+    }
+    note
 }
 
 /// An operator that cannot be evaluated is reported by the evaluation, and what it resembles by its spelling.
@@ -199,6 +211,9 @@ fn evaluated(
                 .as_ref()
                 .is_some_and(|error| is_about_spread(&error.path));
         findings.extend(summary(report).map(|severity| found(severity, &report.message)));
+        if report.status == Code::Misconfigured {
+            findings.push(found(Severity::Info, STOPPED));
+        }
         findings.extend(unsatisfied.map(|error| Finding::about(Severity::Warning, place, &object, &error)));
         let said =
             remarks(report).filter(|(_, condition)| !(about_spread && condition.type_ == SPREAD_SATISFIED));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// The words by which a user calls this program as a plugin of kubectl.
 pub(crate) const PLUGIN: &str = "kubectl portolan";
@@ -33,10 +33,50 @@ pub(crate) fn program() -> String {
 /// A text for people whose commands name the program as this process was called: `portolan get` becomes
 /// `kubectl portolan get` in a plugin of kubectl.
 pub(crate) fn as_called(text: &str) -> Cow<'_, str> {
-    match is_plugin() {
+    let text = match is_plugin() {
         true => Cow::Owned(as_plugin(text)),
         false => Cow::Borrowed(text),
+    };
+    match HUB.get() {
+        Some(flags) if !flags.is_empty() => Cow::Owned(with_flags(&text, flags)),
+        _ => text,
     }
+}
+
+/// The flags that name the hub of this process: each process talks to one.
+static HUB: OnceLock<String> = OnceLock::new();
+
+/// Commands for kubectl that people are told name the hub with these flags from now on.
+pub(crate) fn name_hub(flags: String) {
+    // The first one counts: it is the hub of the command line.
+    let _ = HUB.set(flags);
+}
+
+/// Verbs of kubectl in what people are told.
+const VERBS: [&str; 11] = [
+    "annotate", "apply", "auth", "create", "delete", "describe", "get", "label", "logs", "patch", "wait",
+];
+
+/// The text with flags in every command for kubectl that has none yet.
+fn with_flags(text: &str, flags: &str) -> String {
+    const CALL: &str = "kubectl ";
+    let mut parts = text.split(CALL);
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let verb = part.split(|c: char| !c.is_ascii_alphabetic()).next();
+        // Not the name of the tool in a sentence: a command stands in quotes, behind a pipe or on a line of its own.
+        let is_command = shown.is_empty()
+            || shown.ends_with(['`', '\n'])
+            || shown.ends_with("| ")
+            || shown.ends_with("  ");
+        shown.push_str("kubectl");
+        if is_command && verb.is_some_and(|verb| VERBS.contains(&verb)) {
+            shown.push_str(flags);
+        }
+        shown.push(' ');
+        shown.push_str(part);
+    }
+    shown
 }
 
 /// The text with the plugin's words in front of every subcommand. The word `portolan` alone is the product's name.
@@ -117,6 +157,28 @@ mod tests {
             ("portolan ", "portolan "),
         ] {
             assert_eq!(as_plugin(text), shown);
+        }
+    }
+
+    #[test]
+    fn commands_for_kubectl_name_the_hub_of_the_command_line() {
+        for (text, shown) in [
+            (
+                "install them with `portolan crds | kubectl apply -f -` or",
+                "install them with `portolan crds | kubectl --kubeconfig h apply -f -` or",
+            ),
+            (
+                "`kubectl auth can-i --list` shows",
+                "`kubectl --kubeconfig h auth can-i --list` shows",
+            ),
+            ("`kubectl --context m get pods`", "`kubectl --context m get pods`"),
+            ("as kubectl apply leaves it out", "as kubectl apply leaves it out"),
+            (
+                "a proxy such as `kubectl proxy`",
+                "a proxy such as `kubectl proxy`",
+            ),
+        ] {
+            assert_eq!(with_flags(text, " --kubeconfig h"), shown);
         }
     }
 

@@ -171,7 +171,10 @@ fn scalar(
             path: path.to_string(),
             value: preview(value),
             problem: DurationError::Syntax.to_string(),
-            accepted: format!("{meant}; durations are {}", duration::DURATION),
+            accepted: match place.parent {
+                "scoreRateLimit" => format!("{meant}; here a duration is {}", duration::SIMPLE_DURATION),
+                _ => format!("{meant}; durations are {}", duration::DURATION),
+            },
         }));
     }
     let right = match place.parent {

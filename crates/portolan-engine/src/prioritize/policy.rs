@@ -217,6 +217,11 @@ mod tests {
                  ResourceAllocatableMemory (incorrect builtin prioritizer: Spread)",
             ),
             (
+                policy("", vec![built_in("Steadyy", None)]),
+                "configurations[0].scoreCoordinate.builtIn is \"Steadyy\"; use Balance, Steady, ResourceAllocatableCPU or \
+                 ResourceAllocatableMemory; did you mean Steady? (incorrect builtin prioritizer: Steadyy)",
+            ),
+            (
                 policy("", vec![PrioritizerConfig::default()]),
                 "configurations[0].scoreCoordinate is missing; use a scoreCoordinate of type BuiltIn, AddOn or Property \
                  (scoreCoordinate field is required)",

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::accept::{Encoding, Form, read_form, weighed};
-use super::apart::{apart, apart_always};
+use super::apart::apart_always;
 use super::call::Call;
 use super::in_flight::LONG_FROM;
 use super::request::Verb;
@@ -70,22 +70,22 @@ impl Core {
             .and_then(|limit| usize::try_from(limit).ok())
             .filter(|limit| *limit > 0);
         let prefix = call.prefix();
-        let (range, start) = match call.query.get("continue") {
+        let Range {
+            mut objects,
+            revision,
+        } = match call.query.get("continue") {
             Some(token) => {
                 let _turn = self.in_flight.turn(&call.sender, LONG_FROM + 1).await;
                 apart_always(|| self.go_on(call, &prefix, token))?
             }
-            None => (self.snapshot(call, &prefix, limit).await?, String::new()),
+            None => self.snapshot(call, &prefix, limit).await?,
         };
-        let after = |object: &Arc<Stored>| object.key().as_str()[prefix.len()..] > *start;
-        let number = range.objects.len();
-        let mut objects: Vec<_> = apart(number, || range.objects.into_iter().filter(after).collect());
         if !selector.is_empty() {
             objects = self.selected(call, &selector, objects).await;
         }
         let mut listing = Listing {
             objects,
-            revision: range.revision,
+            revision,
             go_on: None,
             remaining: None,
         };
@@ -150,7 +150,8 @@ impl Core {
         }
     }
 
-    fn go_on(&self, call: &Call, prefix: &str, text: &str) -> Answer<(Range, String)> {
+    /// The objects behind those of the page before.
+    fn go_on(&self, call: &Call, prefix: &str, text: &str) -> Answer<Range> {
         if listed_version(call)?.is_some_and(|revision| revision > 0) {
             return Err(Failure::bad_request(
                 "specifying resource version is not allowed when using continue",
@@ -161,14 +162,19 @@ impl Core {
             .decode(text.trim_end_matches('='))
             .map_err(|error| bad(error.to_string()))?;
         let token: Token = serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))?;
+        let behind = |mut range: Range| {
+            let is_behind = |object: &Arc<Stored>| object.key().as_str()[prefix.len()..] > *token.start;
+            range.objects.retain(is_behind);
+            range
+        };
         let Ok(revision) = u64::try_from(token.rv) else {
-            return Ok((self.store.range(prefix), token.start));
+            return Ok(behind(self.store.range(prefix)));
         };
         if revision > self.store.revision() {
             return Err(bad(format!("revision {revision} has not been reached")));
         }
         match self.store.range_at(prefix, revision) {
-            Ok(range) => Ok((range, token.start)),
+            Ok(range) => Ok(behind(range)),
             Err(_) => Err(Failure::expired_continue(encode(-1, &token.start))),
         }
     }

@@ -37,6 +37,8 @@ pub(super) struct Shared {
     pub(super) server: &'static str,
     /// What to do about credentials that it refuses.
     renewal: String,
+    /// The flag of this process that installs definitions on that server, to end a sentence.
+    pub(super) also_installs: &'static str,
     /// Whether nothing fails, so that the usual success costs one look.
     pub(super) is_quiet: AtomicBool,
     /// Whether there may be objects that cannot be read, so that reading one costs one look.
@@ -71,14 +73,23 @@ pub(super) struct Unread {
 impl FailureLog {
     /// A log of requests to `server`, as it is called in messages: `the hub`.
     pub fn new(server: &'static str) -> FailureLog {
-        FailureLog::advising(server, "renew the kubeconfig or the token".to_owned())
+        FailureLog::with(
+            server,
+            "renew the kubeconfig or the token".to_owned(),
+            " or --install-crds",
+        )
     }
 
-    /// The same, with what to do about credentials that the server refuses.
+    /// The same of a process that installs no definitions there, with what to do about credentials that the server refuses.
     pub fn advising(server: &'static str, renewal: String) -> FailureLog {
+        FailureLog::with(server, renewal, "")
+    }
+
+    fn with(server: &'static str, renewal: String, also_installs: &'static str) -> FailureLog {
         FailureLog(Arc::new(Shared {
             server,
             renewal,
+            also_installs,
             is_quiet: AtomicBool::new(true),
             has_unreadable: AtomicBool::new(false),
             known: Mutex::default(),

@@ -64,11 +64,12 @@ impl FailureLog {
             more => format!(" and {more} more"),
         };
         let line = format!(
-            "{} does not serve {} that this process needs: {}{more}; install the definitions with \
-             `portolan crds | kubectl apply -f -` or --install-crds",
+            "{} does not serve {} that this process needs: {}{more}; install the definitions there with \
+             `portolan crds | kubectl apply -f -`{}",
             self.0.server,
             counted(kinds.len(), "kind"),
             named.join(", "),
+            self.0.also_installs,
         );
         unserved.said.extend(kinds);
         Some(line)

@@ -290,6 +290,10 @@ fn change(verdict: &Verdict, flip: Option<&Flip>) -> String {
         } else {
             "select this cluster"
         };
+        if verdict.stage == Stage::NotEvaluated {
+            return "\nno change to the cluster can help before the mistake of the Placement is corrected\n"
+                .to_owned();
+        }
         if verdict.stage == Stage::SpreadPolicy {
             return format!(
                 "\nno value of the constraint's key that other clusters have, no taint and no numberOfClusters was found that \

@@ -95,8 +95,8 @@ pub(crate) fn read_document(path: &Path) -> Result<(Place, serde_json::Value), P
             return Ok((document.place, document.value));
         }
         [] if is_folder => {
-            "there is no document without a kind in this folder; accepted: a file, or a folder that has \
-                            one such document, in YAML or JSON"
+            "this folder has no description of a rollout, only manifests; accepted: a file or a folder that has one \
+             document without a kind, in YAML or JSON, as `portolan rollout plan --help` shows"
                 .to_owned()
         }
         [(first, _), (second, _), ..] if is_folder => format!(

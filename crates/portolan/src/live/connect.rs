@@ -36,12 +36,17 @@ pub(crate) struct ConnectArgs {
 impl ConnectArgs {
     /// How kubectl is called for the same hub, for commands that people paste.
     pub(crate) fn kubectl(&self) -> String {
+        format!("kubectl{}", self.flags())
+    }
+
+    /// The flags that name the hub, for kubectl as for this program.
+    fn flags(&self) -> String {
         let kubeconfig = self.kubeconfig.as_deref();
         let kubeconfig = kubeconfig.map(|path| format!(" --kubeconfig {}", shell::path(path)));
         let context = self.context.as_deref();
         let context = context.map(|name| format!(" --context {}", shell::quoted(name)));
         format!(
-            "kubectl{}{}",
+            "{}{}",
             kubeconfig.unwrap_or_default(),
             context.unwrap_or_default()
         )
@@ -176,6 +181,7 @@ impl ConnectArgs {
 
     /// A client for the hub. Nothing is sent yet.
     pub(crate) async fn connect(&self) -> anyhow::Result<Server> {
+        shell::name_hub(self.flags());
         let mut server = Server::new(self.config().await?)?;
         server.credentials = format!("{}, from {}", server.credentials, self.source());
         Ok(server)

@@ -13,21 +13,22 @@ use crate::{clock, output};
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Whether the hub cannot be reached. A hub that refuses can be.
-async fn is_lost(client: &Client) -> bool {
+pub(crate) async fn is_lost(client: &Client) -> bool {
     let answer = client.apiserver_version().await;
     answer.is_err_and(|error| is_away(&error))
 }
 
-/// Returns when the hub can be reached: at once, or after it was lost and came back.
-pub(crate) async fn outlast(client: &Client) {
+/// Returns when the hub can be reached: at once, or after it was lost and came back. Says whether it was lost.
+pub(crate) async fn outlast(client: &Client) -> bool {
     if !is_lost(client).await {
-        return;
+        return false;
     }
     remark("the connection to the hub is lost; waiting for it to come back");
     while is_lost(client).await {
         sleep(RETRY).await;
     }
     remark("the hub is back");
+    true
 }
 
 /// The answer of a read that is repeated while the hub is lost. An error of a hub that can be reached is an error, if it

@@ -90,7 +90,7 @@ impl Session {
         for name in named {
             // Without permission to read namespaces nothing is known of them.
             if let Ok(None) = self.runtime.block_on(api.get_metadata_opt(&name)) {
-                notes.remark(format!(
+                notes.warn(format!(
                     "the hub has no namespace {name}, and refuses objects in it; make it first: `kubectl create namespace {name}`"
                 ));
             }

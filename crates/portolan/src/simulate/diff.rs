@@ -19,9 +19,12 @@ pub(crate) struct Difference {
     pub(crate) placements: Vec<PlacementDifference>,
     /// How many placements are the same on both sides.
     pub(crate) unchanged: usize,
-    /// Those among them that do not get what they ask for, and why; for people.
+    /// Those among them that the question is about and that do not get what they ask for, and why; for people.
     #[serde(skip)]
     pub(crate) unsatisfied: Vec<String>,
+    /// How many others among them do not get what they ask for.
+    #[serde(skip)]
+    pub(crate) others_unsatisfied: usize,
 }
 
 /// How one placement differs. Every list is there even when it is empty.
@@ -102,8 +105,12 @@ pub(crate) enum Change {
     Deleted,
 }
 
-/// Compares two answers, placement by placement.
-pub(crate) fn difference(before: &Report, after: &Report) -> Difference {
+/// Compares two answers, placement by placement. `is_asked` says which placements the question is about.
+pub(crate) fn difference(
+    before: &Report,
+    after: &Report,
+    is_asked: impl Fn(&PlacementReport) -> bool,
+) -> Difference {
     let mut pairs: BTreeMap<(&str, &str), [Option<&PlacementReport>; 2]> = BTreeMap::new();
     for (side, report) in [before, after].into_iter().enumerate() {
         for placement in &report.placements {
@@ -112,12 +119,16 @@ pub(crate) fn difference(before: &Report, after: &Report) -> Difference {
     }
     let total = pairs.len();
     let mut placements = Vec::new();
-    let mut unsatisfied = Vec::new();
+    let (mut unsatisfied, mut others_unsatisfied) = (Vec::new(), 0);
     for ((namespace, name), [before, after]) in pairs {
         let difference = compare(namespace, name, before, after);
         if !is_same(before, after, &difference) {
             placements.push(difference);
         } else if let Some(after) = after.filter(|after| !after.is_satisfied()) {
+            if !is_asked(after) {
+                others_unsatisfied += 1;
+                continue;
+            }
             let why = after.complaint();
             let why = why.or_else(|| after.remarks().next().map(|remark| remark.message.clone()));
             unsatisfied.push(format!("{namespace}/{name}: {}", why.unwrap_or_default()));
@@ -127,6 +138,7 @@ pub(crate) fn difference(before: &Report, after: &Report) -> Difference {
         unchanged: total - placements.len(),
         placements,
         unsatisfied,
+        others_unsatisfied,
     }
 }
 

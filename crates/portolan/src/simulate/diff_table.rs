@@ -1,5 +1,7 @@
 //! A difference for people.
 
+use portolan_api::count::{are, counted};
+
 use super::diff::{Change, Difference, Group, PlacementDifference, Summary};
 use crate::output::table::{Cell, Column, Table, Tone};
 
@@ -13,7 +15,14 @@ pub(super) fn render(difference: &Difference, width: Option<usize>) -> String {
         number => format!("{number} placements stay as they are\n"),
     };
     let unsatisfied: Vec<String> = difference.unsatisfied.iter().map(|words| line(words)).collect();
-    let unsatisfied = bounded(unsatisfied, "placements");
+    let mut unsatisfied = bounded(unsatisfied, "placements");
+    if difference.others_unsatisfied > 0 {
+        let others = counted(difference.others_unsatisfied, "placement");
+        unsatisfied.push_str(&format!(
+            "  {others} of the hub {} unsatisfied, as before; `portolan get placements` lists them\n",
+            are(difference.others_unsatisfied)
+        ));
+    }
     if difference.placements.is_empty() {
         return format!("no decision changes: {unchanged}{unsatisfied}");
     }

@@ -145,7 +145,9 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
         }
         Some(changed) => {
             let (before, mut after) = args.evaluate_both(&manifests, &changed, wanted, hub.is_some(), now)?;
-            let difference = diff::difference(&before, &after);
+            let is_asked =
+                |placement: &report::PlacementReport| hub.is_none() || is_in_files(placement, &changed);
+            let difference = diff::difference(&before, &after, is_asked);
             let text = args.render_difference(&difference)?;
             if hub.is_some() && wanted.is_none() {
                 let satisfied = before.satisfied();

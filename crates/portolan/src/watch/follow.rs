@@ -84,7 +84,8 @@ pub(crate) async fn follow(
     let slices = vec![Feed::new(sender, Message::Slice)];
     watches.spawn(source(client, namespace, slices, &failed).run());
     // So does this.
-    watches.spawn(watch_over(client.clone(), failed));
+    let back = Arc::new(Notify::new());
+    watches.spawn(watch_over(client.clone(), failed.clone(), back.clone()));
     let mut board = Board::default();
     let mut known = [false; 2];
     let mut at_start = true;
@@ -111,7 +112,16 @@ pub(crate) async fn follow(
                     return Ok(());
                 }
             }
-            () = sleep_until(end.min(quiet)) => return Ok(()),
+            () = back.notified() => quiet = Instant::now() + ends.quiet.unwrap_or(FAR),
+            () = sleep_until(end) => return Ok(()),
+            () = sleep_until(quiet) => {
+                // A hub that cannot be reached is not quiet.
+                if !connection::is_lost(client).await {
+                    return Ok(());
+                }
+                quiet = Instant::now() + ends.quiet.unwrap_or(FAR);
+                failed.notify_one();
+            }
         }
         if board.has_empty() && empty.is_none() {
             empty = Some(Instant::now() + EMPTY);
@@ -133,13 +143,15 @@ where
     }
 }
 
-/// Says when the hub is lost and when it is back. A watch that failed may have failed by itself, and a hub that is frozen fails
+/// Says when the hub is lost and when it is back; `back` hears of it, too. A watch that failed may have failed by itself, and a hub that is frozen fails
 /// none of them for minutes: it is asked now and then.
-async fn watch_over(client: Client, failed: Arc<Notify>) {
+async fn watch_over(client: Client, failed: Arc<Notify>, back: Arc<Notify>) {
     loop {
         // Whether a watch failed or it is time: the hub says how it is.
         tokio::time::timeout(ASK, failed.notified()).await.ok();
-        connection::outlast(&client).await;
+        if connection::outlast(&client).await {
+            back.notify_one();
+        }
     }
 }
 

@@ -66,7 +66,7 @@ pub(crate) struct Args {
     #[arg(long = "for", value_name = "DURATION", value_parser = clock::parse_duration)]
     after: Option<Duration>,
 
-    /// End when nothing has changed for this time
+    /// End when nothing has changed for this time. The time begins anew when a hub that was lost is back
     #[arg(long, value_name = "DURATION", value_parser = clock::parse_duration)]
     until_quiet: Option<Duration>,
 

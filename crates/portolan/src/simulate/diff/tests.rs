@@ -49,6 +49,7 @@ fn between(before: &[PlacementReport], after: &[PlacementReport]) -> Difference 
         &Report {
             placements: after.to_vec(),
         },
+        |placement| placement.namespace != "others",
     )
 }
 
@@ -144,5 +145,24 @@ fn a_change_of_conditions_alone_is_a_difference() {
     assert_eq!(
         between(&[placement("a", &[&["c1"]])], &[after]).placements.len(),
         1
+    );
+}
+
+#[test]
+fn placements_that_the_question_is_not_about_are_counted() {
+    let own = PlacementReport {
+        status: Code::Misconfigured,
+        ..placement("own", &[&[]])
+    };
+    let other = PlacementReport {
+        namespace: "others".into(),
+        ..own.clone()
+    };
+    let both = [own, other];
+    let difference = between(&both, &both);
+    assert_eq!(difference.unchanged, 2);
+    assert_eq!(
+        (difference.unsatisfied.len(), difference.others_unsatisfied),
+        (1, 1)
     );
 }

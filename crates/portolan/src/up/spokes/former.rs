@@ -98,7 +98,11 @@ impl Former {
                 .map_err(|(doing, error)| live::explain(&error, &doing, &server.url))
                 .with_context(|| format!("--forget-members: cannot remove {name}"))?;
         }
-        super::super::progress(&format!("removed {self}, from an earlier start"));
+        let said = match self.is_empty() {
+            true => "no embedded member of an earlier start is left to remove".to_owned(),
+            false => format!("removed {self}, from an earlier start"),
+        };
+        super::super::progress(&said);
         Ok(())
     }
 }

@@ -209,6 +209,17 @@ fn a_command_ends_on_a_hub_whose_lists_never_end() {
 }
 
 #[test]
+fn a_hub_that_is_lost_is_not_quiet() {
+    let scratch = Scratch::new();
+    let server = Server::new(scratch.path(), Does::Nothing);
+    let args = ["watch", "--until-quiet", "1s", "--kubeconfig", server.argument()];
+    let watch = Running::start(&scratch, &args);
+    // Its watches stay open and silent.
+    server.die();
+    watch.wait_for("the connection to the hub is lost; waiting for it to come back");
+}
+
+#[test]
 fn every_command_is_run_against_broken_hubs_or_has_none() {
     let scratch = Scratch::new();
     let help = portolan(scratch.path(), &["--help"], "").stdout;
