@@ -28,7 +28,10 @@ fn a_hub_without_definitions_clusters_or_rights_is_told_what_to_do() {
     let run = doctor(&scratch, bare.argument(), &[]);
     assert_eq!(run.code, 1, "{}", run.stderr);
     assert!(
-        run.stdout.contains("portolan crds | kubectl apply -f -"),
+        run.stdout.contains(&format!(
+            "portolan crds | kubectl --kubeconfig {} apply -f -",
+            bare.argument()
+        )),
         "{}",
         run.stdout
     );

@@ -23,9 +23,27 @@ fn a_namespace_that_neither_the_hub_nor_the_files_have_is_named() {
         portolan(scratch.path(), &args, "").stderr
     };
     let alone = said("alone.json");
-    assert!(alone.contains("kubectl create namespace nowhere"), "{alone}");
+    assert!(alone.contains("create namespace nowhere"), "{alone}");
     let both = said("both.yaml");
-    assert!(!both.contains("kubectl create namespace"), "{both}");
+    assert!(!both.contains("create namespace"), "{both}");
+    // The hub refuses the objects.
+    let strict = [
+        "lint",
+        "--strict",
+        "--kubeconfig",
+        live.argument(),
+        "-f",
+        "alone.json",
+    ];
+    let strict = portolan(scratch.path(), &strict, "");
+    assert_eq!(strict.code, 1, "{}", strict.stdout);
+    assert!(
+        strict
+            .stdout
+            .contains("warning: the hub has no namespace nowhere"),
+        "{}",
+        strict.stdout
+    );
 }
 
 #[test]

@@ -553,7 +553,10 @@ fn a_hub_without_the_kinds_says_how_to_install_them() {
         let run = run(&scratch, &[args, &["--kubeconfig", live.argument()]].concat());
         assert_eq!(run.code, 2);
         assert!(
-            run.stderr.contains("portolan crds | kubectl apply -f -"),
+            run.stderr.contains(&format!(
+                "portolan crds | kubectl --kubeconfig {} apply -f -",
+                live.argument()
+            )),
             "{}",
             run.stderr
         );
@@ -594,7 +597,8 @@ fn whoever_may_not_look_is_told_what_is_missing() {
         );
         assert_eq!(run.code, 3);
         assert!(run.stderr.contains("\"nobody\" cannot list"), "{}", run.stderr);
-        assert!(run.stderr.contains("kubectl auth can-i --list"), "{}", run.stderr);
+        let advice = format!("kubectl --kubeconfig {} auth can-i --list", nobody.display());
+        assert!(run.stderr.contains(&advice), "{}", run.stderr);
     }
     live.stop();
 }

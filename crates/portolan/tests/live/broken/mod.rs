@@ -212,9 +212,18 @@ fn a_command_ends_on_a_hub_whose_lists_never_end() {
 fn a_hub_that_is_lost_is_not_quiet() {
     let scratch = Scratch::new();
     let server = Server::new(scratch.path(), Does::Nothing);
-    let args = ["watch", "--until-quiet", "1s", "--kubeconfig", server.argument()];
+    let args = [
+        "watch",
+        "ns/p",
+        "--until-quiet",
+        "2s",
+        "--kubeconfig",
+        server.argument(),
+    ];
     let watch = Running::start(&scratch, &args);
-    // Its watches stay open and silent.
+    watch.wait_for("there is no Placement ns/p");
+    // Time for its lists; its watches stay open and silent then.
+    thread::sleep(Duration::from_secs(1));
     server.die();
     watch.wait_for("the connection to the hub is lost; waiting for it to come back");
 }
