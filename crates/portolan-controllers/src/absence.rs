@@ -148,7 +148,7 @@ impl Absences {
             if let Absence::Back(None) = absence {
                 *absence = Absence::Back(Some(now.instant));
             }
-            !matches!(absence.judge(false, now), Judgement::Delete) || *absence == Absence::Leaving
+            !matches!(absence.judge(|| false, now), Judgement::Delete) || *absence == Absence::Leaving
         });
     }
 
@@ -167,10 +167,10 @@ pub(crate) enum Judgement {
 
 impl Absence {
     /// What becomes of the works of such a cluster that no decision wants.
-    pub(crate) fn judge(self, is_replaced: bool, now: Moment) -> Judgement {
+    pub(crate) fn judge(self, is_replaced: impl FnOnce() -> bool, now: Moment) -> Judgement {
         let until = match self {
             Absence::Leaving => return Judgement::Delete,
-            Absence::Away if is_replaced => return Judgement::Delete,
+            Absence::Away if is_replaced() => return Judgement::Delete,
             Absence::Away => return Judgement::Keep,
             Absence::Back(since) => since.unwrap_or(now.instant) + RETURN_GRACE,
             // Said by another clock: one that is ahead must not keep works for longer.

@@ -43,6 +43,17 @@ pub(crate) fn as_called(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// The flags of kubectl, and of this program, for a kubeconfig and a context.
+pub(crate) fn hub_flags(kubeconfig: Option<&Path>, context: Option<&str>) -> String {
+    let kubeconfig = kubeconfig.map(|file| format!(" --kubeconfig {}", path(file)));
+    let context = context.map(|name| format!(" --context {}", quoted(name)));
+    format!(
+        "{}{}",
+        kubeconfig.unwrap_or_default(),
+        context.unwrap_or_default()
+    )
+}
+
 /// The flags that name the hub of this process: each process talks to one.
 static HUB: OnceLock<String> = OnceLock::new();
 

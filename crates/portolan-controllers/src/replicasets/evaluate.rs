@@ -140,6 +140,7 @@ pub(super) fn evaluate(view: &View<'_>) -> Verdict {
                 .get(key.cluster.as_str())
                 .is_none_or(|(primary, _)| *primary == key)
     };
+    let mut fullness = Fullness::default();
     for (key, work) in view
         .works
         .iter()
@@ -149,7 +150,7 @@ pub(super) fn evaluate(view: &View<'_>) -> Verdict {
             verdict.tally.kept_on_doubt += 1;
             continue;
         }
-        match judge(view, references, key, work) {
+        match judge(view, references, key, work, &mut fullness) {
             Judgement::Delete => verdict.works.push(WorkWrite::Delete {
                 key: key.clone(),
                 uid: work.uid.clone(),
@@ -165,22 +166,49 @@ pub(super) fn evaluate(view: &View<'_>) -> Verdict {
 }
 
 /// What becomes of a work that no decision wants.
-pub(super) fn judge(view: &View<'_>, references: &[Reference], key: &WorkKey, work: &Work) -> Judgement {
+pub(super) fn judge(
+    view: &View<'_>,
+    references: &[Reference],
+    key: &WorkKey,
+    work: &Work,
+    fullness: &mut Fullness,
+) -> Judgement {
     let is_referred_to = references
         .iter()
         .any(|reference| reference.placement == work.placement);
     let absence = view.absences.of(&key.cluster);
     match absence.filter(|_| is_referred_to && !broken(Rule::SilentIsNotUnwanted)) {
-        Some(absence) => absence.judge(is_full(view, &work.placement), view.now),
+        Some(absence) => {
+            let placement = work.placement.as_str();
+            let (wanted, read) = (|| (view.wanted)(placement), || (view.read)(placement));
+            absence.judge(|| fullness.of(placement, wanted, read), view.now)
+        }
         None => Judgement::Delete,
     }
 }
 
-/// Whether a placement has as many clusters as it asks for. One that asks for no number never has.
-fn is_full(view: &View<'_>, placement: &str) -> bool {
-    match ((view.read)(placement), (view.wanted)(placement)) {
-        (Reading::Groups(groups), Some(wanted)) => groups.cluster_count() >= wanted,
-        _ => false,
+/// Whether placements have as many clusters as they ask for, by their names. Each is asked for once: thousands of clusters may be
+/// absent, and to read a decision takes all of its clusters.
+#[derive(Debug, Default)]
+pub(super) struct Fullness(BTreeMap<String, bool>);
+
+impl Fullness {
+    /// A placement that asks for no number never has as many.
+    fn of(
+        &mut self,
+        placement: &str,
+        wanted: impl FnOnce() -> Option<usize>,
+        read: impl FnOnce() -> Reading,
+    ) -> bool {
+        if let Some(known) = self.0.get(placement) {
+            return *known;
+        }
+        let is_full = wanted().is_some_and(|wanted| match read() {
+            Reading::Groups(groups) => groups.cluster_count() >= wanted,
+            _ => false,
+        });
+        self.0.insert(placement.to_owned(), is_full);
+        is_full
     }
 }
 
@@ -465,4 +493,25 @@ impl<'a> Rollout<'a> {
 
 fn earliest(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     [one, other].into_iter().flatten().min()
+}
+
+#[cfg(test)]
+mod fullness_tests {
+    use super::*;
+
+    #[test]
+    fn the_decision_of_a_placement_is_read_once_for_all_absent_clusters() {
+        let mut fullness = Fullness::default();
+        let mut reads = 0;
+        for _ in 0..1_000 {
+            let read = || {
+                reads += 1;
+                Reading::Groups(Groups::default())
+            };
+            assert!(fullness.of("none", || Some(0), read));
+        }
+        assert_eq!(reads, 1);
+        let never = || -> Reading { panic!("a placement that asks for no number is not read") };
+        assert!(!fullness.of("all", || None, never));
+    }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::decisions::Reading;
-use super::evaluate::{Rollout, View, judge, visit};
+use super::evaluate::{Fullness, Rollout, View, judge, visit};
 use super::key::SetKey;
 use super::message::Input;
 use super::refusals;
@@ -399,8 +399,9 @@ fn fill(overview: &mut Overview, view: &View<'_>) {
     let unwanted = primary
         .values()
         .filter(|(key, work)| !work.is_leaving && !taken.contains(&key.cluster));
+    let mut fullness = Fullness::default();
     for (key, work) in unwanted {
-        if judge(view, references, key, work) != Judgement::Delete
+        if judge(view, references, key, work, &mut fullness) != Judgement::Delete
             && let Some(placement) = overview
                 .placements
                 .iter_mut()

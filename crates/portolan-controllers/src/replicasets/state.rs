@@ -285,6 +285,13 @@ impl State {
         }
     }
 
+    fn touch_namespace(&mut self, namespace: &str) {
+        let first = SetKey::new(namespace, "");
+        let in_namespace = self.sets.range(first..);
+        let in_namespace = in_namespace.take_while(|(key, _)| key.namespace == namespace);
+        in_namespace.for_each(|(key, _)| self.queue.touch(key.clone()));
+    }
+
     fn touch_all(&mut self) {
         self.sets.keys().for_each(|key| self.queue.touch(key.clone()));
     }
@@ -414,7 +421,14 @@ impl Keeper for State {
             _ => false,
         };
         if rights_change && self.bound.is_asked() {
-            self.touch_all();
+            match &input {
+                // A binding gives rights in its own namespace.
+                Input::Binding(delta) => match delta.namespace() {
+                    Some(namespace) => self.touch_namespace(namespace),
+                    None => self.touch_all(),
+                },
+                _ => self.touch_all(),
+            }
         }
         match input {
             Input::Set(Delta::Applied(object)) => self.set_applied(object),

@@ -121,7 +121,7 @@ impl Inventory {
         let namespaces = self.profiles.get(name).into_iter().flat_map(BTreeMap::keys);
         let namespaces = namespaces.filter(|namespace| may_be_named(namespace));
         let absences = namespaces.filter_map(|namespace| self.absences.of(&format!("{namespace}/{name}")));
-        let judgements = absences.map(|absence| absence.judge(is_replaced, now));
+        let judgements = absences.map(|absence| absence.judge(|| is_replaced, now));
         judgements.max().unwrap_or(Judgement::Delete)
     }
 

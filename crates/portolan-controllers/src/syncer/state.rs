@@ -192,6 +192,18 @@ impl State {
         self.queue.touch(Item::Status(key.clone()));
     }
 
+    /// A binding gives rights in its own namespace, and takes no work away.
+    fn touch_bound(&mut self, namespace: Option<&str>) {
+        let Some(namespace) = namespace else {
+            return self.touch_everything();
+        };
+        let first = (namespace.to_owned(), String::new());
+        let templates = self.templates.range(first..).map(|(key, _)| key.clone());
+        let templates: Vec<TemplateKey> = templates.take_while(|key| key.0 == namespace).collect();
+        templates.iter().for_each(|key| self.touch_template(key));
+        self.queue.touch(Item::Decisions(namespace.to_owned()));
+    }
+
     fn touch_everything(&mut self) {
         let templates: Vec<TemplateKey> = self.templates.keys().cloned().collect();
         for key in &templates {
@@ -333,7 +345,7 @@ impl Keeper for State {
             }
             Input::Binding(delta) => {
                 if self.bound.hear_binding(&delta) {
-                    self.touch_everything();
+                    self.touch_bound(delta.namespace());
                 }
             }
             Input::Ended { at, item, outcome } => self.ended(item, at, outcome),

@@ -208,30 +208,40 @@ impl Core {
 
     /// Deletes what a list with the same parameters shows, and answers with that list.
     pub(crate) async fn delete_collection(&self, call: &Call) -> Answer<Listing> {
-        let options = DeleteOptions::parse(&call.body, &call.query)?;
+        let options = {
+            let weight = call.body.len();
+            let _turn = self.in_flight.turn(&call.sender, weight).await;
+            let parse = || DeleteOptions::parse(&call.body, &call.query);
+            match weight > LONG_FROM {
+                true => apart_always(parse)?,
+                false => parse()?,
+            }
+        };
         let listing = self.list(call).await?;
         for object in &listing.objects {
-            if !self.admission.is_empty() {
-                // The answer to the deletion of many objects has no warnings.
-                let old = apart_always(|| call.resource.served(object.value()));
-                self.admit_deletion(call, &old, options.dry_run, &mut Vec::new())
-                    .await?;
-            }
             let weight = object.bytes().len();
             let _turn = self.in_flight.turn(&call.sender, weight).await;
-            let deletion = self.delete(&call.resource, object.key(), &options);
-            let deleted = match weight > LONG_FROM {
-                true => serve_apart(deletion).await,
-                false => deletion.await,
-            };
-            match deleted {
-                Err(failure) if failure.code() == StatusCode::NOT_FOUND => {}
-                other => {
-                    other?;
-                }
+            let deletion = self.delete_listed(call, object, &options);
+            match weight > LONG_FROM {
+                true => serve_apart(deletion).await?,
+                false => deletion.await?,
             }
         }
         Ok(listing)
+    }
+
+    /// Deletes an object of a collection, unless it is gone.
+    async fn delete_listed(&self, call: &Call, object: &Stored, options: &DeleteOptions) -> Answer<()> {
+        if !self.admission.is_empty() {
+            // The answer to the deletion of many objects has no warnings.
+            let old = call.resource.served(object.value());
+            self.admit_deletion(call, &old, options.dry_run, &mut Vec::new())
+                .await?;
+        }
+        match self.delete(&call.resource, object.key(), options).await {
+            Err(failure) if failure.code() == StatusCode::NOT_FOUND => Ok(()),
+            other => other.map(drop),
+        }
     }
 
     /// Deletes one object, or marks it.

@@ -164,10 +164,11 @@ impl Core {
 
 fn weight(verb: Verb, call: &Call, stored: usize) -> usize {
     let bytes = call.body.len() + stored;
-    if is_about_rights(verb, call) {
-        return bytes.max(LONG_FROM + 1);
-    }
-    match (verb, call.content_type()) {
+    let least = match is_about_rights(verb, call) {
+        true => LONG_FROM + 1,
+        false => 0,
+    };
+    let weight = match (verb, call.content_type()) {
         (Verb::Patch, media_type::JSON_PATCH) if may_copy(&call.body) => COPYING,
         (Verb::Patch, media_type::APPLY_PATCH) => APPLIED * bytes,
         (Verb::Create | Verb::Update | Verb::Patch, _) => WRITTEN * bytes,
@@ -176,7 +177,8 @@ fn weight(verb: Verb, call: &Call, stored: usize) -> usize {
             form.map_or(0, |(form, encoding)| weighed(form, encoding, stored))
         }
         _ => bytes,
-    }
+    };
+    weight.max(least)
 }
 
 /// Whether a request is compared with all rights that its user has, or lists them: a short body may name a role of 100,000

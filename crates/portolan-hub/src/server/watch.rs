@@ -100,11 +100,16 @@ impl Core {
         }
         let prefix = call.prefix();
         let mut events = self.store.follow(&prefix);
-        let range = self.store.range(&prefix);
         let (initial, revision) = match (send_initial, asked) {
-            (true, _) => (self.snapshots.take(range.objects, range.revision), range.revision),
+            (true, _) => {
+                let _turn = self.in_flight.turn(&call.sender, LONG_FROM + 1).await;
+                apart_always(|| {
+                    let range = self.store.range(&prefix);
+                    (self.snapshots.take(range.objects, range.revision), range.revision)
+                })
+            }
             (false, Some(revision)) if revision > 0 => (Snapshot::default(), revision),
-            (false, _) => (Snapshot::default(), range.revision),
+            (false, _) => (Snapshot::default(), self.store.revision()),
         };
         events.go_to(revision);
         let bookmarks = call

@@ -129,6 +129,8 @@ impl Guard {
             );
         }
         self.held.insert((key.namespace.clone(), key.name.clone()), key);
+        // The time of an earlier removal is not the time of this one.
+        self.release_at = None;
         first
     }
 
@@ -137,6 +139,9 @@ impl Guard {
         self.pending
             .retain(|gone| (&gone.namespace, &gone.name) != (&key.namespace, &key.name));
         self.held.remove(&(key.namespace.clone(), key.name.clone()));
+        if self.held.is_empty() {
+            self.release_at = None;
+        }
     }
 
     /// The kind is served and was listed: those that are missing have a while to come back.
@@ -180,9 +185,84 @@ impl Guard {
         self.release_at
     }
 
-    /// Those that did not come back.
-    pub(super) fn release(&mut self) -> Vec<Key> {
+    /// Those that did not come back. None while the definition is gone again: their time begins when it is back and listed.
+    pub(super) async fn release(&mut self) -> Vec<Key> {
         self.release_at = None;
+        if !self.is_sound().await {
+            self.look_again();
+            return Vec::new();
+        }
         self.held.drain().map(|(_, key)| key).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use http::{Request, Response};
+    use kube::client::Body;
+    use portolan_api::cluster::ManagedCluster;
+
+    use super::*;
+
+    /// A guard of clusters on a server that has the definition while the flag is set.
+    fn guard(exists: &Arc<AtomicBool>) -> Guard {
+        let exists = exists.clone();
+        let server = tower::service_fn(move |_: Request<Body>| {
+            let (code, body) = match exists.load(Ordering::SeqCst) {
+                true => (
+                    200,
+                    r#"{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","metadata":{"name":"x"}}"#,
+                ),
+                false => (
+                    404,
+                    r#"{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"NotFound","code":404}"#,
+                ),
+            };
+            let response = Response::builder()
+                .status(code)
+                .body(Body::from(body.as_bytes().to_vec()));
+            async move { response }
+        });
+        Guard::of::<ManagedCluster>(Client::new(server, "default"), Duration::from_secs(300))
+    }
+
+    fn east() -> Key {
+        Key {
+            namespace: String::new(),
+            name: "east".to_owned(),
+            uid: "1".to_owned(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_of_one_removal_is_not_the_time_of_the_next() {
+        let mut guard = guard(&Arc::default());
+        guard.hold(east());
+        guard.listed();
+        let first = guard.release_at().unwrap();
+        guard.is_back(&east());
+        assert_eq!(guard.release_at(), None, "nothing is missing");
+        tokio::time::advance(Duration::from_secs(295)).await;
+        guard.hold(east());
+        assert_eq!(guard.release_at(), None, "the definition is gone");
+        guard.listed();
+        assert!(guard.release_at().unwrap() >= first + Duration::from_secs(295));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_let_go_while_the_definition_is_gone_again() {
+        let exists = Arc::new(AtomicBool::new(false));
+        let mut guard = guard(&exists);
+        guard.hold(east());
+        guard.listed();
+        assert!(guard.release().await.is_empty());
+        assert!(guard.look_at().is_some(), "the definition is looked at again");
+        exists.store(true, Ordering::SeqCst);
+        guard.listed();
+        assert!(guard.release_at().is_some());
+        assert_eq!(guard.release().await.len(), 1);
     }
 }

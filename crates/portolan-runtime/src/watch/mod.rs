@@ -42,6 +42,20 @@ pub enum Delta<K> {
     Unserved,
 }
 
+impl<K: kube::Resource> Delta<K> {
+    /// The namespace of the object that it is about. Nothing where it is about all objects, or one outside of namespaces.
+    pub fn namespace(&self) -> Option<&str> {
+        match self {
+            Delta::Applied(object) => object.meta().namespace.as_deref(),
+            Delta::Unreadable(object) => object.metadata.namespace.as_deref(),
+            Delta::Deleted(key) | Delta::Held(key) => {
+                Some(key.namespace.as_str()).filter(|name| !name.is_empty())
+            }
+            Delta::Listing | Delta::Founded(_) | Delta::Synced | Delta::Unserved => None,
+        }
+    }
+}
+
 impl<K> Clone for Delta<K> {
     fn clone(&self) -> Self {
         match self {

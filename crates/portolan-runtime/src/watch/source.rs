@@ -384,8 +384,10 @@ where
     }
 
     async fn release(&mut self) -> Result<(), Closed> {
-        let released = self.guard.as_mut().map(Guard::release).unwrap_or_default();
-        for key in released {
+        let Some(guard) = &mut self.guard else {
+            return Ok(());
+        };
+        for key in guard.release().await {
             self.tell(Delta::Deleted(key)).await?;
         }
         Ok(())

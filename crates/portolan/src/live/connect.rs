@@ -41,15 +41,7 @@ impl ConnectArgs {
 
     /// The flags that name the hub, for kubectl as for this program.
     fn flags(&self) -> String {
-        let kubeconfig = self.kubeconfig.as_deref();
-        let kubeconfig = kubeconfig.map(|path| format!(" --kubeconfig {}", shell::path(path)));
-        let context = self.context.as_deref();
-        let context = context.map(|name| format!(" --context {}", shell::quoted(name)));
-        format!(
-            "{}{}",
-            kubeconfig.unwrap_or_default(),
-            context.unwrap_or_default()
-        )
+        shell::hub_flags(self.kubeconfig.as_deref(), self.context.as_deref())
     }
 }
 

@@ -48,14 +48,47 @@ fn wrapped_line(line: &str, width: usize) -> String {
             text.push(' ');
             used += 1;
         }
-        text.push_str(word);
-        used += wide;
         is_first = false;
+        let mut pieces = pieces(word, width.saturating_sub(hang)).into_iter();
+        let first = pieces.next().unwrap_or_default();
+        text.push_str(&first);
+        used += visible(&first);
+        for piece in pieces {
+            text.push('\n');
+            text.push_str(&" ".repeat(hang));
+            text.push_str(&piece);
+            used = hang + visible(&piece);
+        }
     }
     if line.ends_with('\n') {
         text.push('\n');
     }
     text
+}
+
+/// A word in parts that fit: the path of a field may be wider than a terminal, and is broken before a dot. Other words, such as
+/// addresses and commands, are given back whole by a terminal that breaks them.
+fn pieces(word: &str, room: usize) -> Vec<String> {
+    let is_path = ["spec.", "metadata.", "status."]
+        .iter()
+        .any(|start| word.starts_with(start));
+    if visible(word) <= room || !is_path {
+        return vec![word.to_owned()];
+    }
+    let mut pieces = vec![String::new()];
+    for (position, part) in word.split('.').enumerate() {
+        let part = match position {
+            0 => part.to_owned(),
+            _ => format!(".{part}"),
+        };
+        match pieces.last_mut() {
+            Some(piece) if piece.is_empty() || visible(piece) + visible(&part) <= room => {
+                piece.push_str(&part)
+            }
+            _ => pieces.push(part),
+        }
+    }
+    pieces
 }
 
 /// The columns that a text takes on a terminal: colours take none.
@@ -84,6 +117,20 @@ mod tests {
         ] {
             assert_eq!(wrapped(text, Some(20)), text);
         }
+    }
+
+    #[test]
+    fn the_path_of_a_field_is_broken_before_a_dot() {
+        let text = "error: spec.predicates[0].labelSelector.matchExpressions[0].operator is bad\n";
+        assert_eq!(
+            wrapped(text, Some(30)),
+            "error:\n  spec.predicates[0]\n  .labelSelector\n  .matchExpressions[0]\n  .operator is bad\n"
+        );
+        let url = "see https://example.com/a.very.long.path.to.a.page now\n";
+        assert_eq!(
+            wrapped(url, Some(20)),
+            "see\n  https://example.com/a.very.long.path.to.a.page\n  now\n"
+        );
     }
 
     #[test]

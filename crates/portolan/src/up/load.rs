@@ -66,6 +66,11 @@ impl Fleet {
                 "loading the first of {}; the others join later",
                 counted(number, "simulated cluster")
             ),
+            there if there > number => format!(
+                "bringing {} up to date and removing {} of an earlier start",
+                counted(number, "simulated cluster"),
+                there - number
+            ),
             there => format!("bringing {} up to date", counted(there, "simulated cluster")),
         });
         all(NAMESPACES.iter().map(|name| writer.create_namespace(name)))

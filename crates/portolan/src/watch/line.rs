@@ -73,21 +73,43 @@ pub(crate) fn text(
     let whole = turn.placement.to_string();
     let short = shortened_name(&whole, WIDEST_NAME);
     let shortest = shortened_name(&whole, NARROWEST_NAME);
-    let named = |name, clusters: RangeInclusive<usize>, columns| {
+    let named = |name, clusters: RangeInclusive<usize>, advice| {
         let lines = clusters.rev();
-        lines.map(move |named| line(turn, name, time, at_start, named, columns))
+        lines.map(move |named| line(turn, name, time, at_start, Parts { named, advice }, columns))
     };
-    let mut lines = named(&whole, 1..=NAMED, columns)
-        .chain(named(&short, 1..=NAMED, columns))
-        .chain(named(&whole, 0..=0, columns))
-        .chain(named(&short, 0..=0, columns));
+    let mut lines = named(&whole, 1..=NAMED, Advice::Given)
+        .chain(named(&short, 1..=NAMED, Advice::Given))
+        .chain(named(&whole, 1..=NAMED, Advice::LeftOut))
+        .chain(named(&short, 1..=NAMED, Advice::LeftOut))
+        .chain(named(&whole, 0..=0, Advice::LeftOut))
+        .chain(named(&short, 0..=0, Advice::LeftOut));
     let fitting = lines.find(fits);
-    fitting.unwrap_or_else(|| line(turn, &shortest, time, at_start, 0, &Columns::NARROW))
+    let least = Parts {
+        named: 0,
+        advice: Advice::LeftOut,
+    };
+    fitting.unwrap_or_else(|| line(turn, &shortest, time, at_start, least, &Columns::NARROW))
 }
 
-/// The line with at most so many clusters by name.
-fn line(turn: &Turn, name: &str, time: Timestamp, at_start: bool, named: usize, columns: &Columns) -> String {
+/// What a line has room for.
+#[derive(Clone, Copy)]
+struct Parts {
+    /// Clusters by name.
+    named: usize,
+    advice: Advice,
+}
+
+/// Whether a line says where the reasons for no cluster are. Names of clusters come first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Advice {
+    Given,
+    LeftOut,
+}
+
+/// The line with at most these parts.
+fn line(turn: &Turn, name: &str, time: Timestamp, at_start: bool, parts: Parts, columns: &Columns) -> String {
     let Columns { placement, number } = *columns;
+    let Parts { named, advice } = parts;
     let word = |change: &(String, Change)| word(change, at_start);
     let (scored, others): (Vec<_>, Vec<_>) = turn
         .changes
@@ -107,8 +129,8 @@ fn line(turn: &Turn, name: &str, time: Timestamp, at_start: bool, named: usize, 
     if scored.len() > room {
         words.push(counted(scored.len(), "new score"));
     }
-    // The decisions do not say why, and a line without room for a name has none for this.
-    if turn.clusters == Some(0) && named > 0 {
+    // The decisions do not say why.
+    if turn.clusters == Some(0) && advice == Advice::Given {
         words.push(format!("`portolan explain {}` says why", turn.placement));
     }
     let clusters = number_of(turn);
@@ -276,6 +298,16 @@ mod tests {
         let whole = "ml/training  0 clusters    `portolan explain ml/training` says why";
         assert_eq!(plain(&none, false), whole);
         assert_eq!(fitted(&none, true, Some(40)), "00:00:00  ml/training  0 clusters");
+    }
+
+    #[test]
+    fn the_last_cluster_that_goes_is_named_before_a_line_says_where_the_reason_is() {
+        let mut last = turn(vec![("production-eu-west-1".to_owned(), Change::Removed)]);
+        last.clusters = Some(0);
+        assert_eq!(
+            fitted(&last, false, Some(60)),
+            "00:00:00  ml/training  0 clusters    -production-eu-west-1"
+        );
     }
 
     #[test]

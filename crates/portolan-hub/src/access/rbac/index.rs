@@ -38,6 +38,9 @@ impl Kind {
     }
 }
 
+/// Roles that a refusal names because they do not exist. A tenant can write any number of bindings to them.
+const MOST_NAMED: usize = 100;
+
 /// Roles and bindings, indexed. Cheap to keep current: one object in, one object out.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rbac {
@@ -109,14 +112,18 @@ impl Rbac {
         if request.identity.is_in(MASTERS) {
             return Decision::Allowed(Reason::Masters);
         }
+        // Many bindings can give the same role; its rules are then the same in memory, and do not allow it the second time either.
+        let mut refused = HashSet::new();
         for namespace in scopes(&request.target) {
             for binding in self.bindings_of(request.identity, namespace) {
                 let rules = self.rules_of(binding).unwrap_or_default();
-                if rules
-                    .iter()
-                    .any(|rule| rule.allows(request.verb, &request.target))
-                    && let Some(subject) = binding.subject_for(request.identity)
-                {
+                if rules.is_empty() || refused.contains(&rules.as_ptr()) {
+                    continue;
+                }
+                let mut each = rules.iter();
+                if !each.any(|rule| rule.allows(request.verb, &request.target)) {
+                    refused.insert(rules.as_ptr());
+                } else if let Some(subject) = binding.subject_for(request.identity) {
                     return Decision::Allowed(Reason::Binding { binding, subject });
                 }
             }
@@ -187,6 +194,7 @@ impl Rbac {
         };
         Denial {
             missing_roles: missing
+                .take(MOST_NAMED)
                 .map(describe)
                 .collect::<BTreeSet<_>>()
                 .into_iter()
