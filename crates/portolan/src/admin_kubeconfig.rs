@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::bail;
 use serde_json::Value;
 
-use crate::live::{ConnectArgs, file};
+use crate::live::{ConnectArgs, Server, file};
 use crate::member_name;
 
 /// What hubs call their cluster, user and context.
@@ -88,7 +88,12 @@ pub(crate) async fn refuse_running(path: &Path, of: Of, own: &str) -> anyhow::Re
         kubeconfig: Some(path.to_owned()),
         context: None,
     };
-    let Ok(server) = connect.connect().await else {
+    // Not the hub of this process, so that no advice names it.
+    let server = match connect.config().await {
+        Ok(config) => Server::new(config),
+        Err(_) => return Ok(()),
+    };
+    let Ok(server) = server else {
         return Ok(());
     };
     let asked = tokio::time::timeout(ANSWER, server.version()).await;

@@ -57,7 +57,7 @@ pub(crate) fn hub_flags(kubeconfig: Option<&Path>, context: Option<&str>) -> Str
 /// The flags that name the hub of this process: each process talks to one.
 static HUB: OnceLock<String> = OnceLock::new();
 
-/// Commands for kubectl that people are told name the hub with these flags from now on.
+/// From now on, commands for kubectl in texts for people have these flags.
 pub(crate) fn name_hub(flags: String) {
     // The first one counts: it is the hub of the command line.
     let _ = HUB.set(flags);

@@ -10,7 +10,7 @@ pub(super) fn index(registry: &Registry) -> &Value {
     registry.openapi.get(|| made(registry))
 }
 
-/// It takes all documents.
+/// Makes the index. Every document is made for its hash.
 fn made(registry: &Registry) -> Value {
     let mut paths = Map::new();
     for (group, versions) in registry.groups() {

@@ -250,15 +250,15 @@ impl Notes {
 
     /// Remembers a remark about the whole input.
     pub(crate) fn remark(&mut self, message: impl fmt::Display) {
-        self.about_nothing(Severity::Info, &message);
+        self.without_object(Severity::Info, &message);
     }
 
     /// The same of what most likely is not meant.
     pub(crate) fn warn(&mut self, message: impl fmt::Display) {
-        self.about_nothing(Severity::Warning, &message);
+        self.without_object(Severity::Warning, &message);
     }
 
-    fn about_nothing(&mut self, severity: Severity, message: &dyn fmt::Display) {
+    fn without_object(&mut self, severity: Severity, message: &dyn fmt::Display) {
         let message = bounded(&message.to_string());
         let finding = Finding::new(severity, None, "", &message);
         self.insert(String::new(), message, finding);

@@ -107,6 +107,7 @@ async fn join(args: &Args) -> anyhow::Result<()> {
     if args.output.is_none() {
         kubeconfig::refuse(&path, &args.name)?;
     }
+    connect.name_in_advice();
     let config = connect.config().await?;
     let server = Server::new(config.clone())?;
     let newcomer = Newcomer {

@@ -39,6 +39,11 @@ impl ConnectArgs {
         format!("kubectl{}", self.flags())
     }
 
+    /// Commands for kubectl in what this process says name this hub.
+    pub(crate) fn name_in_advice(&self) {
+        shell::name_hub(self.flags());
+    }
+
     /// The flags that name the hub, for kubectl as for this program.
     fn flags(&self) -> String {
         shell::hub_flags(self.kubeconfig.as_deref(), self.context.as_deref())
@@ -173,7 +178,7 @@ impl ConnectArgs {
 
     /// A client for the hub. Nothing is sent yet.
     pub(crate) async fn connect(&self) -> anyhow::Result<Server> {
-        shell::name_hub(self.flags());
+        self.name_in_advice();
         let mut server = Server::new(self.config().await?)?;
         server.credentials = format!("{}, from {}", server.credentials, self.source());
         Ok(server)

@@ -406,6 +406,9 @@ fn members_of_an_earlier_start_stay_with_their_works_until_their_removal_is_aske
     assert!(said.contains("member-2, member-3"), "{said}");
     let said = up.line_with(&["--spokes 3", "--forget-members"]);
     assert!(said.contains("removes them"), "{said}");
+    // The kubeconfig of the members of the earlier start is not that of the hub.
+    let said = up.line_with(&["kubectl", "get managedclusters"]);
+    assert!(!said.contains("--kubeconfig"), "{said}");
     assert_eq!(clusters(&up, &scratch), ["member-1", "member-2", "member-3"]);
     up.stop();
 
