@@ -15,7 +15,7 @@ use crate::admission::{Admission, Chain};
 use crate::clock::Clock;
 use crate::door::Door;
 use crate::janitor;
-use crate::server::{ClientLimits, Core, Gate, Listener, Peer, Service, raise_open_files};
+use crate::server::{ClientLimits, Core, Gate, Listener, Peer, Service, raise_open_files, roles};
 use crate::store::{History, LIMITS, Limits, OpenError, Store};
 
 /// What a watch or a list can go back to: some minutes of a busy hub, and a bound on memory.
@@ -284,10 +284,11 @@ impl Builder {
         })?;
         let (stop, stopping) = watch::channel(false);
         let clock = self.clock.clone().unwrap_or_else(Clock::system);
+        let gate = Gate::new(accounts, &store);
         let core = Arc::new(Core::new(
             store,
             clock,
-            Gate::new(accounts),
+            gate,
             self.admission.clone(),
             self.client_limits,
             stopping.clone(),
@@ -315,6 +316,7 @@ impl Builder {
                 janitor::run(core.clone(), authority, stopping.clone()),
             ),
             supervision.spawn("events", janitor::expire(core.clone(), stopping.clone())),
+            supervision.spawn(roles::NAME, roles::run(core.clone(), stopping.clone())),
         ];
         let mut connections = None;
         if let (Some(listener), Some(door)) = (listener, &door) {

@@ -11,6 +11,9 @@ pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
 /// The user name of a request without credentials.
 pub(crate) const ANONYMOUS: &str = "system:anonymous";
 
+/// The beginning of the user names of service accounts.
+const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
+
 /// The user a request is made by.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Identity {
@@ -59,6 +62,11 @@ impl Identity {
         Self::authenticated(service_account_user(namespace, name), groups)
     }
 
+    /// Namespace and name of a service account.
+    pub(crate) fn account(&self) -> Option<(&str, &str)> {
+        self.user.strip_prefix(SERVICE_ACCOUNT)?.split_once(':')
+    }
+
     /// Whether the user belongs to a group.
     pub(crate) fn is_in(&self, group: &str) -> bool {
         self.groups.iter().any(|other| other == group)
@@ -67,5 +75,5 @@ impl Identity {
 
 /// The user name of a service account.
 pub(crate) fn service_account_user(namespace: &str, name: &str) -> String {
-    format!("system:serviceaccount:{namespace}:{name}")
+    format!("{SERVICE_ACCOUNT}{namespace}:{name}")
 }

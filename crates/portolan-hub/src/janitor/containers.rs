@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::pace::PORTION;
+use super::pace::{PORTION, about_all};
 use super::remaining::Remaining;
 use super::{Janitor, Settled, Unchanged};
 use crate::kinds::{definition, naming};
+use crate::server::{MOST_AT_ONCE, apart_always};
 use crate::store::{Key, Stored};
 
 /// The name that Kubernetes gives the ConfigMap with the certificate of the server's authority.
@@ -49,9 +50,7 @@ impl Janitor {
             let Some(held) = self.empty(&prefix).await else {
                 return Settled::InPart;
             };
-            for object in held {
-                remaining.add(&object);
-            }
+            about_all(&held, || held.iter().for_each(|object| remaining.add(object)));
         }
         let now = self.core.clock.stamp();
         self.edit(key, |namespace| {
@@ -98,14 +97,29 @@ impl Janitor {
 
     /// Deletes what is under a prefix. Returns what is held and stays for now, or nothing if there was more than a portion.
     async fn empty(&self, prefix: &str) -> Option<Vec<Arc<Stored>>> {
-        let mut objects = self.core.store.range(prefix).objects;
-        // What is not served cannot be deleted, and would be here for ever.
-        objects.retain(|object| {
-            object.meta().deletion_timestamp.is_none() && self.resource(object.key()).is_some()
+        let objects = self.objects_under(prefix);
+        let objects: Vec<Arc<Stored>> = about_all(&objects, || {
+            // What is not served cannot be deleted, and would be here for ever.
+            let is_to_go = |object: &&Arc<Stored>| {
+                object.meta().deletion_timestamp.is_none() && self.resource(object.key()).is_some()
+            };
+            objects
+                .iter()
+                .filter(is_to_go)
+                .take(PORTION + 1)
+                .cloned()
+                .collect()
         });
         let portion = objects.iter().take(PORTION);
         self.each(portion, |object| self.delete(object, None, Unchanged::Uid))
             .await;
-        (objects.len() <= PORTION).then(|| self.core.store.range(prefix).objects)
+        (objects.len() <= PORTION).then(|| self.objects_under(prefix))
+    }
+
+    fn objects_under(&self, prefix: &str) -> Vec<Arc<Stored>> {
+        let store = &self.core.store;
+        let few = store.range_up_to(prefix, MOST_AT_ONCE);
+        few.unwrap_or_else(|| apart_always(|| store.range(prefix)))
+            .objects
     }
 }

@@ -26,7 +26,7 @@ use crate::supervision::{LONGEST_WAIT, Turns};
 
 pub(crate) use events::expire;
 use index::Index;
-use pace::PORTION;
+use pace::{PORTION, about, with};
 use queue::Queue;
 
 /// How many changes are read at a time: as many as a portion makes, and the same again of clients.
@@ -112,7 +112,7 @@ impl Janitor {
         self.revision = range.revision;
         self.roles_changed = true;
         for object in &range.objects {
-            let concerned = self.index.put(object, None);
+            let concerned = about(object, || self.index.put(object, None));
             self.enqueue(concerned, object.concerns_others()).await;
         }
     }
@@ -137,11 +137,13 @@ impl Janitor {
                 for event in events {
                     let key = event.object.key();
                     self.roles_changed |= (key.group(), key.plural()) == (rbac::GROUP, "clusterroles");
-                    let concerned = if event.deleted {
-                        self.index.remove(&event.object)
-                    } else {
-                        self.index.put(&event.object, event.previous.as_deref())
-                    };
+                    let concerned = about(&event.object, || {
+                        if event.deleted {
+                            self.index.remove(&event.object)
+                        } else {
+                            self.index.put(&event.object, event.previous.as_deref())
+                        }
+                    });
                     let previous = event.previous.as_deref();
                     let had_owners =
                         event.object.concerns_others() || previous.is_some_and(Stored::concerns_others);
@@ -181,7 +183,7 @@ impl Janitor {
         let Some(object) = self.core.store.get(key) else {
             return Settled::Done;
         };
-        let meta = object.meta();
+        let meta = about(&object, || object.meta());
         if meta.deletion_timestamp.is_none() {
             if (key.group(), key.plural()) == ("", "namespaces") {
                 self.furnish(key).await;
@@ -233,7 +235,7 @@ impl Janitor {
                 resource_version: (unchanged == Unchanged::Version).then(|| object.revision().to_string()),
                 ..DeleteOptions::default()
             };
-            let _ = self.core.delete(&resource, key, &options).await;
+            let _ = with(object, self.core.delete(&resource, key, &options)).await;
         }
     }
 
@@ -243,14 +245,16 @@ impl Janitor {
             return;
         };
         while let Some(stored) = self.core.store.get(key) {
-            let mut object = stored.value();
-            change(&mut object);
-            if object == stored.value() {
-                return;
-            }
+            let changed = about(&stored, || {
+                let before = stored.value();
+                let mut object = before.clone();
+                change(&mut object);
+                (object != before).then_some(object)
+            });
+            let Some(object) = changed else { return };
             let gone = stored.meta().deletion_timestamp.is_some() && is_free(&resource, &object);
             let change = if gone {
-                Change::Delete(Some(object))
+                Change::Delete(object)
             } else {
                 Change::Put(object)
             };
@@ -259,7 +263,7 @@ impl Janitor {
                 expect: Expect::Revision(stored.revision()),
                 change,
             };
-            match self.core.store.write(write).await {
+            match with(&stored, self.core.commit(write)).await {
                 Err(WriteError::Conflict { .. }) => {}
                 _ => break,
             }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::pace::PORTION;
 use super::{Janitor, Settled, Unchanged};
-use crate::server::{FOREGROUND, ORPHAN, Propagation};
+use crate::server::{FOREGROUND, ORPHAN, Propagation, apart_always};
 use crate::store::{Key, OwnerReference, Stored};
 
 /// How an owner stands to the object that names it.
@@ -99,10 +99,8 @@ impl Janitor {
     /// Does for an owner that is being deleted what its finalizers ask, and takes them off when it is done.
     pub(super) async fn release_dependents(&self, owner: &Stored) -> Settled {
         let uid = owner.meta().uid.as_str();
-        let keys = self.index.dependents_of(uid);
-        let dependents = keys.filter_map(|key| self.dependent(key, uid));
         if holds(owner, ORPHAN) {
-            let dependents: Vec<_> = dependents.filter(|dependent| self.is_served(dependent)).collect();
+            let dependents = self.some_dependents(uid, |dependent| self.is_served(dependent));
             let uids = &HashSet::from([uid]);
             let portion = dependents.iter().take(PORTION);
             self.each(portion, |dependent| async move {
@@ -116,10 +114,9 @@ impl Janitor {
             self.edit(owner.key(), |object| drop_finalizer(object, ORPHAN))
                 .await;
         } else if holds(owner, FOREGROUND) {
-            let dependents: Vec<_> = dependents
-                .filter(|dependent| dependent.meta().deletion_timestamp.is_none())
-                .filter(|dependent| self.is_served(dependent))
-                .collect();
+            let dependents = self.some_dependents(uid, |dependent| {
+                dependent.meta().deletion_timestamp.is_none() && self.is_served(dependent)
+            });
             let portion = dependents.iter().take(PORTION);
             let checked = self.each(portion, |dependent| self.check_owners(dependent)).await;
             if checked.contains(&Settled::AheadOfIndex) {
@@ -128,16 +125,27 @@ impl Janitor {
             if dependents.len() > PORTION {
                 return Settled::InPart;
             }
-            let mut left = self
-                .index
-                .dependents_of(uid)
-                .filter_map(|key| self.dependent(key, uid));
-            if !left.any(|dependent| blocks(&dependent, uid)) {
+            let is_blocked = apart_always(|| {
+                let keys = self.index.dependents_of(uid);
+                let mut left = keys.filter_map(|key| self.dependent(key, uid));
+                left.any(|dependent| blocks(&dependent, uid))
+            });
+            if !is_blocked {
                 self.edit(owner.key(), |object| drop_finalizer(object, FOREGROUND))
                     .await;
             }
         }
         Settled::Done
+    }
+
+    /// A portion of what an owner has, and one more if there is more. An owner may have very many, so no client waits for the thread.
+    fn some_dependents(&self, uid: &str, which: impl Fn(&Stored) -> bool) -> Vec<Arc<Stored>> {
+        apart_always(|| {
+            let keys = self.index.dependents_of(uid);
+            let dependents = keys.filter_map(|key| self.dependent(key, uid));
+            let wanted = dependents.filter(|dependent| which(dependent));
+            wanted.take(PORTION + 1).collect()
+        })
     }
 
     /// The object under a key, if it still names the owner.

@@ -41,11 +41,11 @@ async fn core_with_a_namespace() -> Arc<Core> {
 }
 
 async fn remove(core: &Core, key: &Key) {
-    let revision = core.store.get(key).unwrap().revision();
+    let stored = core.store.get(key).unwrap();
     let write = Write {
         key: key.clone(),
-        expect: Expect::Revision(revision),
-        change: Change::Delete(None),
+        expect: Expect::Revision(stored.revision()),
+        change: Change::Delete(stored.value()),
     };
     core.store.write(write).await.unwrap();
 }

@@ -4,7 +4,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// Most objects that are written by the thread that a request came on. It serves other requests and watches as well, and more
 /// objects take longer than these should wait; to hand a thread of the runtime over costs about as much as to write so many.
-const MOST_AT_ONCE: usize = 500;
+pub(crate) const MOST_AT_ONCE: usize = 500;
 
 /// Computes something about so many objects. If they are many, the thread is none of the runtime's meanwhile: another one takes
 /// its place.
@@ -18,12 +18,12 @@ pub(super) fn apart<T>(objects: usize, compute: impl FnOnce() -> T) -> T {
 }
 
 /// The same whatever it is about.
-pub(super) fn apart_always<T>(compute: impl FnOnce() -> T) -> T {
+pub(crate) fn apart_always<T>(compute: impl FnOnce() -> T) -> T {
     apart(usize::MAX, compute)
 }
 
 /// Serves a request whose computation may take long. Its thread is none of the runtime's until the answer is there.
-pub(super) async fn serve_apart<T>(work: impl Future<Output = T>) -> T {
+pub(crate) async fn serve_apart<T>(work: impl Future<Output = T>) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(|| Handle::current().block_on(work)),
         // There is no other thread.

@@ -13,6 +13,7 @@ use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use serde_json::Value;
 
+use super::in_flight::BodyBytes;
 use super::status::{Answer, Failure};
 
 /// The body of an answer: whole, or the stream of a watch.
@@ -140,8 +141,8 @@ fn with_type(code: StatusCode, kind: &'static str, body: Body) -> Response<Body>
     response
 }
 
-/// Reads a whole request, up to the limit.
-pub(crate) async fn read<B>(body: B) -> Answer<Bytes>
+/// Reads a whole request, up to the limit. Its bytes count until the last copy is dropped.
+pub(crate) async fn read<B>(body: B, mut counted: Option<BodyBytes>) -> Answer<Bytes>
 where
     B: http_body::Body,
 {
@@ -154,6 +155,9 @@ where
             if all.len() + data.remaining() > LARGEST {
                 return Err(Failure::too_large(LARGEST));
             }
+            if let Some(counted) = &mut counted {
+                counted.add(data.remaining() as u64)?;
+            }
             while data.has_remaining() {
                 let chunk = data.chunk();
                 all.extend_from_slice(chunk);
@@ -162,5 +166,9 @@ where
             }
         }
     }
-    Ok(all.freeze())
+    let all = all.freeze();
+    Ok(match counted {
+        Some(counted) if !all.is_empty() => holding(all, counted),
+        _ => all,
+    })
 }

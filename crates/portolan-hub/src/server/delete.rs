@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::apart::{apart_always, serve_apart};
 use super::call::Call;
-use super::in_flight::LONG_FROM;
 use super::read::Listing;
 use super::request::Query;
 use super::status::{Answer, Failure};
+use super::turns::LONG_FROM;
 use super::write::{Done, Object, is_free};
 use super::{Core, metadata};
 use crate::kinds::{Resource, definition};
@@ -279,7 +279,7 @@ impl Core {
                 return Ok(Deleted::Held(Object::Stored(live)));
             }
             let change = if free {
-                Change::Delete(None)
+                Change::Delete(live.value())
             } else {
                 Change::Put(object)
             };
@@ -288,7 +288,7 @@ impl Core {
                 expect: Expect::Revision(live.revision()),
                 change,
             };
-            match self.store.write(write).await {
+            match self.commit(write).await {
                 Ok(stored) => {
                     let stored = self.after_write(resource, stored).await;
                     return Ok(if free {

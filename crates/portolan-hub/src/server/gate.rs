@@ -1,9 +1,8 @@
 //! The gate: who asks, and whether they may. Every request passes it.
 //!
-//! The index of roles follows the store's history and is brought up to date before each decision, so a role that was
-//! taken away counts for nothing from the moment its removal was answered.
+//! Decisions are made from the index of roles ([`super::roles`]), which is up to date with every write that was answered.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock};
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, StatusCode};
@@ -12,9 +11,10 @@ use serde_json::Value;
 
 use super::Core;
 use super::call::Call;
+use super::roles::Roles;
 use super::status::{Answer, Failure};
 use crate::access::account_tokens::{Account, AccountTokens};
-use crate::access::rbac::{self, Decision, Kind, Rbac, Request, Target};
+use crate::access::rbac::{self, Decision, Kind, Request, Target};
 use crate::access::tokens::Tokens;
 use crate::access::{ANONYMOUS, Identity, MASTERS, authenticate, reviews};
 use crate::sabotage;
@@ -40,21 +40,15 @@ impl Peer {
 pub(crate) struct Gate {
     tokens: RwLock<Tokens>,
     accounts: AccountTokens,
-    roles: Mutex<Roles>,
-}
-
-#[derive(Debug, Default)]
-struct Roles {
-    revision: u64,
-    index: Arc<Rbac>,
+    pub(super) roles: Roles,
 }
 
 impl Gate {
-    pub(crate) fn new(accounts: AccountTokens) -> Self {
+    pub(crate) fn new(accounts: AccountTokens, store: &Store) -> Self {
         Self {
             tokens: RwLock::default(),
             accounts,
-            roles: Mutex::default(),
+            roles: Roles::of(store),
         }
     }
 
@@ -91,7 +85,7 @@ impl Gate {
             .map_err(|refused| Failure::from_status(&refused.status()))?;
         // A token ends with its account. An account that is being deleted counts as deleted: otherwise a finalizer on the
         // account would keep its tokens valid.
-        if let Some((namespace, name)) = account_of(&identity) {
+        if let Some((namespace, name)) = identity.account() {
             let key = Key::new("", "serviceaccounts", namespace, name);
             let lives = store
                 .get(&key)
@@ -107,44 +101,6 @@ impl Gate {
         }
         Ok(identity)
     }
-
-    /// The roles as they are in the store now. What is decided from them keeps no other request waiting.
-    fn roles(&self, store: &Store) -> Arc<Rbac> {
-        let mut roles = self.roles.lock().unwrap_or_else(PoisonError::into_inner);
-        let prefix = format!("{}/", rbac::GROUP);
-        match store.events(&prefix, roles.revision, usize::MAX) {
-            Ok((events, revision)) => {
-                for event in events {
-                    let object = event.object.value();
-                    let kind = object["kind"].as_str().and_then(Kind::from_name);
-                    match kind {
-                        Some(kind) if event.deleted => {
-                            let key = event.object.key();
-                            Arc::make_mut(&mut roles.index).remove(kind, key.namespace(), key.name());
-                        }
-                        _ => Arc::make_mut(&mut roles.index).apply(&object),
-                    }
-                }
-                roles.revision = revision;
-            }
-            Err(_) => {
-                let range = store.range(&prefix);
-                let objects: Vec<Value> = range.objects.iter().map(|object| object.value()).collect();
-                *roles = Roles {
-                    revision: range.revision,
-                    index: Arc::new(Rbac::of(&objects)),
-                };
-            }
-        }
-        Arc::clone(&roles.index)
-    }
-}
-
-fn account_of(identity: &Identity) -> Option<(&str, &str)> {
-    identity
-        .user
-        .strip_prefix("system:serviceaccount:")?
-        .split_once(':')
 }
 
 impl Core {
@@ -171,7 +127,7 @@ impl Core {
             verb,
             target,
         };
-        let roles = self.gate.roles(&self.store);
+        let roles = self.gate.roles.current();
         match roles.decide(&request) {
             Decision::Allowed(_) => Ok(()),
             Decision::Denied(denial) => Err(Failure::from_status(&denial.status(&request))),
@@ -180,7 +136,7 @@ impl Core {
 
     /// The ClusterRoles that gather rules of others, and what they gather now.
     pub(crate) fn aggregated_roles(&self) -> Vec<(String, Value)> {
-        let roles = self.gate.roles(&self.store);
+        let roles = self.gate.roles.current();
         let aggregated = roles.aggregated();
         aggregated
             .map(|(name, rules)| (name.to_owned(), rules.into()))
@@ -193,7 +149,7 @@ impl Core {
         let Some(kind) = Kind::from_name(&resource.kind).filter(|_| resource.group == rbac::GROUP) else {
             return Ok(());
         };
-        let roles = self.gate.roles(&self.store);
+        let roles = self.gate.roles.current();
         let checked = match kind {
             Kind::Role | Kind::ClusterRole => roles.check_role(&call.identity, kind, old, object),
             Kind::RoleBinding | Kind::ClusterRoleBinding => {
@@ -217,7 +173,7 @@ impl Core {
             };
             return Ok(reviews::token_review(review, bearer));
         }
-        let index = &*self.gate.roles(&self.store);
+        let index = &*self.gate.roles.current();
         let everybody = Identity::authenticated("", [MASTERS]);
         let identity = match sabotage::broken(sabotage::Rule::ReviewsSayTheSame) {
             true => &everybody,

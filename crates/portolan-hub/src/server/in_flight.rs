@@ -1,120 +1,108 @@
-//! How many requests and watches of one user are served at a time, and how many bytes of answers are held.
+//! How many requests and watches of one user are served at a time, and how many bytes of bodies and answers are held.
 //!
 //! A request holds its body and its whole answer in memory until the client has read it, so a client that sends much and
-//! reads nothing could use all of it. Requests count for the user that sent them, whoever that user acts as.
-
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+//! reads nothing could use all of it. Requests count for the user that sent them, whoever that user acts as. Those of service
+//! accounts count for their namespace as well: whoever may make accounts there can make any number of them.
 
 use super::limits::ClientLimits;
 use super::quota::{Exceeded, Quota, Share};
 use super::status::{Answer, Failure};
+use super::turns::{Turn, Turns};
 use crate::access::{Identity, MASTERS};
 
 #[derive(Debug)]
 pub(crate) struct InFlight {
-    requests: Quota<String>,
-    watches: Quota<String>,
-    answers: Quota<String>,
-    long: Semaphore,
-    turns_of: Mutex<HashMap<String, Weak<Semaphore>>>,
+    requests: Limited,
+    watches: Limited,
+    bodies: Limited,
+    answers: Limited,
+    turns: Turns,
 }
 
-/// Requests whose computation is long that are computed at once, in parts of [`PART`]; others wait. A write takes some hundred times
-/// its size in memory while it is computed. Larger, and a few users take the processors and the memory from all others; smaller,
-/// and a slow admission webhook would be felt by all.
-const LONG: usize = 256;
-/// The same of one user, for all requests of the user. A user may send many requests at once, and as many as have a turn are before
-/// the next request of every other user.
-const PER_USER: usize = 64;
-/// What is read, written and compared for a request, in bytes, that counts as one part.
-const PART: usize = 64 << 10;
-/// The least that a long computation counts: four of a user at once.
-const LEAST_OF_LONG: usize = PER_USER / 4;
-/// What any other request counts: sixteen of a user at once.
-const SHORT: usize = PER_USER / 16;
+/// Requests and watches of all service accounts of a namespace, in users. The accounts of a fleet of agents are in one namespace:
+/// fewer, and 10,000 agents could not watch; more, and a tenant could fill the memory with requests that wait.
+const USERS_OF_A_NAMESPACE: u64 = 64;
 
-/// Bytes that a request reads, writes and compares, above which its computation is long: it is computed by a thread that serves
-/// nothing else meanwhile. Larger, and a few requests could keep all threads of the runtime busy; smaller, and the usual request
-/// would pay for a thread.
-pub(crate) const LONG_FROM: usize = 32 << 10;
-
-/// The turn of a request. It ends with the value.
-pub(crate) struct Turn<'a> {
-    _own: Option<OwnedSemaphorePermit>,
-    _all: Option<SemaphorePermit<'a>>,
-}
+/// Bytes of bodies in memory. Larger, and bodies could fill the memory of a small machine; smaller, and users that write large
+/// objects at the same time would be told to wait.
+const BODY_BYTES: u64 = 1 << 30;
+/// The same for one user. Larger, and a few users could take all of it.
+const BODY_BYTES_PER_USER: u64 = 128 << 20;
 
 /// What one request takes. None for those that do not count.
-pub(crate) type Counted = Option<Share<String>>;
+pub(crate) type Counted = Option<Held>;
+
+/// What one sender has taken; it counts until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Held {
+    own: Share<String>,
+    /// The same of the namespace of a service account.
+    namespace: Option<Share<String>>,
+}
+
+/// A limit for each user, for all accounts of a namespace, and for all.
+#[derive(Debug, Clone)]
+struct Limited {
+    users: Quota<String>,
+    namespaces: Quota<String>,
+}
+
+/// A limit that would be exceeded.
+#[derive(Debug)]
+struct Over {
+    whose: String,
+    limit: u64,
+    taken: u64,
+}
 
 impl InFlight {
     pub(crate) fn new(limits: ClientLimits) -> Self {
+        let counted = |per_user: u64| Limited {
+            users: Quota::new(u64::MAX, per_user),
+            namespaces: Quota::new(u64::MAX, per_user.saturating_mul(USERS_OF_A_NAMESPACE)),
+        };
+        let bytes = |in_all: u64, per_user: u64| Limited {
+            users: Quota::new(in_all, per_user),
+            // Half: a tenant with any number of accounts leaves room for others.
+            namespaces: Quota::new(u64::MAX, (in_all / 2).max(per_user)),
+        };
         Self {
-            requests: Quota::new(u64::MAX, limits.requests_per_user),
-            watches: Quota::new(u64::MAX, limits.watches_per_user),
-            answers: Quota::new(limits.answer_bytes, limits.answer_bytes_per_user),
-            long: Semaphore::new(LONG),
-            turns_of: Mutex::default(),
+            requests: counted(limits.requests_per_user),
+            watches: counted(limits.watches_per_user),
+            bodies: bytes(BODY_BYTES, BODY_BYTES_PER_USER),
+            answers: bytes(limits.answer_bytes, limits.answer_bytes_per_user),
+            turns: Turns::new(),
         }
     }
 
     /// Waits for the turn of whoever sent a request to compute it. `weight` is in bytes.
     pub(crate) async fn turn(&self, sender: &Identity, weight: usize) -> Turn<'_> {
-        let is_long = weight > LONG_FROM;
-        if !is_long && !is_counted(sender) {
-            return Turn {
-                _own: None,
-                _all: None,
-            };
-        }
-        let parts = match is_long {
-            true => weight.div_ceil(PART).clamp(LEAST_OF_LONG, PER_USER),
-            false => SHORT,
-        };
-        let parts = u32::try_from(parts).unwrap_or(1);
-        // First the user's own: whoever waits for it keeps nobody else waiting. The semaphores are never closed.
-        let own = self.turns_of(&sender.user).acquire_many_owned(parts).await.ok();
-        let all = match is_long {
-            true => self.long.acquire_many(parts).await.ok(),
-            false => None,
-        };
-        Turn { _own: own, _all: all }
-    }
-
-    fn turns_of(&self, user: &str) -> Arc<Semaphore> {
-        let mut users = self.turns_of.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = users.get(user).and_then(Weak::upgrade) {
-            return known;
-        }
-        // Users without requests are forgotten, now and then: a walk for each request would cost more than the room.
-        if users.len() == users.capacity() {
-            users.retain(|_, turns| turns.strong_count() > 0);
-        }
-        let turns = Arc::new(Semaphore::new(PER_USER));
-        users.insert(user.to_owned(), Arc::downgrade(&turns));
-        turns
+        self.turns.turn(sender, weight).await
     }
 
     /// Counts a request of a user, or refuses it.
     pub(crate) fn request(&self, sender: &Identity) -> Answer<Counted> {
-        count(&self.requests, sender, "requests in flight")
+        self.requests.count(sender, "requests in flight")
     }
 
     /// Counts a watch of a user, or refuses it.
     pub(crate) fn watch(&self, sender: &Identity) -> Answer<Counted> {
-        count(&self.watches, sender, "open watches")
+        self.watches.count(sender, "open watches")
+    }
+
+    /// Counts the bytes of a body as they arrive. None for a sender whose bodies do not count.
+    pub(crate) fn body(&self, sender: &Identity) -> Option<BodyBytes> {
+        is_counted(sender).then(|| BodyBytes {
+            held: self.bodies.take_anyway(sender, 0),
+            bodies: self.bodies.clone(),
+            sender: sender.clone(),
+        })
     }
 
     /// Refuses a write whose answer could not be held. The answer itself must not be refused once the write is done.
     pub(crate) fn check_answers(&self, sender: &Identity) -> Answer<()> {
         match is_counted(sender) {
-            true => self
-                .answers
-                .check(&sender.user)
-                .map_err(|exceeded| full(sender, exceeded)),
+            true => self.answers.check(sender).map_err(|over| over.of_answers()),
             false => Ok(()),
         }
     }
@@ -124,43 +112,122 @@ impl InFlight {
         if !is_counted(sender) {
             return Ok(None);
         }
-        let share = self.answers.take(&sender.user, bytes);
-        share.map(Some).map_err(|exceeded| full(sender, exceeded))
+        let held = self.answers.take(sender, bytes);
+        held.map(Some).map_err(|over| over.of_answers())
     }
 
     /// Counts the bytes of an answer that has to be given.
     pub(crate) fn answer_anyway(&self, sender: &Identity, bytes: u64) -> Counted {
-        is_counted(sender).then(|| self.answers.take_anyway(&sender.user, bytes))
+        is_counted(sender).then(|| self.answers.take_anyway(sender, bytes))
+    }
+}
+
+/// The bytes of one body, as far as it has arrived.
+#[derive(Debug)]
+pub(crate) struct BodyBytes {
+    held: Held,
+    bodies: Limited,
+    sender: Identity,
+}
+
+impl BodyBytes {
+    /// Counts bytes that have arrived, or refuses the body.
+    pub(crate) fn add(&mut self, bytes: u64) -> Answer<()> {
+        let more = self.bodies.take(&self.sender, bytes).map_err(|over| {
+            Failure::too_many_requests(format!(
+                "requests of {} that are not answered yet have bodies of {} bytes, and with this one there would be more than the \
+                 limit of {}; wait until some are answered and try again",
+                over.whose, over.taken, over.limit
+            ))
+        })?;
+        self.held.merge(more);
+        Ok(())
+    }
+}
+
+impl Held {
+    /// Both as one.
+    fn merge(&mut self, more: Held) {
+        self.own.merge(more.own);
+        if let (Some(namespace), Some(more)) = (&mut self.namespace, more.namespace) {
+            namespace.merge(more);
+        }
+    }
+}
+
+impl Limited {
+    fn count(&self, sender: &Identity, what: &str) -> Answer<Counted> {
+        if !is_counted(sender) {
+            return Ok(None);
+        }
+        let taken = self.each(sender, |quota, owner| quota.take_one(owner));
+        taken.map(Some).map_err(|over| {
+            Failure::too_many_requests(format!(
+                "{} has {} {what}, which is the limit; wait until some have ended and try again",
+                over.whose, over.limit
+            ))
+        })
+    }
+
+    fn take(&self, sender: &Identity, amount: u64) -> Result<Held, Over> {
+        self.each(sender, |quota, owner| quota.take(owner, amount))
+    }
+
+    fn take_anyway(&self, sender: &Identity, amount: u64) -> Held {
+        let namespace = sender.account().map(|(namespace, _)| namespace.to_owned());
+        Held {
+            own: self.users.take_anyway(&sender.user, amount),
+            namespace: namespace.map(|namespace| self.namespaces.take_anyway(&namespace, amount)),
+        }
+    }
+
+    fn check(&self, sender: &Identity) -> Result<(), Over> {
+        self.each(sender, |quota, owner| {
+            quota.check(owner).map(|()| quota.take_anyway(owner, 0))
+        })
+        .map(drop)
+    }
+
+    fn each(
+        &self,
+        sender: &Identity,
+        take: impl Fn(&Quota<String>, &String) -> Result<Share<String>, Exceeded>,
+    ) -> Result<Held, Over> {
+        let over = |whose: String| {
+            |exceeded| match exceeded {
+                Exceeded::Owner { limit, taken } => Over { whose, limit, taken },
+                Exceeded::InAll { limit, taken } => {
+                    let whose = "all users".to_owned();
+                    Over { whose, limit, taken }
+                }
+            }
+        };
+        let user = format!("the user {:?}", sender.user);
+        let own = take(&self.users, &sender.user).map_err(over(user))?;
+        let namespace = match sender.account() {
+            Some((namespace, _)) => {
+                let all = format!("the group \"system:serviceaccounts:{namespace}\"");
+                Some(take(&self.namespaces, &namespace.to_owned()).map_err(over(all))?)
+            }
+            None => None,
+        };
+        Ok(Held { own, namespace })
+    }
+}
+
+impl Over {
+    fn of_answers(&self) -> Failure {
+        let Self { whose, limit, taken } = self;
+        Failure::too_many_requests(format!(
+            "answers to {whose} that were not read yet take {taken} bytes, and with this one there would be more than the limit of \
+             {limit}; read them to their end and try again, or ask for less with the parameter \"limit\""
+        ))
     }
 }
 
 /// Members of `system:masters` may stop the hub in other ways, too, and must be able to read its state when it is busy.
-fn is_counted(sender: &Identity) -> bool {
+pub(super) fn is_counted(sender: &Identity) -> bool {
     !sender.is_in(MASTERS)
-}
-
-fn count(quota: &Quota<String>, sender: &Identity, what: &str) -> Answer<Counted> {
-    if !is_counted(sender) {
-        return Ok(None);
-    }
-    quota.take_one(&sender.user).map(Some).map_err(|exceeded| {
-        let (Exceeded::InAll { limit, .. } | Exceeded::Owner { limit, .. }) = exceeded;
-        Failure::too_many_requests(format!(
-            "the user {:?} has {limit} {what}, which is the limit; wait until some have ended and try again",
-            sender.user
-        ))
-    })
-}
-
-fn full(sender: &Identity, exceeded: Exceeded) -> Failure {
-    let (whose, taken, limit) = match exceeded {
-        Exceeded::Owner { limit, taken } => (format!("the user {:?}", sender.user), taken, limit),
-        Exceeded::InAll { limit, taken } => ("all users".to_owned(), taken, limit),
-    };
-    Failure::too_many_requests(format!(
-        "answers to {whose} that were not read yet take {taken} bytes, and with this one there would be more than the limit of \
-         {limit}; read them to their end and try again, or ask for less with the parameter \"limit\""
-    ))
 }
 
 #[cfg(test)]
@@ -171,50 +238,51 @@ mod tests {
         Identity::authenticated(name, std::iter::empty::<String>())
     }
 
-    #[tokio::test]
-    async fn the_long_requests_of_one_user_keep_no_other_user_waiting() {
-        let in_flight = InFlight::new(ClientLimits::default());
-        let (ann, bob) = (user("ann"), user("bob"));
-        let first = in_flight.turn(&ann, 4 << 20).await;
-        let second = in_flight.turn(&ann, 0);
-        tokio::pin!(second);
+    #[test]
+    fn the_accounts_of_one_namespace_leave_room_for_others() {
+        let in_flight = InFlight::new(ClientLimits {
+            requests_per_user: 2,
+            answer_bytes: 100,
+            answer_bytes_per_user: 40,
+            ..ClientLimits::default()
+        });
+        let account = |number: u64| Identity::service_account("evil", &number.to_string());
+        let taken = (0..1_000).map_while(|number| in_flight.request(&account(number)).ok());
+        assert_eq!(taken.collect::<Vec<_>>().len(), 2 * 64);
+        let unread: Vec<_> = (0..1_000)
+            .map_while(|number| in_flight.answer(&account(number), 10).ok())
+            .collect();
+        assert_eq!(unread.len(), 5);
+        let refused = in_flight.answer(&account(9), 10).unwrap_err();
         assert!(
-            futures::poll!(second.as_mut()).is_pending(),
-            "ann has no parts left"
+            refused.message().contains("system:serviceaccounts:evil"),
+            "{refused:?}"
         );
-        let other = in_flight.turn(&bob, 4 << 20).await;
-        drop(first);
-        second.await;
-        drop(other);
-        in_flight.turn(&user("eve"), 100 << 20).await;
+        assert!(
+            in_flight
+                .answer(&Identity::service_account("good", "a"), 40)
+                .is_ok()
+        );
     }
 
-    #[tokio::test]
-    async fn a_user_has_sixteen_turns_for_short_requests_and_four_for_long_ones() {
+    #[test]
+    fn bodies_of_one_user_are_refused_when_they_take_too_much() {
         let in_flight = InFlight::new(ClientLimits::default());
-        for (weight, most) in [(0, 16), (LONG_FROM, 16), (LONG_FROM + 1, 4)] {
-            let mut turns = Vec::new();
-            while let std::task::Poll::Ready(turn) =
-                futures::poll!(Box::pin(in_flight.turn(&user("ann"), weight)))
-            {
-                turns.push(turn);
+        let mut bodies: Vec<BodyBytes> = Vec::new();
+        let refused = loop {
+            let mut body = in_flight.body(&user("ann")).unwrap();
+            match body.add(2 << 20).and_then(|()| body.add(1 << 20)) {
+                Ok(()) => bodies.push(body),
+                Err(refused) => break refused,
             }
-            assert_eq!(turns.len(), most, "{weight}");
-        }
+        };
+        assert_eq!(bodies.len() as u64, BODY_BYTES_PER_USER / (3 << 20));
+        assert_eq!(refused.code().as_u16(), 429);
+        assert!(in_flight.body(&user("bob")).unwrap().add(3 << 20).is_ok());
+        drop(bodies);
+        assert!(in_flight.body(&user("ann")).unwrap().add(3 << 20).is_ok());
         let master = Identity::authenticated("root", [MASTERS]);
-        let mut turns = Vec::new();
-        for _ in 0..100 {
-            turns.push(in_flight.turn(&master, 0).await);
-        }
-    }
-
-    #[tokio::test]
-    async fn users_without_requests_are_forgotten() {
-        let in_flight = InFlight::new(ClientLimits::default());
-        for number in 0..10_000 {
-            in_flight.turn(&user(&number.to_string()), 0).await;
-        }
-        assert!(in_flight.turns_of.lock().unwrap().capacity() < 100);
+        assert!(in_flight.body(&master).is_none());
     }
 
     #[test]

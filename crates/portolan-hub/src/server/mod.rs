@@ -30,6 +30,7 @@ mod patch;
 mod quota;
 mod read;
 pub(crate) mod request;
+pub(crate) mod roles;
 mod scale;
 mod selector;
 mod serve;
@@ -37,6 +38,7 @@ mod service;
 mod show;
 mod snapshots;
 mod status;
+mod turns;
 mod unread;
 mod warnings;
 mod watch;
@@ -57,6 +59,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use serde_json::Value;
 
 pub(crate) use accept::{Form, form};
+pub(crate) use apart::{MOST_AT_ONCE, apart_always, serve_apart};
 pub use body::Body;
 pub(crate) use body::{json as json_response, plain, value};
 pub(crate) use delete::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
@@ -69,6 +72,7 @@ pub(crate) use open_files::raise as raise_open_files;
 pub use service::Service;
 use snapshots::Snapshots;
 pub(crate) use status::{Answer, Failure};
+pub(crate) use turns::LONG_FROM;
 use watches::Watches;
 pub(crate) use write::is_free;
 
@@ -139,8 +143,8 @@ impl Core {
     pub(crate) fn in_memory_with(limits: ClientLimits) -> Arc<Self> {
         let (_, stopping) = tokio::sync::watch::channel(false);
         let accounts = crate::access::account_tokens::AccountTokens::in_memory("test");
-        let gate = Gate::new(accounts.expect("there is randomness"));
         let store = Store::in_memory(crate::hub::HISTORY);
+        let gate = Gate::new(accounts.expect("there is randomness"), &store);
         Arc::new(Self::new(
             store,
             Clock::system(),
@@ -178,7 +182,7 @@ impl Core {
             }
             metadata::stamp_new(resource, &mut object, &namespace, &self.clock.stamp());
             prepare::complete(resource, &mut object, None);
-            Some(self.store.write(Write {
+            Some(self.commit(Write {
                 key,
                 expect: Expect::Absent,
                 change: Change::Put(object),

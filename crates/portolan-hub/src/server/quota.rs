@@ -118,6 +118,14 @@ impl<Owner: Eq + Hash> Taken<Owner> {
     }
 }
 
+impl<Owner: Eq + Hash> Share<Owner> {
+    /// Both as one, which is of the same owner.
+    pub(crate) fn merge(&mut self, mut other: Self) {
+        debug_assert!(self.owner == other.owner && Arc::ptr_eq(&self.taken, &other.taken));
+        self.amount = self.amount.saturating_add(std::mem::take(&mut other.amount));
+    }
+}
+
 impl<Owner: Eq + Hash> Drop for Share<Owner> {
     fn drop(&mut self) {
         let mut taken = lock(&self.taken);

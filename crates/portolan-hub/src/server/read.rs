@@ -11,17 +11,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::accept::{Encoding, Form, read_form, weighed};
-use super::apart::apart_always;
+use super::apart::{MOST_AT_ONCE, apart, apart_always};
 use super::call::Call;
-use super::in_flight::LONG_FROM;
 use super::request::Verb;
 use super::selector::Selector;
 use super::status::{Answer, Failure};
+use super::turns::LONG_FROM;
 use super::{Body, Core, body};
 use crate::protobuf;
 use crate::schema::FieldError;
 use crate::store::{Range, Stored};
 use crate::table::Headers;
+
+/// What each object of a list counts for in bytes, however short it is.
+const VISITED: usize = 32;
 
 /// How long a read waits for a revision that is not there yet.
 const REVISION_TIMEOUT: Duration = Duration::from_secs(3);
@@ -90,13 +93,14 @@ impl Core {
             remaining: None,
         };
         if let Some(limit) = limit.filter(|limit| listing.objects.len() > *limit) {
-            let rest = listing.objects.split_off(limit);
+            let remaining = listing.objects.len() - limit;
+            apart(remaining, || listing.objects.truncate(limit));
             let last = listing
                 .objects
                 .last()
                 .map(|object| &object.key().as_str()[prefix.len()..]);
             listing.go_on = Some(token(listing.revision, last.unwrap_or_default()));
-            listing.remaining = selector.is_empty().then_some(rest.len());
+            listing.remaining = selector.is_empty().then_some(remaining);
         }
         Ok(listing)
     }
@@ -108,7 +112,10 @@ impl Core {
         selector: &Selector,
         mut objects: Vec<Arc<Stored>>,
     ) -> Vec<Arc<Stored>> {
-        let weight = objects.iter().map(|object| selector.weight(object)).sum();
+        let weight = objects
+            .iter()
+            .map(|object| VISITED + selector.weight(object))
+            .sum();
         let select = || {
             objects.retain(|object| selector.matches(object));
             objects
@@ -144,8 +151,13 @@ impl Core {
             }
             Wanted::NotOlderThan(revision) => {
                 self.wait_for(revision).await?;
-                let _turn = self.in_flight.turn(&call.sender, 0).await;
-                Ok(self.store.range(prefix))
+                let turn = self.in_flight.turn(&call.sender, 0).await;
+                if let Some(range) = self.store.range_up_to(prefix, MOST_AT_ONCE) {
+                    return Ok(range);
+                }
+                drop(turn);
+                let _turn = self.in_flight.turn(&call.sender, LONG_FROM + 1).await;
+                Ok(apart_always(|| self.store.range(prefix)))
             }
         }
     }
@@ -202,8 +214,8 @@ impl Core {
                 return Ok(body::stream(encoding.stream_type(), stream));
             }
             Verb::List => {
-                let listing = self.list(&call).await?;
-                self.show_in_turn(&call, &listing, form, encoding).await?
+                let mut listing = self.list(&call).await?;
+                self.show_in_turn(&call, &mut listing, form, encoding).await?
             }
             _ => {
                 let object = self.get(&call)?;
@@ -213,20 +225,27 @@ impl Core {
         Ok(body::typed(StatusCode::OK, encoding.content_type(), bytes))
     }
 
-    /// Writes a list in a turn of the user.
+    /// Writes a list in a turn of the user, and lets its objects go in the same turn: very many take long to let go.
     pub(super) async fn show_in_turn(
         &self,
         call: &Call,
-        listing: &Listing,
+        listing: &mut Listing,
         form: Form,
         encoding: Encoding,
     ) -> Answer<Bytes> {
-        let bytes = listing.objects.iter().map(|object| object.bytes().len());
+        let bytes = listing
+            .objects
+            .iter()
+            .map(|object| VISITED + object.bytes().len());
         let weight = weighed(form, encoding, bytes.sum());
         let _turn = self.in_flight.turn(&call.sender, weight).await;
-        let show = || match encoding {
-            Encoding::Json => self.show_list(call, listing, form),
-            Encoding::Protobuf => self.encode_list(call, listing, form),
+        let mut show = || {
+            let text = match encoding {
+                Encoding::Json => self.show_list(call, listing, form),
+                Encoding::Protobuf => self.encode_list(call, listing, form),
+            };
+            listing.objects = Vec::new();
+            text
         };
         match weight > LONG_FROM {
             true => apart_always(show),

@@ -8,10 +8,10 @@ use http::{Response, StatusCode};
 use super::accept::{self, Encoding, weighed};
 use super::apart::serve_apart;
 use super::call::Call;
-use super::in_flight::LONG_FROM;
 use super::journal::Written;
 use super::request::Verb;
 use super::status::{Answer, Failure};
+use super::turns::LONG_FROM;
 use super::write::{Done, Object, Tracking};
 use super::{Body, Core, body, media_type, warnings};
 use crate::access::rbac;
@@ -88,7 +88,7 @@ impl Core {
             Verb::Delete => self.show_done(&call, self.delete_one(&call).await?),
             Verb::DeleteCollection => {
                 let mut listing = self.delete_collection(&call).await?;
-                let text = match self.show_in_turn(&call, &listing, form, Encoding::Json).await {
+                let text = match self.show_in_turn(&call, &mut listing, form, Encoding::Json).await {
                     Ok(text) => text,
                     Err(_) => {
                         // They are deleted, whether there is room for them in the answer or not.

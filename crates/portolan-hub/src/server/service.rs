@@ -15,12 +15,12 @@ use serde_json::json;
 use super::apart::apart_always;
 use super::arrival::Arrival;
 use super::call::Call;
-use super::in_flight::LONG_FROM;
+use super::in_flight::{BodyBytes, Held};
 use super::journal::Change;
 use super::metrics::Labels;
-use super::quota::Share;
 use super::request::{Asked, Place, Prefix, Query, Target, Verb, target};
 use super::status::{Answer, Failure};
+use super::turns::LONG_FROM;
 use super::{Body, Core, Peer, body};
 use crate::access::{Identity, rbac};
 use crate::discovery;
@@ -34,8 +34,9 @@ const CLOSE: HeaderValue = HeaderValue::from_static("close");
 /// not send three mebibytes.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The body of a request, which is not read before the request is known to be allowed.
-type Incoming = Pin<Box<dyn Future<Output = Answer<Bytes>> + Send>>;
+/// Reads the body of a request, which is not done before the request is known to be allowed.
+type Incoming = Box<dyn FnOnce(Option<BodyBytes>) -> Arriving + Send>;
+type Arriving = Pin<Box<dyn Future<Output = Answer<Bytes>> + Send>>;
 
 /// The hub as a `tower` service. Clones share the hub; `kube::Client::new(service, "default")` makes a client of it
 /// without a socket.
@@ -84,7 +85,9 @@ where
             let started = core.clock.now();
             let mut labels = Labels::of(&head.method);
             let arrival = Arrival::of(head.version, &incoming);
-            let body: Incoming = Box::pin(arrival.clone().noting(body::read(incoming)));
+            let noted = arrival.clone();
+            let body: Incoming =
+                Box::new(move |counted| Box::pin(noted.noting(body::read(incoming, counted))));
             let method = head.method.clone();
             let answer = core
                 .answer(&peer, head.method, &head.uri, head.headers, body, &mut labels)
@@ -123,10 +126,10 @@ struct Head<'a> {
 }
 
 /// The body of a request that has one. That of a read says nothing, and a watch would hold it until its end.
-async fn arrived(verb: Verb, body: Incoming) -> Answer<Bytes> {
+async fn arrived(verb: Verb, body: Incoming, counted: Option<BodyBytes>) -> Answer<Bytes> {
     match verb {
         Verb::Get | Verb::List | Verb::Watch => Ok(Bytes::new()),
-        _ => match tokio::time::timeout(BODY_TIMEOUT, body).await {
+        _ => match tokio::time::timeout(BODY_TIMEOUT, body(counted)).await {
             Ok(bytes) => bytes,
             Err(_) => Err(Failure::body_timeout(BODY_TIMEOUT)),
         },
@@ -237,6 +240,7 @@ impl Core {
         if counted.is_some() && !matches!(verb, Verb::Get | Verb::List | Verb::Watch) {
             self.in_flight.check_answers(&sender)?;
         }
+        let body_bytes = counted.as_ref().and_then(|_| self.in_flight.body(&sender));
         let call = Call {
             method: head.method,
             sender: sender.clone(),
@@ -245,7 +249,7 @@ impl Core {
             place,
             query: head.query,
             headers: head.headers,
-            body: arrived(verb, body).await?,
+            body: arrived(verb, body, body_bytes).await?,
         };
         let is_apply = call.content_type() == super::media_type::APPLY_PATCH;
         let is_dry = call.query.get("dryRun").is_some();
@@ -269,7 +273,7 @@ impl Core {
     fn hold(
         &self,
         mut response: Response<Body>,
-        counted: Share<String>,
+        counted: Held,
         sender: &Identity,
         refusal: Refusal,
     ) -> Answer<Response<Body>> {

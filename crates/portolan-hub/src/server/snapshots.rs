@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use super::in_flight::Counted;
 use crate::store::{Compacted, Store, Stored};
 
 /// The snapshots that are being sent.
@@ -21,11 +22,18 @@ pub(crate) struct Snapshot {
     revision: u64,
     /// None for a watch that begins without.
     objects: Option<Arc<Objects>>,
+    /// Counts what it takes until all of it was sent.
+    held: Counted,
+}
+
+/// What the list of the objects takes. The objects themselves are in the store, or in its history.
+pub(super) fn bytes_of(objects: &[Arc<Stored>]) -> u64 {
+    size_of_val(objects) as u64
 }
 
 impl Snapshots {
     /// What is there at a revision.
-    pub(crate) fn take(&self, objects: Vec<Arc<Stored>>, revision: u64) -> Snapshot {
+    pub(super) fn take(&self, objects: Vec<Arc<Stored>>, revision: u64, held: Counted) -> Snapshot {
         let objects = Arc::new(Mutex::new(Some(objects.into())));
         let mut all = lock(&self.0);
         all.retain(|(_, objects)| objects.strong_count() > 0);
@@ -33,6 +41,7 @@ impl Snapshots {
         Snapshot {
             revision,
             objects: Some(objects),
+            held,
         }
     }
 
@@ -57,7 +66,11 @@ impl Snapshots {
 impl Snapshot {
     /// The next object to send.
     pub(super) fn next(&mut self) -> Option<Arc<Stored>> {
-        lock(self.objects.as_ref()?).as_mut()?.pop_front()
+        let next = lock(self.objects.as_ref()?).as_mut()?.pop_front();
+        if next.is_none() {
+            (self.objects, self.held) = (None, None);
+        }
+        next
     }
 
     /// Whether everything was sent.
@@ -76,4 +89,37 @@ impl Snapshot {
 /// A poisoned lock is safe to reuse: no code panics between two changes.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::access::Identity;
+    use crate::server::ClientLimits;
+    use crate::server::in_flight::InFlight;
+    use crate::store::{Change, Expect, Key, Write};
+
+    #[tokio::test]
+    async fn a_watch_that_has_sent_everything_takes_nothing() {
+        let store = Store::in_memory(crate::hub::HISTORY);
+        let write = Write {
+            key: Key::new("", "configmaps", "default", "a"),
+            expect: Expect::Absent,
+            change: Change::Put(json!({"metadata": {"name": "a"}})),
+        };
+        store.write(write).await.unwrap();
+        let in_flight = InFlight::new(ClientLimits {
+            answer_bytes_per_user: 1,
+            ..ClientLimits::default()
+        });
+        let ann = Identity::authenticated("ann", std::iter::empty::<String>());
+        let range = store.range("");
+        let held = in_flight.answer(&ann, bytes_of(&range.objects)).unwrap();
+        let mut snapshot = Snapshots::default().take(range.objects, range.revision, held);
+        assert!(in_flight.answer(&ann, 1).is_err());
+        assert!(snapshot.next().is_some() && snapshot.next().is_none() && snapshot.is_empty());
+        assert!(in_flight.answer(&ann, 1).is_ok());
+    }
 }

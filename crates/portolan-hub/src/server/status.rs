@@ -295,7 +295,7 @@ impl Failure {
             WriteError::Exists(_) => Self::already_exists(resource, name),
             WriteError::Missing(_) => Self::not_found(resource, name),
             WriteError::Conflict { .. } => Self::modified(resource, name),
-            WriteError::Full { .. } => Self::new(
+            WriteError::Full { .. } | WriteError::FullOfRoles { .. } => Self::new(
                 StatusCode::INSUFFICIENT_STORAGE,
                 "InsufficientStorage",
                 error.to_string(),

@@ -139,10 +139,12 @@ async fn requests_of_a_user_wait_for_a_turn_and_those_of_another_do_not() {
 }
 
 /// A turn of a user that leaves room for one short request.
-async fn nearly_all<'c>(core: &'c Core, user: &str) -> in_flight::Turn<'c> {
+async fn nearly_all<'c>(core: &'c Core, user: &str) -> turns::Turn<'c> {
     let user = Identity::authenticated(user, std::iter::empty::<String>());
     core.in_flight.turn(&user, 60 * (64 << 10)).await
 }
+
+const MANY: &str = "/api/v1/namespaces/default/serviceaccounts";
 
 #[tokio::test]
 async fn requests_that_read_much_and_answer_little_are_long() {
@@ -158,6 +160,10 @@ async fn requests_that_read_much_and_answer_little_are_long() {
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("m{number}"), "namespace": "default"}})
     });
     core.ensure(many.collect()).await.unwrap();
+    let accounts = (0..=apart::MOST_AT_ONCE).map(|number| {
+        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": format!("a{number}"), "namespace": "default"}})
+    });
+    core.ensure(accounts.collect()).await.unwrap();
     let binding = r#"{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","metadata":{"name":"b"},
         "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"all"}}"#;
     let bindings = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings?dryRun=All";
@@ -188,6 +194,11 @@ async fn requests_that_read_much_and_answer_little_are_long() {
                 "{secrets}?limit=1&resourceVersion=1&resourceVersionMatch=Exact"
             )),
         ),
+        (
+            "many objects",
+            get(format!("{MANY}?fieldSelector=metadata.name%3Dnothing")),
+        ),
+        ("a page of many objects", get(format!("{MANY}?limit=1"))),
         ("the index of documents", get("/openapi/v3".to_owned())),
         ("rights", post.body(binding.into()).unwrap()),
         (
@@ -261,6 +272,27 @@ async fn a_user_opens_no_more_watches_than_the_limit() {
     assert_eq!(served.status(), StatusCode::OK, "a request is no watch");
     drop(open);
     assert_eq!(ann.oneshot(get(&path)).await.unwrap().status(), StatusCode::OK);
+}
+
+/// A watch that is not read holds a list of all objects there were.
+#[tokio::test]
+async fn the_objects_that_a_watch_begins_with_count_until_they_are_read() {
+    let core = core_with_limits(ClientLimits {
+        answer_bytes_per_user: 100,
+        ..ClientLimits::default()
+    })
+    .await;
+    let maps = (0..10).map(|number| {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("m{number}"), "namespace": "default"}})
+    });
+    core.ensure(maps.collect()).await.unwrap();
+    let watch = || remote(&core, "ann").oneshot(get("/api/v1/namespaces/default/configmaps?watch=1"));
+    let first = watch().await.unwrap();
+    assert_eq!(first.status(), StatusCode::OK);
+    let refused = watch().await.unwrap();
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    drop(first);
+    assert_eq!(watch().await.unwrap().status(), StatusCode::OK);
 }
 
 #[tokio::test]

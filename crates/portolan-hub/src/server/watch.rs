@@ -15,12 +15,12 @@ use super::accept::{Encoding, Form, weighed};
 use super::apart::apart_always;
 use super::body::Chunks;
 use super::call::Call;
-use super::in_flight::LONG_FROM;
 use super::read::resource_version;
 use super::selector::Selector;
 use super::show::{encoded, include_object, partial};
-use super::snapshots::Snapshot;
+use super::snapshots::{self, Snapshot};
 use super::status::{Answer, Failure};
+use super::turns::LONG_FROM;
 use super::watch_options::{is_streaming, longest};
 use super::watches::OpenWatch;
 use super::{Core, metadata};
@@ -105,8 +105,12 @@ impl Core {
                 let _turn = self.in_flight.turn(&call.sender, LONG_FROM + 1).await;
                 apart_always(|| {
                     let range = self.store.range(&prefix);
-                    (self.snapshots.take(range.objects, range.revision), range.revision)
-                })
+                    let held = self
+                        .in_flight
+                        .answer(&call.sender, snapshots::bytes_of(&range.objects))?;
+                    let snapshot = self.snapshots.take(range.objects, range.revision, held);
+                    Answer::Ok((snapshot, range.revision))
+                })?
             }
             (false, Some(revision)) if revision > 0 => (Snapshot::default(), revision),
             (false, _) => (Snapshot::default(), self.store.revision()),

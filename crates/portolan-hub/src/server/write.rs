@@ -87,7 +87,7 @@ impl Core {
                 expect: Expect::Absent,
                 change: Change::Put(resource.stored(object)),
             };
-            match self.store.write(write).await {
+            match self.commit(write).await {
                 Ok(stored) => {
                     let stored = self.after_write(resource, stored).await;
                     return Ok(Done {
@@ -251,7 +251,7 @@ impl Core {
             let gone = !metadata::text(&live, "deletionTimestamp").is_empty() && is_free(resource, &object);
             let object = resource.stored(object);
             let change = if gone {
-                Change::Delete(Some(object))
+                Change::Delete(object)
             } else {
                 Change::Put(object)
             };
@@ -260,7 +260,7 @@ impl Core {
                 expect: Expect::Revision(stored.revision()),
                 change,
             };
-            match self.store.write(write).await {
+            match self.commit(write).await {
                 Ok(stored) => {
                     let stored = self.after_write(resource, stored).await;
                     return Ok(Done {

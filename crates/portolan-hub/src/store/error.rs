@@ -66,6 +66,12 @@ pub(crate) enum WriteError {
          with a higher limit"
     )]
     Full { place: String, limit: u64 },
+    /// Roles and bindings of a namespace have a limit of their own.
+    #[error(
+        "the namespace {namespace} stores at most {limit} bytes of roles and bindings, and this write would add beyond that; \
+         delete some of them"
+    )]
+    FullOfRoles { namespace: String, limit: u64 },
     /// One object has a limit too.
     #[error(
         "the object would have {size} bytes with this write, and at most {limit} are stored of one object"

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::error::WriteError;
 use super::key::Key;
 use super::object::Stored;
+use crate::access::rbac;
 
 /// How many bytes of objects are stored at the most. A write that would add beyond it is refused; deletions never are.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +28,14 @@ pub(crate) const LIMITS: Limits = Limits {
 /// object that was sent whole would not fit with its managed fields.
 pub(crate) const LARGEST_OBJECT: i64 = 4 << 20;
 
+/// Bytes of the roles and bindings in one namespace. Each request in the namespace is compared with those that its user has. Larger,
+/// and that could take longer than the request; smaller, and some thousand bindings would not fit.
+const ROLES: u64 = 8 << 20;
+
+/// What an object takes beside its text: its keys and its places in the maps of the store and of the janitor. Without it, a client
+/// could fill the memory with objects that have hardly any text.
+const AROUND_AN_OBJECT: i64 = 512;
+
 /// An object that is being deleted may still get its deletion's time and lose finalizers when there is no room left.
 const ROOM_FOR_DELETION: i64 = 4096;
 
@@ -35,6 +44,8 @@ const ROOM_FOR_DELETION: i64 = 4096;
 pub(super) struct Usage {
     total: i64,
     namespaces: HashMap<String, i64>,
+    /// Of the roles and bindings in each namespace.
+    roles: HashMap<String, i64>,
 }
 
 impl Usage {
@@ -43,19 +54,30 @@ impl Usage {
         if key.namespace().is_empty() {
             return;
         }
-        match self.namespaces.get_mut(key.namespace()) {
-            Some(stored) => *stored += bytes,
-            None => {
-                self.namespaces.insert(key.namespace().to_owned(), bytes);
-            }
-        }
-        if self.namespaces.get(key.namespace()) == Some(&0) {
-            self.namespaces.remove(key.namespace());
+        add(&mut self.namespaces, key.namespace(), bytes);
+        if key.group() == rbac::GROUP {
+            add(&mut self.roles, key.namespace(), bytes);
         }
     }
 
     fn namespace(&self, key: &Key) -> i64 {
         self.namespaces.get(key.namespace()).copied().unwrap_or_default()
+    }
+
+    fn roles(&self, key: &Key) -> i64 {
+        self.roles.get(key.namespace()).copied().unwrap_or_default()
+    }
+}
+
+fn add(namespaces: &mut HashMap<String, i64>, namespace: &str, bytes: i64) {
+    match namespaces.get_mut(namespace) {
+        Some(stored) => *stored += bytes,
+        None => {
+            namespaces.insert(namespace.to_owned(), bytes);
+        }
+    }
+    if namespaces.get(namespace) == Some(&0) {
+        namespaces.remove(namespace);
     }
 }
 
@@ -103,11 +125,22 @@ pub(super) fn check(
             limit: limits.namespace,
         });
     }
+    let is_role = in_namespace && key.group() == rbac::GROUP;
+    if is_role && over(ROLES, stored.roles(key), planned.roles(key)) {
+        return Err(WriteError::FullOfRoles {
+            namespace: key.namespace().to_owned(),
+            limit: ROLES,
+        });
+    }
     Ok(())
 }
 
 /// What an object takes.
 pub(super) fn bytes_of(object: Option<&Stored>) -> i64 {
-    let length = object.map_or(0, |object| object.bytes().len());
-    i64::try_from(length).unwrap_or(i64::MAX)
+    taken(object.map(|object| i64::try_from(object.bytes().len()).unwrap_or(i64::MAX)))
+}
+
+/// What an object of so many bytes takes, or nothing without an object.
+pub(super) fn taken(bytes: Option<i64>) -> i64 {
+    bytes.map_or(0, |bytes| bytes.saturating_add(AROUND_AN_OBJECT))
 }

@@ -164,6 +164,14 @@ impl Store {
         }
     }
 
+    /// The same if there are no more than `most`.
+    pub(crate) fn range_up_to(&self, prefix: &str, most: usize) -> Option<Range> {
+        let state = self.shared.read();
+        let objects = state.range_up_to(prefix, most)?;
+        let revision = state.revision();
+        Some(Range { objects, revision })
+    }
+
     /// The objects under a prefix as they were at `revision`.
     pub(crate) fn range_at(&self, prefix: &str, revision: u64) -> Result<Range, Compacted> {
         let objects = self.shared.read().range_at(prefix, revision)?;

@@ -177,7 +177,7 @@ fn write(disk: &Disk, batches: &[Vec<(u8, u16)>]) -> Vec<(u64, Objects)> {
                 .get(key.as_str())
                 .map_or(Expect::Absent, |object| Expect::Revision(object.revision()));
             let change = match data {
-                0 => Change::Delete(None),
+                0 => Change::Delete(json!({"metadata": {"name": key.name()}})),
                 _ => Change::Put(
                     json!({"metadata": {"name": key.name()}, "data": data, "filler": "x".repeat((*data).into())}),
                 ),

@@ -42,8 +42,8 @@ pub(crate) enum Expect {
 #[derive(Debug)]
 pub(crate) enum Change {
     Put(Value),
-    /// Removes the object. The value, if given, is what the deletion event shows.
-    Delete(Option<Value>),
+    /// Removes the object. The value is what the deletion event shows.
+    Delete(Value),
 }
 
 /// A write whose text is made.
@@ -51,7 +51,7 @@ pub(crate) enum Change {
 pub(super) struct Drafted {
     key: Key,
     expect: Expect,
-    draft: Option<Draft>,
+    draft: Draft,
     deleted: bool,
     /// The object stays for now and is being deleted.
     deleting: bool,
@@ -61,17 +61,15 @@ impl Write {
     /// Makes the text: the part of a write that needs no state, and takes the most time.
     pub(super) fn draft(self) -> Drafted {
         let (value, deleted) = match self.change {
-            Change::Put(value) => (Some(value), false),
+            Change::Put(value) => (value, false),
             Change::Delete(value) => (value, true),
         };
-        let deleting = value
-            .as_ref()
-            .is_some_and(|value| value.pointer("/metadata/deletionTimestamp").is_some());
+        let deleting = value.pointer("/metadata/deletionTimestamp").is_some();
         Drafted {
             key: self.key,
             expect: self.expect,
             deleting,
-            draft: value.map(Draft::of),
+            draft: Draft::of(value),
             deleted,
         }
     }
@@ -141,6 +139,17 @@ impl State {
             .collect()
     }
 
+    /// The same if there are no more than `most`.
+    pub(crate) fn range_up_to(&self, prefix: &str, most: usize) -> Option<Vec<Arc<Stored>>> {
+        let mut objects = self
+            .objects
+            .range::<str, _>((Bound::Included(prefix), Bound::Unbounded))
+            .take_while(|(key, _)| key.as_str().starts_with(prefix))
+            .map(|(_, object)| object);
+        let some = objects.by_ref().take(most).cloned().collect();
+        objects.next().is_none().then_some(some)
+    }
+
     /// The same as it was at `revision`.
     pub(crate) fn range_at(&self, prefix: &str, revision: u64) -> Result<Vec<Arc<Stored>>, Compacted> {
         let mut past: BTreeMap<&Key, Option<&Arc<Stored>>> = BTreeMap::new();
@@ -190,20 +199,16 @@ impl State {
                 };
                 check(&write.key, write.expect, current.as_deref())?;
                 let deleted = write.deleted;
-                let kept = write.draft.as_ref().filter(|_| !deleted).map_or(0, Draft::bytes);
+                let kept = (!deleted).then(|| write.draft.bytes());
                 let growth = Growth {
-                    bytes: kept - limits::bytes_of(current.as_deref()),
-                    size: kept,
+                    bytes: limits::taken(kept) - limits::bytes_of(current.as_deref()),
+                    size: kept.unwrap_or_default(),
                     deleting: write.deleting,
                 };
                 limits::check(self.limits, &self.usage, &planned, &write.key, growth)?;
                 planned.add(&write.key, growth.bytes);
                 revision += 1;
-                let draft = write.draft.unwrap_or_else(|| {
-                    let last = current.as_ref().map(|object| object.value());
-                    Draft::of(last.unwrap_or_default())
-                });
-                let object = Arc::new(draft.seal(write.key.clone(), revision));
+                let object = Arc::new(write.draft.seal(write.key.clone(), revision));
                 ahead.insert(write.key, (!deleted).then(|| object.clone()));
                 events.push(Arc::new(Event {
                     revision,

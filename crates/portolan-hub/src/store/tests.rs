@@ -27,7 +27,7 @@ fn delete(name: &str, revision: u64) -> Write {
     Write {
         key: key(name),
         expect: Expect::Revision(revision),
-        change: Change::Delete(None),
+        change: Change::Delete(json!({"metadata": {"name": name}, "data": 0})),
     }
 }
 
@@ -310,8 +310,8 @@ fn large(name: &str, namespace: &str, expect: Expect, bytes: usize) -> Write {
 fn what_is_stored_is_bounded_in_a_namespace_and_in_all() {
     let store = Store::in_memory(HISTORY);
     store.limit(Limits {
-        total: 5_000,
-        namespace: 3_000,
+        total: 6_500,
+        namespace: 4_000,
     });
     let write = |write| run(store.write(write));
     let full = |outcome: Outcome| match outcome {
@@ -332,10 +332,41 @@ fn what_is_stored_is_bounded_in_a_namespace_and_in_all() {
     let gone = Write {
         key: Key::new("", "configmaps", "one", "a"),
         expect: Expect::Revision(smaller.revision()),
-        change: Change::Delete(None),
+        change: Change::Delete(smaller.value()),
     };
     write(gone).unwrap();
     write(large("d", "one", Expect::Absent, 1_500)).unwrap();
+}
+
+#[test]
+fn objects_with_hardly_any_text_fill_the_store_too() {
+    let store = Store::in_memory(HISTORY);
+    store.limit(Limits {
+        total: 10_000,
+        namespace: 10_000,
+    });
+    let write = |number: usize| run(store.write(large(&number.to_string(), "one", Expect::Absent, 0)));
+    let stored = (0..100).take_while(|number| write(*number).is_ok()).count();
+    assert!((10..20).contains(&stored), "{stored}");
+}
+
+#[test]
+fn roles_of_a_namespace_have_a_limit_of_their_own() {
+    let store = Store::in_memory(HISTORY);
+    let role = |namespace: &str, number: usize| {
+        let mut write = large("", "", Expect::Absent, 1 << 20);
+        write.key = Key::new(
+            "rbac.authorization.k8s.io",
+            "roles",
+            namespace,
+            &number.to_string(),
+        );
+        run(store.write(write))
+    };
+    let stored = (0..100).take_while(|number| role("one", *number).is_ok()).count();
+    assert_eq!(stored, 7);
+    role("two", 0).unwrap();
+    run(store.write(large("a", "one", Expect::Absent, 2 << 20))).unwrap();
 }
 
 #[test]

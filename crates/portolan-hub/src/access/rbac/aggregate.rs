@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
+use rpds::RedBlackTreeMapSync;
 use serde_json::Value;
 
 use super::rule::PolicyRule;
@@ -41,7 +42,7 @@ impl ClusterRole {
 
 /// The rules a role has after aggregation: those of every role it reaches, in the order of their names, each rule once.
 /// Gathering roles can gather each other (`admin` takes `edit`, which takes `view`), also in circles.
-pub(super) fn effective(name: &str, roles: &BTreeMap<String, ClusterRole>) -> Arc<[PolicyRule]> {
+pub(super) fn effective(name: &str, roles: &RedBlackTreeMapSync<String, ClusterRole>) -> Arc<[PolicyRule]> {
     let mut reached = BTreeSet::from([name]);
     let mut pending = vec![name];
     while let Some(current) = pending.pop() {

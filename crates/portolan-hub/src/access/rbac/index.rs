@@ -1,9 +1,10 @@
 //! The index: roles by name, bindings by subject.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::borrow::Borrow;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use rpds::{HashTrieMapSync, RedBlackTreeSetSync};
+use rpds::{HashTrieMapSync, RedBlackTreeMapSync, RedBlackTreeSetSync};
 use serde_json::Value;
 
 use super::aggregate::{ClusterRole, effective};
@@ -36,6 +37,17 @@ impl Kind {
             _ => return None,
         })
     }
+
+    /// The kind whose objects are under that name in the API.
+    pub(crate) fn from_plural(plural: &str) -> Option<Self> {
+        Some(match plural {
+            "roles" => Kind::Role,
+            "clusterroles" => Kind::ClusterRole,
+            "rolebindings" => Kind::RoleBinding,
+            "clusterrolebindings" => Kind::ClusterRoleBinding,
+            _ => return None,
+        })
+    }
 }
 
 /// Roles that a refusal names because they do not exist. A tenant can write any number of bindings to them.
@@ -44,7 +56,7 @@ const MOST_NAMED: usize = 100;
 /// Roles and bindings, indexed. Cheap to keep current: one object in, one object out.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rbac {
-    cluster_roles: BTreeMap<String, ClusterRole>,
+    cluster_roles: RedBlackTreeMapSync<String, ClusterRole>,
     /// By namespace, then name.
     roles: ByNamespace<Arc<[PolicyRule]>>,
     /// By namespace, empty for cluster-wide, then name.
@@ -74,11 +86,11 @@ fn change<V>(all: &mut ByNamespace<V>, namespace: &str, change: impl FnOnce(&mut
 }
 
 impl Rbac {
-    /// An index over a set of objects; those of other kinds are passed over.
-    pub(crate) fn of<'a>(objects: impl IntoIterator<Item = &'a Value>) -> Self {
+    /// An index over a set of objects; those of other kinds are passed over. Each object is let go before the next one is taken.
+    pub(crate) fn of(objects: impl IntoIterator<Item = impl Borrow<Value>>) -> Self {
         let mut index = Self::default();
         for object in objects {
-            index.insert(object);
+            index.insert(object.borrow());
         }
         // Once for all instead of once for every ClusterRole.
         index.aggregate();
@@ -96,7 +108,7 @@ impl Rbac {
     pub(crate) fn remove(&mut self, kind: Kind, namespace: &str, name: &str) {
         match kind {
             Kind::ClusterRole => {
-                self.cluster_roles.remove(name);
+                self.cluster_roles.remove_mut(name);
                 self.aggregate();
             }
             Kind::Role => change(&mut self.roles, namespace, |roles| {
@@ -243,7 +255,7 @@ impl Rbac {
         match kind {
             Kind::ClusterRole => {
                 self.cluster_roles
-                    .insert(name.to_owned(), ClusterRole::from_json(object));
+                    .insert_mut(name.to_owned(), ClusterRole::from_json(object));
             }
             Kind::Role => {
                 let rules = PolicyRule::all_of(object);
