@@ -284,11 +284,10 @@ impl Builder {
         })?;
         let (stop, stopping) = watch::channel(false);
         let clock = self.clock.clone().unwrap_or_else(Clock::system);
-        let gate = Gate::new(accounts, &store);
         let core = Arc::new(Core::new(
-            store,
+            store.clone(),
             clock,
-            gate,
+            Gate::new(accounts, &store),
             self.admission.clone(),
             self.client_limits,
             stopping.clone(),

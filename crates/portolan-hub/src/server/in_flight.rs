@@ -7,8 +7,8 @@
 use super::limits::ClientLimits;
 use super::quota::{Exceeded, Quota, Share};
 use super::status::{Answer, Failure};
-use super::turns::{Turn, Turns};
-use crate::access::{Identity, MASTERS};
+use super::turns::{Turn, TurnLimits, is_counted};
+use crate::access::Identity;
 
 #[derive(Debug)]
 pub(crate) struct InFlight {
@@ -16,7 +16,7 @@ pub(crate) struct InFlight {
     watches: Limited,
     bodies: Limited,
     answers: Limited,
-    turns: Turns,
+    turns: TurnLimits,
 }
 
 /// Requests and watches of all service accounts of a namespace, in users. The accounts of a fleet of agents are in one namespace:
@@ -30,11 +30,11 @@ const BODY_BYTES: u64 = 1 << 30;
 const BODY_BYTES_PER_USER: u64 = 128 << 20;
 
 /// What one request takes. None for those that do not count.
-pub(crate) type Counted = Option<Held>;
+pub(crate) type Counted = Option<Claim>;
 
 /// What one sender has taken; it counts until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct Claim {
     own: Share<String>,
     /// The same of the namespace of a service account.
     namespace: Option<Share<String>>,
@@ -71,7 +71,7 @@ impl InFlight {
             watches: counted(limits.watches_per_user),
             bodies: bytes(BODY_BYTES, BODY_BYTES_PER_USER),
             answers: bytes(limits.answer_bytes, limits.answer_bytes_per_user),
-            turns: Turns::new(),
+            turns: TurnLimits::new(),
         }
     }
 
@@ -125,7 +125,7 @@ impl InFlight {
 /// The bytes of one body, as far as it has arrived.
 #[derive(Debug)]
 pub(crate) struct BodyBytes {
-    held: Held,
+    held: Claim,
     bodies: Limited,
     sender: Identity,
 }
@@ -145,9 +145,9 @@ impl BodyBytes {
     }
 }
 
-impl Held {
+impl Claim {
     /// Both as one.
-    fn merge(&mut self, more: Held) {
+    fn merge(&mut self, more: Claim) {
         self.own.merge(more.own);
         if let (Some(namespace), Some(more)) = (&mut self.namespace, more.namespace) {
             namespace.merge(more);
@@ -169,13 +169,13 @@ impl Limited {
         })
     }
 
-    fn take(&self, sender: &Identity, amount: u64) -> Result<Held, Over> {
+    fn take(&self, sender: &Identity, amount: u64) -> Result<Claim, Over> {
         self.each(sender, |quota, owner| quota.take(owner, amount))
     }
 
-    fn take_anyway(&self, sender: &Identity, amount: u64) -> Held {
+    fn take_anyway(&self, sender: &Identity, amount: u64) -> Claim {
         let namespace = sender.account().map(|(namespace, _)| namespace.to_owned());
-        Held {
+        Claim {
             own: self.users.take_anyway(&sender.user, amount),
             namespace: namespace.map(|namespace| self.namespaces.take_anyway(&namespace, amount)),
         }
@@ -192,7 +192,7 @@ impl Limited {
         &self,
         sender: &Identity,
         take: impl Fn(&Quota<String>, &String) -> Result<Share<String>, Exceeded>,
-    ) -> Result<Held, Over> {
+    ) -> Result<Claim, Over> {
         let over = |whose: String| {
             |exceeded| match exceeded {
                 Exceeded::Owner { limit, taken } => Over { whose, limit, taken },
@@ -211,7 +211,7 @@ impl Limited {
             }
             None => None,
         };
-        Ok(Held { own, namespace })
+        Ok(Claim { own, namespace })
     }
 }
 
@@ -225,14 +225,10 @@ impl Over {
     }
 }
 
-/// Members of `system:masters` may stop the hub in other ways, too, and must be able to read its state when it is busy.
-pub(super) fn is_counted(sender: &Identity) -> bool {
-    !sender.is_in(MASTERS)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::MASTERS;
 
     fn user(name: &str) -> Identity {
         Identity::authenticated(name, std::iter::empty::<String>())

@@ -1,6 +1,6 @@
 //! The index of roles, and how it follows the store.
 //!
-//! Whoever writes a role or a binding brings the index up to date before the write is answered, so a role that was taken away
+//! The writer of a role or a binding brings the index up to date before the write is answered, so a role that was taken away
 //! counts for nothing from the moment its removal was answered. Requests take the index as it is: a tenant chooses how large
 //! its roles are, and no request of another user waits until they are read.
 
@@ -23,12 +23,12 @@ const BATCH: usize = 64;
 #[derive(Debug)]
 pub(super) struct Roles {
     current: RwLock<Arc<Rbac>>,
-    reading: Mutex<Reading>,
+    reading: Mutex<Followed>,
 }
 
 /// An index that follows the store. A copy shares all but what changes afterwards.
 #[derive(Debug)]
-struct Reading {
+struct Followed {
     index: Rbac,
     events: Vec<Follower>,
 }
@@ -41,7 +41,7 @@ fn follow(store: &Store) -> Vec<Follower> {
 impl Roles {
     /// What the store has now. It is followed from here.
     pub(super) fn of(store: &Store) -> Self {
-        let mut reading = Reading {
+        let mut reading = Followed {
             index: Rbac::default(),
             events: follow(store),
         };
@@ -72,7 +72,7 @@ impl Roles {
     }
 }
 
-impl Reading {
+impl Followed {
     /// Whether there was anything to read.
     fn catch_up(&mut self, store: &Store) -> bool {
         let mut changed = false;
@@ -219,7 +219,7 @@ mod tests {
         core.commit(created("rolebindings", binding())).await.unwrap();
         core.commit(created("roles", role("r", "get"))).await.unwrap();
         assert!(may_get_pods(&core));
-        // Nobody reads these, and the history ends before them.
+        // These are not read, and the history ends before them.
         let removed = Write {
             key: Key::new(rbac::GROUP, "roles", "ns", "r"),
             expect: Expect::Revision(core.store.revision()),

@@ -15,7 +15,7 @@ use serde_json::json;
 use super::apart::apart_always;
 use super::arrival::Arrival;
 use super::call::Call;
-use super::in_flight::{BodyBytes, Held};
+use super::in_flight::{BodyBytes, Claim, Counted};
 use super::journal::Change;
 use super::metrics::Labels;
 use super::request::{Asked, Place, Prefix, Query, Target, Verb, target};
@@ -232,15 +232,7 @@ impl Core {
         check_path(&place, &resource)?;
         let verb = asked.served.ok_or_else(Failure::method_not_allowed)?;
         // Only now: nothing of a client that may not do this is held in memory.
-        let counted = match (peer, verb) {
-            (Peer::Known(_), _) => None,
-            (Peer::Remote(_), Verb::Watch) => self.in_flight.watch(&sender)?,
-            (Peer::Remote(_), _) => self.in_flight.request(&sender)?,
-        };
-        if counted.is_some() && !matches!(verb, Verb::Get | Verb::List | Verb::Watch) {
-            self.in_flight.check_answers(&sender)?;
-        }
-        let body_bytes = counted.as_ref().and_then(|_| self.in_flight.body(&sender));
+        let (counted, body) = self.take_in(peer, verb, &sender, body).await?;
         let call = Call {
             method: head.method,
             sender: sender.clone(),
@@ -249,7 +241,7 @@ impl Core {
             place,
             query: head.query,
             headers: head.headers,
-            body: arrived(verb, body, body_bytes).await?,
+            body,
         };
         let is_apply = call.content_type() == super::media_type::APPLY_PATCH;
         let is_dry = call.query.get("dryRun").is_some();
@@ -269,11 +261,32 @@ impl Core {
         }
     }
 
+    /// Counts a request, and reads its body.
+    async fn take_in(
+        &self,
+        peer: &Peer,
+        verb: Verb,
+        sender: &Identity,
+        body: Incoming,
+    ) -> Answer<(Counted, Bytes)> {
+        let counted = match (peer, verb) {
+            (Peer::Known(_), _) => None,
+            (Peer::Remote(_), Verb::Watch) => self.in_flight.watch(sender)?,
+            (Peer::Remote(_), _) => self.in_flight.request(sender)?,
+        };
+        if counted.is_some() && !matches!(verb, Verb::Get | Verb::List | Verb::Watch) {
+            self.in_flight.check_answers(sender)?;
+        }
+        let bytes = counted.as_ref().and_then(|_| self.in_flight.body(sender));
+        let body = arrived(verb, body, bytes).await?;
+        Ok((counted, body))
+    }
+
     /// Counts the request, and the bytes of its answer, until the client has read the answer.
     fn hold(
         &self,
         mut response: Response<Body>,
-        counted: Held,
+        counted: Claim,
         sender: &Identity,
         refusal: Refusal,
     ) -> Answer<Response<Body>> {

@@ -1,15 +1,14 @@
 //! Turns: how many requests are computed at once, of one user, of the accounts of one namespace, and of all.
 //!
-//! Whoever waits for a turn keeps only those waiting who share that limit: first comes the limit of the user, then that of the
-//! namespace whose service accounts it may have made in any number, and then that of all.
+//! A request that waits for a turn keeps only those requests waiting that share the limit. The limit of the user comes first, then
+//! that of the namespace of a service account (a tenant can make any number of accounts), and then that of all.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
-use super::in_flight::is_counted;
-use crate::access::Identity;
+use crate::access::{Identity, MASTERS};
 
 /// Requests whose computation is long that are computed at once, in parts of [`PART`]; others wait. A write takes some hundred times
 /// its size in memory while it is computed. Larger, and a few users take the processors and the memory from all others; smaller,
@@ -34,11 +33,11 @@ const SHORT: usize = PER_USER / 16;
 pub(crate) const LONG_FROM: usize = 32 << 10;
 
 #[derive(Debug)]
-pub(super) struct Turns {
+pub(super) struct TurnLimits {
     long: Semaphore,
-    users: Shared,
+    users: ByName,
     /// By the namespace of service accounts.
-    namespaces: Shared,
+    namespaces: ByName,
 }
 
 /// The turn of a request. It ends with the value.
@@ -51,14 +50,14 @@ pub(crate) struct Turn<'a> {
 
 /// Limits by name. Those that nobody uses are forgotten.
 #[derive(Debug)]
-struct Shared {
+struct ByName {
     parts: usize,
     by_name: Mutex<HashMap<String, Weak<Semaphore>>>,
 }
 
-impl Turns {
+impl TurnLimits {
     pub(super) fn new() -> Self {
-        let shared = |parts| Shared {
+        let shared = |parts| ByName {
             parts,
             by_name: Mutex::default(),
         };
@@ -98,7 +97,7 @@ impl Turns {
     }
 }
 
-impl Shared {
+impl ByName {
     fn of(&self, name: &str) -> Arc<Semaphore> {
         let mut all = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = all.get(name).and_then(Weak::upgrade) {
@@ -114,12 +113,16 @@ impl Shared {
     }
 }
 
+/// Members of `system:masters` may stop the hub in other ways, too, and must be able to read its state when it is busy.
+pub(super) fn is_counted(sender: &Identity) -> bool {
+    !sender.is_in(MASTERS)
+}
+
 #[cfg(test)]
 mod tests {
     use std::task::Poll;
 
     use super::*;
-    use crate::access::MASTERS;
 
     fn user(name: &str) -> Identity {
         Identity::authenticated(name, std::iter::empty::<String>())
@@ -127,7 +130,7 @@ mod tests {
 
     /// The turns that can be had at once.
     async fn taken<'a>(
-        turns: &'a Turns,
+        turns: &'a TurnLimits,
         senders: impl IntoIterator<Item = Identity>,
         weight: usize,
     ) -> Vec<Turn<'a>> {
@@ -144,7 +147,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_long_requests_of_one_user_keep_no_other_user_waiting() {
-        let turns = Turns::new();
+        let turns = TurnLimits::new();
         let (ann, bob) = (user("ann"), user("bob"));
         let first = turns.turn(&ann, 4 << 20).await;
         let second = turns.turn(&ann, 0);
@@ -162,7 +165,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_accounts_of_one_namespace_keep_no_other_namespace_waiting() {
-        let turns = Turns::new();
+        let turns = TurnLimits::new();
         let accounts = (0..100).map(|number| Identity::service_account("evil", &number.to_string()));
         let long = taken(&turns, accounts.clone(), 4 << 20).await;
         assert_eq!(long.len(), PER_NAMESPACE / PER_USER);
@@ -176,7 +179,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_user_has_sixteen_turns_for_short_requests_and_four_for_long_ones() {
-        let turns = Turns::new();
+        let turns = TurnLimits::new();
         for (weight, most) in [(0, 16), (LONG_FROM, 16), (LONG_FROM + 1, 4)] {
             assert_eq!(taken(&turns, [user("ann")], weight).await.len(), most, "{weight}");
         }
@@ -189,7 +192,7 @@ mod tests {
 
     #[tokio::test]
     async fn users_without_requests_are_forgotten() {
-        let turns = Turns::new();
+        let turns = TurnLimits::new();
         for number in 0..10_000 {
             turns.turn(&user(&number.to_string()), 0).await;
         }

@@ -100,20 +100,15 @@ impl Core {
         }
         let prefix = call.prefix();
         let mut events = self.store.follow(&prefix);
-        let (initial, revision) = match (send_initial, asked) {
-            (true, _) => {
-                let _turn = self.in_flight.turn(&call.sender, LONG_FROM + 1).await;
-                apart_always(|| {
-                    let range = self.store.range(&prefix);
-                    let held = self
-                        .in_flight
-                        .answer(&call.sender, snapshots::bytes_of(&range.objects))?;
-                    let snapshot = self.snapshots.take(range.objects, range.revision, held);
-                    Answer::Ok((snapshot, range.revision))
-                })?
+        let (initial, revision) = match send_initial {
+            true => self.initial(&call, &prefix).await?,
+            false => {
+                let asked = asked.filter(|revision| *revision > 0);
+                (
+                    Snapshot::default(),
+                    asked.unwrap_or_else(|| self.store.revision()),
+                )
             }
-            (false, Some(revision)) if revision > 0 => (Snapshot::default(), revision),
-            (false, _) => (Snapshot::default(), self.store.revision()),
         };
         events.go_to(revision);
         let bookmarks = call
@@ -151,6 +146,19 @@ impl Core {
             let chunk = watcher.next().await?;
             Some((chunk, watcher))
         })))
+    }
+
+    /// The objects that there are, and their revision.
+    async fn initial(&self, call: &Call, prefix: &str) -> Answer<(Snapshot, u64)> {
+        let _turn = self.in_flight.turn(&call.sender, LONG_FROM + 1).await;
+        apart_always(|| {
+            let range = self.store.range(prefix);
+            let held = self
+                .in_flight
+                .answer(&call.sender, snapshots::bytes_of(&range.objects))?;
+            let snapshot = self.snapshots.take(range.objects, range.revision, held);
+            Ok((snapshot, range.revision))
+        })
     }
 }
 
