@@ -68,9 +68,10 @@ pub(crate) fn is_probe(path: &str) -> bool {
     matches!(first, Some("healthz" | "livez" | "readyz" | "version"))
 }
 
-/// Whether the answer is made of the schemas of all kinds.
+/// Whether the answer is made of the schemas of all kinds, or all objects are counted for it.
 pub(crate) fn is_long(path: &str) -> bool {
-    path.trim_start_matches('/').split('/').next() == Some("openapi")
+    let first = path.trim_start_matches('/').split('/').next();
+    matches!(first, Some("openapi" | "metrics"))
 }
 
 /// A hub whose data file failed still reads, but refuses every write until it is started again. One of which a task died
@@ -169,7 +170,7 @@ fn metrics(core: &Core, registry: &crate::kinds::Registry) -> String {
     );
     for resource in registry.stored() {
         let prefix = crate::store::Key::prefix(&resource.storage_group, &resource.plural, None);
-        let count = core.store.range(&prefix).objects.len();
+        let count = core.store.count(&prefix);
         text.push_str(&format!(
             "apiserver_storage_objects{{resource=\"{}\"}} {count}\n",
             resource.qualified()

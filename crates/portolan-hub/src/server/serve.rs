@@ -172,6 +172,8 @@ fn weight(verb: Verb, call: &Call, stored: usize) -> usize {
         (Verb::Patch, media_type::JSON_PATCH) if may_copy(&call.body) => COPYING,
         (Verb::Patch, media_type::APPLY_PATCH) => APPLIED * bytes,
         (Verb::Create | Verb::Update | Verb::Patch, _) => WRITTEN * bytes,
+        // One number is shown of it, and all of it is read.
+        (Verb::Get, _) if call.subresource() == "scale" => stored,
         (Verb::Get, _) => {
             let form = accept::read_form(&call.headers);
             form.map_or(0, |(form, encoding)| weighed(form, encoding, stored))

@@ -200,6 +200,7 @@ async fn requests_that_read_much_and_answer_little_are_long() {
         ),
         ("a page of many objects", get(format!("{MANY}?limit=1"))),
         ("the index of documents", get("/openapi/v3".to_owned())),
+        ("the number of objects", get("/metrics".to_owned())),
         ("rights", post.body(binding.into()).unwrap()),
         (
             "a deletion",

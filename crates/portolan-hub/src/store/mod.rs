@@ -164,7 +164,12 @@ impl Store {
         }
     }
 
-    /// The same if there are no more than `most`.
+    /// How many objects there are under a prefix.
+    pub(crate) fn count(&self, prefix: &str) -> usize {
+        self.shared.read().count(prefix)
+    }
+
+    /// The objects under a prefix, if there are no more than `most`.
     pub(crate) fn range_up_to(&self, prefix: &str, most: usize) -> Option<Range> {
         let state = self.shared.read();
         let objects = state.range_up_to(prefix, most)?;

@@ -130,22 +130,24 @@ impl State {
         self.objects.get(key)
     }
 
-    /// The objects whose key starts with `prefix`, in key order.
-    pub(crate) fn range(&self, prefix: &str) -> Vec<Arc<Stored>> {
+    fn under<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a Key, &'a Arc<Stored>)> {
         self.objects
             .range::<str, _>((Bound::Included(prefix), Bound::Unbounded))
-            .take_while(|(key, _)| key.as_str().starts_with(prefix))
-            .map(|(_, object)| object.clone())
-            .collect()
+            .take_while(move |(key, _)| key.as_str().starts_with(prefix))
+    }
+
+    pub(crate) fn count(&self, prefix: &str) -> usize {
+        self.under(prefix).count()
+    }
+
+    /// The objects whose key starts with `prefix`, in key order.
+    pub(crate) fn range(&self, prefix: &str) -> Vec<Arc<Stored>> {
+        self.under(prefix).map(|(_, object)| object.clone()).collect()
     }
 
     /// The same if there are no more than `most`.
     pub(crate) fn range_up_to(&self, prefix: &str, most: usize) -> Option<Vec<Arc<Stored>>> {
-        let mut objects = self
-            .objects
-            .range::<str, _>((Bound::Included(prefix), Bound::Unbounded))
-            .take_while(|(key, _)| key.as_str().starts_with(prefix))
-            .map(|(_, object)| object);
+        let mut objects = self.under(prefix).map(|(_, object)| object);
         let some = objects.by_ref().take(most).cloned().collect();
         objects.next().is_none().then_some(some)
     }
@@ -158,11 +160,7 @@ impl State {
                 past.entry(event.object.key()).or_insert(event.previous.as_ref());
             }
         }
-        let mut objects: BTreeMap<&Key, &Arc<Stored>> = self
-            .objects
-            .range::<str, _>((Bound::Included(prefix), Bound::Unbounded))
-            .take_while(|(key, _)| key.as_str().starts_with(prefix))
-            .collect();
+        let mut objects: BTreeMap<&Key, &Arc<Stored>> = self.under(prefix).collect();
         for (key, object) in past {
             match object {
                 Some(object) => objects.insert(key, object),
