@@ -14,6 +14,7 @@ mod list;
 mod readable;
 mod renewal;
 mod retry;
+mod server;
 mod token;
 
 use std::collections::BTreeSet;
@@ -29,12 +30,13 @@ use crate::input::{Manifests, Notes};
 use crate::world::Inventory;
 
 pub(crate) use anonymous::refuse_anonymous;
-pub(crate) use connect::{ConnectArgs, NoKubeconfig, Server, config_of};
+pub(crate) use connect::{ConnectArgs, NoKubeconfig, config_of};
 pub(crate) use error::{describe, explain, is_of_hub, is_unserved, no_usable_answer};
 pub(crate) use events::Event;
 pub(crate) use list::{Extent, Namespaces, read};
 pub(crate) use readable::{LeftOut, note, readable, split};
 pub(crate) use renewal::{Credentials, Renewable, follow};
+pub(crate) use server::Server;
 
 /// Runs what has to wait for a server, on this thread alone.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {

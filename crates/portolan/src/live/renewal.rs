@@ -15,8 +15,9 @@ use secrecy::ExposeSecret as _;
 
 use tokio::runtime::Handle;
 
-use super::connect::{ConnectArgs, Server};
+use super::connect::ConnectArgs;
 use super::file;
+use super::server::Server;
 
 /// How often the kubeconfig is read. Longer, and a certificate that was renewed late is noticed after its end.
 const PAUSE: Duration = Duration::from_secs(5);
