@@ -1,5 +1,7 @@
 //! Likeness of words.
 
+use std::cmp::Reverse;
+
 /// Words longer than this are not compared: no field name is, and the comparison is quadratic.
 const MAX_WORD: usize = 64;
 
@@ -7,7 +9,8 @@ const MAX_WORD: usize = 64;
 const MAX_DISTANCE: usize = 2;
 
 /// The candidate closest to the word: equal but for case and separators, or at most two edits away. Of several
-/// equally close ones the first in order wins, so that the answer does not depend on anything else.
+/// equally close ones the one wins that begins like the word for longest, then the one with the nearest number at its end
+/// (member-8 for member-9), then the first in order.
 pub(super) fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > MAX_WORD {
         return None;
@@ -25,8 +28,29 @@ pub(super) fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
             let limit = MAX_DISTANCE.min(candidate.chars().count() / 3);
             (distance <= limit).then_some((distance, candidate))
         })
-        .min_by_key(|(distance, _)| *distance)
+        .min_by_key(|(distance, candidate)| {
+            let prefix = common_prefix(&folded, &fold(candidate));
+            (*distance, Reverse(prefix), number_distance(word, candidate))
+        })
         .map(|(_, candidate)| candidate)
+}
+
+fn common_prefix(a: &str, b: &str) -> usize {
+    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count()
+}
+
+/// How far apart the numbers at the ends of two words are; as far as can be where one of them has none.
+fn number_distance(a: &str, b: &str) -> u64 {
+    let number = |word: &str| {
+        let start = word
+            .trim_end_matches(|letter: char| letter.is_ascii_digit())
+            .len();
+        word[start..].parse::<u64>().ok()
+    };
+    match (number(a), number(b)) {
+        (Some(a), Some(b)) => a.abs_diff(b),
+        _ => u64::MAX,
+    }
 }
 
 fn fold(word: &str) -> String {
@@ -104,6 +128,23 @@ mod tests {
             assert_eq!(closest(word, names), right, "{word}");
         }
         assert_eq!(closest(&"x".repeat(10 << 20), names), None);
+    }
+
+    #[test]
+    fn of_equally_close_names_the_one_with_the_nearest_number_is_meant() {
+        let members = ["member-1", "member-2", "member-7", "member-8", "member-10"];
+        assert_eq!(closest("member-9", members), Some("member-8"));
+        assert_eq!(closest("member-11", members), Some("member-10"));
+        assert_eq!(
+            closest("prodd", ["rodd", "prod"]),
+            Some("prod"),
+            "it begins alike"
+        );
+        assert_eq!(
+            closest("weby", ["webx", "webz"]),
+            Some("webx"),
+            "the first in order"
+        );
     }
 
     #[test]
