@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use portolan_api::FieldError;
-use portolan_api::duration;
 use portolan_api::work::{MandatoryDecisionGroup, RolloutConfig, RolloutStrategy, RolloutType};
+use portolan_api::{FieldError, duration, spelling};
 use serde_json::json;
 
 use crate::amount::Amount;
@@ -255,6 +254,7 @@ impl Check {
             Ok(value) => Some(value),
             Err(error) => {
                 let path = format!("{path}.{field}");
+                let accepted = spelling::accepted_duration(text, accepted);
                 self.errors
                     .push(FieldError::new(path, &json!(text), error.to_string(), accepted));
                 None

@@ -5,22 +5,23 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::{Findings, Rule, decimal_label, label, label_path, list, text};
-use crate::duration;
 use crate::field::FieldError;
 use crate::labels::ocm;
 use crate::structural::{is_dns_label, syntax};
+use crate::{duration, spelling};
 
 pub(super) fn placement(object: &Value, findings: &mut Findings) {
     if let Some(value) = object
         .pointer("/spec/scoreRateLimit")
         .filter(|value| value.is_string())
-        && let Err(error) = duration::parse_simple(value.as_str().unwrap_or_default())
+        && let text = value.as_str().unwrap_or_default()
+        && let Err(error) = duration::parse_simple(text)
     {
         let error = FieldError::new(
             "spec.scoreRateLimit",
             value,
             error.to_string(),
-            duration::SIMPLE_DURATION,
+            spelling::accepted_duration(text, duration::SIMPLE_DURATION),
         );
         findings.error(Rule::Duration, error);
     }

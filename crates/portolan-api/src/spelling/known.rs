@@ -48,9 +48,14 @@ pub(super) fn bare_item(parent: &str, item: &Value, path: &Path<'_>) -> Option<F
     Some(FieldError::new(path, item, "an entry is an object", accepted))
 }
 
+/// Whether the field at the path is one of a toleration.
+pub(super) fn is_of_toleration(path: &str) -> bool {
+    path.contains("tolerations[")
+}
+
 /// The operator that is meant. Tolerations and selectors have different ones.
-pub(super) fn operator(text: &str, path: &Path<'_>) -> Option<&'static str> {
-    let candidates: &[&str] = if path.to_string().contains("tolerations[") {
+pub(super) fn operator(text: &str, path: &str) -> Option<&'static str> {
+    let candidates: &[&str] = if is_of_toleration(path) {
         &["Equal", "Exists"]
     } else {
         &["In", "NotIn", "Exists", "DoesNotExist"]

@@ -44,6 +44,29 @@ pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str
     words::closest(name, candidates)
 }
 
+/// What a field takes that has `text` instead of a duration: first the duration that is meant, where that is known (`48h` for
+/// `2d`), then `form`, which is one of the texts of [`crate::duration`].
+pub fn accepted_duration(text: &str, form: &str) -> String {
+    match words::duration(text) {
+        Some(meant) if form == duration::SIMPLE_DURATION => format!("{meant}; here a duration is {form}"),
+        Some(meant) => format!("{meant}; durations are {form}"),
+        None => form.to_owned(),
+    }
+}
+
+/// What a selector or a toleration takes that has `text` for its operator: all operators, and the one that is meant, where
+/// that is known.
+pub fn accepted_operator(text: &str, path: &str) -> String {
+    let accepted = match known::is_of_toleration(path) {
+        true => "Equal or Exists",
+        false => "In, NotIn, Exists or DoesNotExist",
+    };
+    match known::operator(text, path) {
+        Some(meant) => format!("{accepted}; did you mean {meant}?"),
+        None => accepted.to_owned(),
+    }
+}
+
 fn resolve(kind: &str, object: &Value) -> Option<&'static Kind> {
     structural::kind_of(object)
         .ok()
@@ -166,19 +189,19 @@ fn scalar(
     found: &mut Vec<FieldError>,
 ) {
     if ["progressDeadline", "timeout", "minSuccessTime", "scoreRateLimit"].contains(&place.parent) {
-        let meant = words::duration(text);
-        return found.extend(meant.map(|meant| FieldError {
+        let form = match place.parent {
+            "scoreRateLimit" => duration::SIMPLE_DURATION,
+            _ => duration::DURATION,
+        };
+        return found.extend(words::duration(text).map(|_| FieldError {
             path: path.to_string(),
             value: preview(value),
             problem: DurationError::Syntax.to_string(),
-            accepted: match place.parent {
-                "scoreRateLimit" => format!("{meant}; here a duration is {}", duration::SIMPLE_DURATION),
-                _ => format!("{meant}; durations are {}", duration::DURATION),
-            },
+            accepted: accepted_duration(text, form),
         }));
     }
     let right = match place.parent {
-        "operator" => known::operator(text, path).map(str::to_owned),
+        "operator" => known::operator(text, &path.to_string()).map(str::to_owned),
         _ if !node.allowed.is_empty() && !node.allowed.contains(value) => {
             did_you_mean(text, node.allowed.iter().filter_map(Value::as_str)).map(str::to_owned)
         }
