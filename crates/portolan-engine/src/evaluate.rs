@@ -139,7 +139,7 @@ fn warn(fleet: &Fleet, compiled: &Compiled, outcome: &mut Outcome) {
 
 /// The last decision is kept: the outcome selects nothing and has no groups to write.
 fn misconfigured(fleet: &Fleet, mut outcome: Outcome, mistake: &Broken, question: &Question<'_>) -> Outcome {
-    outcome.status = mistake.mistake.status();
+    outcome.status = mistake.mistakes.first.status();
     if outcome.spending.is_beyond() {
         return kept(outcome);
     }

@@ -1,9 +1,8 @@
 //! What makes a placement `Misconfigured`, in words that name the field, its value and what to use instead.
-//!
-//! Where OCM has words of its own for a mistake they stand in brackets at the end, so that people who know them find them.
 
 use portolan_api::FieldError;
 use portolan_api::spelling;
+use portolan_api::structural::MAX_ERRORS;
 use portolan_cel::CompileError;
 
 use crate::filter::{PREDICATE, TAINT_TOLERATION};
@@ -31,17 +30,68 @@ impl Mistake {
         }
     }
 
-    fn with_words_of_ocm(plugin: &'static str, error: FieldError, words: &str) -> Mistake {
-        Mistake {
-            plugin,
-            message: format!("{} ({words})", error.statement()),
-            error: Box::new(error),
-        }
-    }
-
     /// The status of the placement.
     pub fn status(&self) -> Status {
         Status::misconfigured(self.plugin, self.message.clone())
+    }
+}
+
+/// The mistakes of a placement, in the order of the pipeline: at least one, and at most as many as the errors about one
+/// object. With more of them a placement of bad entries alone would take many times its own size in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Mistakes {
+    /// The mistake that is the status of the placement.
+    pub(crate) first: Mistake,
+    others: Vec<Mistake>,
+}
+
+impl Mistakes {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Mistake> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// With those of a later stage.
+    pub(crate) fn and(mut self, later: Option<Mistakes>) -> Mistakes {
+        if let Some(Mistakes { first, others }) = later {
+            let later = std::iter::once(first).chain(others);
+            self.others
+                .extend(later.take(MAX_ERRORS.saturating_sub(self.others.len() + 1)));
+        }
+        self
+    }
+}
+
+/// Takes values one by one, and keeps the mistakes among them.
+#[derive(Debug, Default)]
+pub(crate) struct Collector(Vec<Mistake>);
+
+impl Collector {
+    /// The value, or nothing where it is a mistake.
+    pub(crate) fn take<T>(&mut self, value: Result<T, Mistake>) -> Option<T> {
+        value.map_err(|mistake| self.add([mistake])).ok()
+    }
+
+    /// The value, or nothing where it has mistakes.
+    pub(crate) fn take_all<T>(&mut self, value: Result<T, Mistakes>) -> Option<T> {
+        let others = |mistakes: Mistakes| std::iter::once(mistakes.first).chain(mistakes.others);
+        value.map_err(|mistakes| self.add(others(mistakes))).ok()
+    }
+
+    pub(crate) fn add(&mut self, mistakes: impl IntoIterator<Item = Mistake>) {
+        let room = MAX_ERRORS.saturating_sub(self.0.len());
+        self.0.extend(mistakes.into_iter().take(room));
+    }
+
+    /// The value if there was no mistake.
+    pub(crate) fn none_or<T>(self, value: T) -> Result<T, Mistakes> {
+        let mut mistakes = self.0.into_iter();
+        match mistakes.next() {
+            None => Ok(value),
+            Some(first) => Err(Mistakes {
+                first,
+                others: mistakes.collect(),
+            }),
+        }
     }
 }
 
@@ -95,8 +145,7 @@ pub fn toleration_without_key(index: usize, operator: &str) -> Mistake {
         problem: "the key is empty".to_owned(),
         ..error
     };
-    let words = "If the key is empty, operator must be Exists.";
-    Mistake::with_words_of_ocm(TAINT_TOLERATION, error, words)
+    Mistake::new(TAINT_TOLERATION, error)
 }
 
 /// A toleration of every value that names one.
@@ -108,24 +157,23 @@ pub fn toleration_with_value(index: usize, value: &str) -> Mistake {
         "the operator is Exists",
         "no value, or the operator Equal",
     );
-    let words = "If the operator is Exists, the value should be empty.";
-    Mistake::with_words_of_ocm(TAINT_TOLERATION, error, words)
+    Mistake::new(TAINT_TOLERATION, error)
 }
 
 /// An operator of a toleration that does not exist.
 pub fn toleration_operator(index: usize, operator: &str) -> Mistake {
     let path = format!("spec.tolerations[{index}].operator");
+    let accepted = spelling::accepted_operator(operator, &path);
     Mistake::new(
         TAINT_TOLERATION,
-        FieldError::of_text(path, operator, "", "Equal or Exists"),
+        FieldError::of_text(path, operator, "", accepted),
     )
 }
 
 /// A mode of the prioritizer policy that does not exist.
 pub fn mode(mode: &str) -> Mistake {
     let error = FieldError::of_text("spec.prioritizerPolicy.mode", mode, "", "Additive or Exact");
-    let words = format!("incorrect prioritizer policy mode: {}", preview(mode));
-    Mistake::with_words_of_ocm("", error, &words)
+    Mistake::new("", error)
 }
 
 /// A configuration of the prioritizer policy without a coordinate.
@@ -134,7 +182,7 @@ pub fn no_coordinate(index: usize) -> Mistake {
         coordinate(index),
         "a scoreCoordinate of type BuiltIn, AddOn or Property",
     );
-    Mistake::with_words_of_ocm("", error, "scoreCoordinate field is required")
+    Mistake::new("", error)
 }
 
 /// A built-in prioritizer that does not exist, and those that do.
@@ -153,22 +201,21 @@ pub fn built_in(index: usize, name: &str, accepted: &str) -> Mistake {
             FieldError::of_text(path, name, "", accepted)
         }
     };
-    let words = format!("incorrect builtin prioritizer: {}", preview(name));
-    Mistake::with_words_of_ocm("", error, &words)
+    Mistake::new("", error)
 }
 
 /// A coordinate of type AddOn without its add-on.
 pub fn no_add_on(index: usize) -> Mistake {
     let path = format!("{}.addOn", coordinate(index));
     let error = FieldError::missing(path, "a resourceName and a scoreName");
-    Mistake::with_words_of_ocm("", error, "addOn should not be empty")
+    Mistake::new("", error)
 }
 
 /// A coordinate of type Property without its property.
 pub fn no_property(index: usize) -> Mistake {
     let path = format!("{}.property", coordinate(index));
     let error = FieldError::missing(path, "the name of a claim or property");
-    Mistake::with_words_of_ocm("", error, "property should not be empty")
+    Mistake::new("", error)
 }
 
 fn coordinate(index: usize) -> String {

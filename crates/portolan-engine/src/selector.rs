@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
-use portolan_api::FieldError;
 use portolan_api::cluster::ClusterClaimSelector;
+use portolan_api::structural::MAX_ERRORS;
+use portolan_api::{FieldError, spelling};
 use serde_json::json;
 
 /// All requirements must hold; none at all matches everything.
@@ -45,16 +46,26 @@ impl Operator {
 }
 
 impl Selector {
-    /// Compiles a label selector that stands at `path` of a manifest; the error names the field below it.
+    /// Compiles a label selector that stands at `path` of a manifest; the error is the first one and names the field below it.
     pub fn from_labels(selector: Option<&LabelSelector>, path: &str) -> Result<Selector, FieldError> {
+        first_error(Selector::check_labels(selector, path))
+    }
+
+    /// Compiles a claim selector that stands at `path` of a manifest; the error is the first one.
+    pub fn from_claims(selector: Option<&ClusterClaimSelector>, path: &str) -> Result<Selector, FieldError> {
+        first_error(Selector::check_claims(selector, path))
+    }
+
+    /// The selector, and everything that is wrong with it.
+    pub(crate) fn check_labels(selector: Option<&LabelSelector>, path: &str) -> (Selector, Vec<FieldError>) {
+        let (mut requirements, mut errors) = (Vec::new(), Vec::new());
         let Some(selector) = selector else {
-            return Ok(Selector::default());
+            return (Selector::default(), errors);
         };
-        let mut requirements = Vec::new();
         for (key, value) in selector.match_labels.iter().flatten() {
             let path = format!("{path}.matchLabels");
-            check_key(&path, key)?;
-            check_value(&format!("{path}[{key}]"), value)?;
+            errors.extend(check_key(&path, key));
+            errors.extend(check_value(&format!("{path}[{key}]"), value));
             requirements.push(Requirement {
                 key: key.as_str().into(),
                 operator: Operator::In,
@@ -62,17 +73,24 @@ impl Selector {
             });
         }
         let expressions = selector.match_expressions.as_deref().unwrap_or_default();
-        compile_expressions(expressions, path, &mut requirements)?;
-        Ok(Selector { requirements })
+        compile_expressions(expressions, path, &mut requirements, &mut errors);
+        (Selector { requirements }, errors)
     }
 
-    /// Compiles a claim selector that stands at `path` of a manifest.
-    pub fn from_claims(selector: Option<&ClusterClaimSelector>, path: &str) -> Result<Selector, FieldError> {
-        let mut requirements = Vec::new();
-        if let Some(selector) = selector {
-            compile_expressions(&selector.match_expressions, path, &mut requirements)?;
-        }
-        Ok(Selector { requirements })
+    /// The selector, and everything that is wrong with it.
+    pub(crate) fn check_claims(
+        selector: Option<&ClusterClaimSelector>,
+        path: &str,
+    ) -> (Selector, Vec<FieldError>) {
+        let (mut requirements, mut errors) = (Vec::new(), Vec::new());
+        let expressions = selector.map(|selector| selector.match_expressions.as_slice());
+        compile_expressions(
+            expressions.unwrap_or_default(),
+            path,
+            &mut requirements,
+            &mut errors,
+        );
+        (Selector { requirements }, errors)
     }
 
     /// Whether `lookup`, which gives the value of a key, satisfies every requirement.
@@ -126,61 +144,82 @@ impl std::fmt::Display for Requirement {
     }
 }
 
+fn first_error((selector, errors): (Selector, Vec<FieldError>)) -> Result<Selector, FieldError> {
+    match errors.into_iter().next() {
+        None => Ok(selector),
+        Some(error) => Err(error),
+    }
+}
+
 fn compile_expressions(
     expressions: &[LabelSelectorRequirement],
     path: &str,
     requirements: &mut Vec<Requirement>,
-) -> Result<(), FieldError> {
+    errors: &mut Vec<FieldError>,
+) {
     for (index, expression) in expressions.iter().enumerate() {
+        if errors.len() >= MAX_ERRORS {
+            return;
+        }
         let path = format!("{path}.matchExpressions[{index}]");
-        check_key(&format!("{path}.key"), &expression.key)?;
+        errors.extend(check_key(&format!("{path}.key"), &expression.key));
         let Some(operator) = Operator::parse(&expression.operator) else {
             let path = format!("{path}.operator");
-            let accepted = "In, NotIn, Exists or DoesNotExist";
-            return Err(FieldError::of_text(path, &expression.operator, "", accepted));
+            let accepted = spelling::accepted_operator(&expression.operator, &path);
+            errors.push(FieldError::of_text(path, &expression.operator, "", accepted));
+            continue;
         };
+        let path = format!("{path}.values");
         let values = expression.values.as_deref().unwrap_or_default();
-        match operator {
-            Operator::In | Operator::NotIn if values.is_empty() => {
-                let path = format!("{path}.values");
-                let accepted = format!("at least one value with the operator {}", expression.operator);
-                return Err(match &expression.values {
-                    Some(empty) => FieldError::new(path, &json!(empty), "there is no value in it", accepted),
-                    None => FieldError::missing(path, accepted),
-                });
-            }
-            Operator::Exists | Operator::DoesNotExist if !values.is_empty() => {
-                let path = format!("{path}.values");
-                let problem = format!("the operator {} takes no values", expression.operator);
-                let accepted = "no values, or the operator In or NotIn";
-                return Err(FieldError::of_text(path, &values.join(","), problem, accepted));
-            }
-            _ => {}
-        }
-        for value in values {
-            check_value(&format!("{path}.values"), value)?;
+        match check_number(&path, operator, expression) {
+            Some(error) => errors.push(error),
+            None => errors.extend(wrong_values(&path, values)),
         }
         requirements.push(Requirement {
             operator,
             ..Requirement::one_of(&expression.key, values)
         });
     }
-    Ok(())
 }
 
-fn check_key(path: &str, key: &str) -> Result<(), FieldError> {
+fn wrong_values(path: &str, values: &[String]) -> impl Iterator<Item = FieldError> {
+    let wrong = values.iter().filter_map(move |value| check_value(path, value));
+    wrong.take(MAX_ERRORS)
+}
+
+/// Operators that take values need one, and the others need none.
+fn check_number(path: &str, operator: Operator, expression: &LabelSelectorRequirement) -> Option<FieldError> {
+    let values = expression.values.as_deref().unwrap_or_default();
+    match operator {
+        Operator::In | Operator::NotIn if values.is_empty() => {
+            let accepted = format!("at least one value with the operator {}", expression.operator);
+            Some(match &expression.values {
+                Some(empty) => FieldError::new(path, &json!(empty), "there is no value in it", accepted),
+                None => FieldError::missing(path, accepted),
+            })
+        }
+        Operator::Exists | Operator::DoesNotExist if !values.is_empty() => {
+            let problem = format!("the operator {} takes no values", expression.operator);
+            let accepted = "no values, or the operator In or NotIn";
+            Some(FieldError::of_text(path, &values.join(","), problem, accepted))
+        }
+        _ => None,
+    }
+}
+
+fn check_key(path: &str, key: &str) -> Option<FieldError> {
     if is_qualified_name(key) {
-        return Ok(());
+        return None;
     }
     let accepted = format!("an optional DNS prefix and '/', then {LABEL_VALUE}");
-    Err(FieldError::of_text(path, key, "not a label key", accepted))
+    Some(FieldError::of_text(path, key, "not a label key", accepted))
 }
 
-fn check_value(path: &str, value: &str) -> Result<(), FieldError> {
+fn check_value(path: &str, value: &str) -> Option<FieldError> {
     if is_label_value(value) {
-        return Ok(());
+        return None;
     }
-    Err(FieldError::of_text(path, value, "not a label value", LABEL_VALUE))
+    Some(FieldError::of_text(path, value, "not a label value", LABEL_VALUE))
 }
 
 const LABEL_VALUE: &str =

@@ -85,10 +85,11 @@ impl Engine {
             .collect()
     }
 
-    /// The mistake that makes a placement misconfigured.
-    pub fn mistake(&self, key: &PlacementKey) -> Option<FieldError> {
-        let broken = self.state(key)?.compiled.as_ref().err()?;
-        Some((*broken.mistake.error).clone())
+    /// The mistakes that make a placement misconfigured, the one that is its status first.
+    pub fn mistakes(&self, key: &PlacementKey) -> Vec<FieldError> {
+        let broken = self.state(key).and_then(|state| state.compiled.as_ref().err());
+        let mistakes = broken.into_iter().flat_map(|broken| broken.mistakes.iter());
+        mistakes.map(|mistake| (*mistake.error).clone()).collect()
     }
 }
 

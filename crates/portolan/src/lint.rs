@@ -29,10 +29,6 @@ use crate::output::{self, Format};
 use crate::simulate::report::PlacementReport;
 use crate::{clock, simulate, world};
 
-/// The engine stops at the first mistake of a placement.
-const STOPPED: &str =
-    "the evaluation ended at this error: what follows was not checked; correct the error and run lint again";
-
 /// The field of the spread constraints.
 const SPREAD: &str = "spec.spreadPolicy";
 
@@ -136,7 +132,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             && notes.any(|note| (&note.object, &note.field) == (&found.object, &found.field))
     };
     findings.retain(|found| !is_noted(found));
-    findings.iter_mut().for_each(|found| add_spelling(found, &notes));
     let said: Vec<(String, String)> = findings
         .iter()
         .map(|found| (found.object.clone(), found.field.clone()))
@@ -173,15 +168,6 @@ fn as_refused(mut note: Finding) -> Finding {
     note
 }
 
-/// An operator that cannot be evaluated is reported by the evaluation, and what it resembles by its spelling.
-fn add_spelling(found: &mut Finding, notes: &[Finding]) {
-    let mut notes = notes.iter().filter(|note| note.field.ends_with(".operator"));
-    let note = notes.find(|note| (&note.object, &note.field) == (&found.object, &found.field));
-    if let Some(meant) = note.and_then(|note| note.accepted.split(',').next()) {
-        found.accepted.push_str(&format!("; did you mean {meant}?"));
-    }
-}
-
 /// What an evaluation of every placement finds.
 fn evaluated(
     manifests: &Manifests,
@@ -211,9 +197,6 @@ fn evaluated(
                 .as_ref()
                 .is_some_and(|error| is_about_spread(&error.path));
         findings.extend(summary(report).map(|severity| found(severity, &report.message)));
-        if report.status == Code::Misconfigured {
-            findings.push(found(Severity::Info, STOPPED));
-        }
         findings.extend(unsatisfied.map(|error| Finding::about(Severity::Warning, place, &object, &error)));
         let said =
             remarks(report).filter(|(_, condition)| !(about_spread && condition.type_ == SPREAD_SATISFIED));

@@ -5,7 +5,7 @@ use portolan_api::cluster::{self as api, TaintEffect};
 
 use crate::fleet::cluster::Taint;
 use crate::fleet::{Clusters, Fleet};
-use crate::mistakes::{self, Mistake};
+use crate::mistakes::{self, Collector, Mistake, Mistakes};
 use crate::warning::Warning;
 
 /// One entry of `spec.tolerations`, checked.
@@ -24,32 +24,37 @@ enum ValueTest {
     Equal(String),
 }
 
-pub(crate) fn compile(tolerations: &[api::Toleration]) -> Result<Vec<Toleration>, Mistake> {
-    let mut compiled = Vec::with_capacity(tolerations.len());
-    for (index, toleration) in tolerations.iter().enumerate() {
-        let key = toleration.key.clone().filter(|key| !key.is_empty());
-        let value = toleration.value.clone().unwrap_or_default();
-        let operator = toleration.operator.as_deref().unwrap_or_default();
-        let test = match operator {
-            "" | "Equal" => ValueTest::Equal(value.clone()),
-            "Exists" => ValueTest::Any,
-            // The definition accepts it, and OCM lets it match nothing.
-            other => return Err(mistakes::toleration_operator(index, other)),
-        };
-        if key.is_none() && operator != "Exists" {
-            return Err(mistakes::toleration_without_key(index, operator));
-        }
-        if operator == "Exists" && !value.is_empty() {
-            return Err(mistakes::toleration_with_value(index, &value));
-        }
-        compiled.push(Toleration {
-            key,
-            value: test,
-            effect: toleration.effect,
-            seconds: toleration.toleration_seconds,
-        });
+pub(crate) fn compile(tolerations: &[api::Toleration]) -> Result<Vec<Toleration>, Mistakes> {
+    let mut mistakes = Collector::default();
+    let tolerations = tolerations.iter().enumerate();
+    let compiled = tolerations
+        .filter_map(|(index, toleration)| mistakes.take(compile_one(index, toleration)))
+        .collect();
+    mistakes.none_or(compiled)
+}
+
+fn compile_one(index: usize, toleration: &api::Toleration) -> Result<Toleration, Mistake> {
+    let key = toleration.key.clone().filter(|key| !key.is_empty());
+    let value = toleration.value.clone().unwrap_or_default();
+    let operator = toleration.operator.as_deref().unwrap_or_default();
+    let test = match operator {
+        "" | "Equal" => ValueTest::Equal(value.clone()),
+        "Exists" => ValueTest::Any,
+        // The definition accepts it, and OCM lets it match nothing.
+        other => return Err(mistakes::toleration_operator(index, other)),
+    };
+    if key.is_none() && operator != "Exists" {
+        return Err(mistakes::toleration_without_key(index, operator));
     }
-    Ok(compiled)
+    if operator == "Exists" && !value.is_empty() {
+        return Err(mistakes::toleration_with_value(index, &value));
+    }
+    Ok(Toleration {
+        key,
+        value: test,
+        effect: toleration.effect,
+        seconds: toleration.toleration_seconds,
+    })
 }
 
 /// The tolerations that tolerate nothing, because they end before the taint is added.
@@ -246,11 +251,11 @@ mod tests {
             operator: Some("Equal".into()),
             ..Default::default()
         };
-        let message = |tolerations: &[api::Toleration]| compile(tolerations).unwrap_err().status().message;
+        let message =
+            |tolerations: &[api::Toleration]| compile(tolerations).unwrap_err().first.status().message;
         assert_eq!(
             message(&[keyless]),
-            "spec.tolerations[0].operator is \"Equal\": the key is empty; use Exists, or set the key (If the key is \
-             empty, operator must be Exists.)"
+            "spec.tolerations[0].operator is \"Equal\": the key is empty; use Exists, or set the key"
         );
         let valued = api::Toleration {
             operator: Some("Exists".into()),
@@ -258,8 +263,7 @@ mod tests {
         };
         assert_eq!(
             message(&[toleration(None), valued]),
-            "spec.tolerations[1].value is \"v\": the operator is Exists; use no value, or the operator Equal (If the \
-             operator is Exists, the value should be empty.)"
+            "spec.tolerations[1].value is \"v\": the operator is Exists; use no value, or the operator Equal"
         );
         let unknown = api::Toleration {
             operator: Some("In".into()),

@@ -6,10 +6,10 @@ mod sticky;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use portolan_api::cluster::{GroupAssignment, PlacementSpec};
+use portolan_api::cluster::{DecisionGroup, GroupAssignment, PlacementSpec};
 
 use crate::fleet::{ClusterId, Clusters, Fleet};
-use crate::mistakes::{self, Mistake};
+use crate::mistakes::{self, Collector, Mistake, Mistakes};
 use crate::prior::Prior;
 use crate::sabotage::{Rule, broken};
 use crate::selector::Selector;
@@ -17,7 +17,7 @@ use crate::warning::Warning;
 pub use cluster_group::ClusterGroup;
 
 /// `spec.decisionStrategy.groupStrategy`, checked.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Grouping {
     pub(crate) named: Vec<NamedGroup>,
     pub(crate) size: GroupSize,
@@ -41,40 +41,45 @@ pub enum GroupSize {
 }
 
 impl Grouping {
-    pub(crate) fn compile(spec: &PlacementSpec) -> Result<Grouping, Mistake> {
+    pub(crate) fn compile(spec: &PlacementSpec) -> Result<Grouping, Mistakes> {
         const PATH: &str = "spec.decisionStrategy.groupStrategy";
         let strategy = spec
             .decision_strategy
             .as_ref()
             .and_then(|strategy| strategy.group_strategy.as_ref());
-        let size = match strategy.and_then(|strategy| strategy.clusters_per_decision_group.as_ref()) {
-            None => GroupSize::Percent(100.0),
-            Some(size) => GroupSize::parse(size)?,
-        };
-        let mut named = Vec::new();
-        for (index, group) in strategy
-            .iter()
-            .flat_map(|strategy| &strategy.decision_groups)
-            .enumerate()
-        {
+        let mut mistakes = Collector::default();
+        let size = strategy.and_then(|strategy| strategy.clusters_per_decision_group.as_ref());
+        let size = size.and_then(|size| mistakes.take(GroupSize::parse(size)));
+        let groups = strategy.iter().flat_map(|strategy| &strategy.decision_groups);
+        let named = groups.enumerate().filter_map(|(index, group)| {
             let path = format!("{PATH}.decisionGroups[{index}].groupClusterSelector");
-            let wrong = mistakes::group_selector;
-            let selector = &group.group_cluster_selector;
-            let labels =
-                Selector::from_labels(selector.label_selector.as_ref(), &format!("{path}.labelSelector"));
-            let claims =
-                Selector::from_claims(selector.claim_selector.as_ref(), &format!("{path}.claimSelector"));
-            named.push(NamedGroup {
-                name: group.group_name.as_str().into(),
-                labels: labels.map_err(wrong)?,
-                claims: claims.map_err(wrong)?,
-            });
-        }
+            mistakes.take_all(NamedGroup::compile(group, &path))
+        });
+        let named = named.collect();
         let sticky = strategy.is_some_and(|strategy| strategy.assignment == Some(GroupAssignment::Sticky));
-        Ok(Grouping {
+        mistakes.none_or(Grouping {
             named,
-            size,
+            size: size.unwrap_or_default(),
             sticky: sticky && spec.prioritizer_policy.is_none(),
+        })
+    }
+}
+
+impl NamedGroup {
+    /// A group whose selector stands at `path`.
+    fn compile(group: &DecisionGroup, path: &str) -> Result<NamedGroup, Mistakes> {
+        let selector = &group.group_cluster_selector;
+        let labels = format!("{path}.labelSelector");
+        let (labels, of_labels) = Selector::check_labels(selector.label_selector.as_ref(), &labels);
+        let claims = format!("{path}.claimSelector");
+        let (claims, of_claims) = Selector::check_claims(selector.claim_selector.as_ref(), &claims);
+        let mut collector = Collector::default();
+        let errors = of_labels.into_iter().chain(of_claims);
+        collector.add(errors.map(mistakes::group_selector));
+        collector.none_or(NamedGroup {
+            name: group.group_name.as_str().into(),
+            labels,
+            claims,
         })
     }
 }
@@ -93,6 +98,13 @@ impl Grouping {
             warnings.push(Warning::GroupSizeOutOfRange);
         }
         warnings
+    }
+}
+
+/// All clusters in one group.
+impl Default for GroupSize {
+    fn default() -> GroupSize {
+        GroupSize::Percent(100.0)
     }
 }
 

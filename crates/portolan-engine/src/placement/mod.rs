@@ -5,7 +5,7 @@ mod ownership;
 
 use std::sync::Arc;
 
-use portolan_api::cluster::{Placement, SortBy};
+use portolan_api::cluster::{Placement, PlacementSpec, SortBy};
 use portolan_cel::Program;
 
 pub(crate) use dependencies::Dependencies;
@@ -17,7 +17,7 @@ pub use ownership::{
 use crate::filter::taint_toleration;
 use crate::fleet::cel::Expressions;
 use crate::group::Grouping;
-use crate::mistakes::{self, Mistake};
+use crate::mistakes::{self, Collector, Mistake, Mistakes};
 use crate::prioritize::{self, Weighted};
 use crate::select::spread::Constraint;
 use crate::selector::Selector;
@@ -79,62 +79,53 @@ pub(crate) struct Compiled {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// What is left of a placement that is misconfigured: its first mistake in the order of the pipeline, and the stages
-/// before it, so that an explanation can still show what the filters would do.
+/// What is left of a placement that is misconfigured: its mistakes in the order of the pipeline, and the stages before the
+/// first of them, so that an explanation can still show what the filters would do.
 #[derive(Debug)]
 pub(crate) struct Broken {
-    pub(crate) mistake: Mistake,
+    pub(crate) mistakes: Mistakes,
     pub(crate) predicates: Option<Vec<Predicate>>,
     pub(crate) tolerations: Option<Vec<taint_toleration::Toleration>>,
 }
 
 pub(crate) fn compile(placement: &Placement) -> Result<Compiled, Broken> {
     let spec = &placement.spec;
-    let predicates = match compile_predicates(placement) {
-        Ok(predicates) => predicates,
-        Err(mistake) => {
-            return Err(Broken {
-                mistake,
-                predicates: None,
-                tolerations: None,
-            });
-        }
-    };
-    let tolerations = match taint_toleration::compile(&spec.tolerations) {
-        Ok(tolerations) => tolerations,
-        Err(mistake) => {
-            return Err(Broken {
-                mistake,
-                predicates: Some(predicates),
-                tolerations: None,
-            });
-        }
-    };
-    match compile_rest(placement) {
-        Ok((prioritizers, grouping, number_of_clusters)) => Ok(Compiled {
+    let predicates = compile_predicates(spec);
+    let tolerations = taint_toleration::compile(&spec.tolerations);
+    match (predicates, tolerations, Rest::compile(spec)) {
+        (Ok(predicates), Ok(tolerations), Ok(rest)) => Ok(Compiled {
             warnings: [
-                grouping.warnings(),
+                rest.grouping.warnings(),
                 taint_toleration::warnings(&tolerations).collect(),
                 prioritize::warnings(spec.prioritizer_policy.as_ref()),
             ]
             .concat(),
             predicates,
             tolerations,
-            prioritizers,
+            prioritizers: rest.prioritizers,
             constraints: Constraint::compile(spec.spread_policy.as_ref()),
-            number_of_clusters,
-            grouping,
+            number_of_clusters: rest.number_of_clusters,
+            grouping: rest.grouping,
             sort_by_score: matches!(spec.sort_by, Some(SortBy::Score)),
         }),
-        Err(mistake) => Err(Broken {
-            mistake,
+        (Err(mistakes), tolerations, rest) => Err(Broken {
+            mistakes: mistakes.and(tolerations.err()).and(rest.err()),
+            predicates: None,
+            tolerations: None,
+        }),
+        (Ok(predicates), Err(mistakes), rest) => Err(Broken {
+            mistakes: mistakes.and(rest.err()),
+            predicates: Some(predicates),
+            tolerations: None,
+        }),
+        (Ok(predicates), Ok(tolerations), Err(mistakes)) => Err(Broken {
+            mistakes,
             predicates: Some(predicates),
             tolerations: Some(tolerations),
         }),
     }
 }
 
-/// What comes after the filters.
 /// Most predicates and most prioritizers of a placement. Each is evaluated for every cluster, and the scores of every
 /// prioritizer are kept: with more of them one placement would delay those of all namespaces.
 const MOST_PREDICATES: usize = 4096;
@@ -149,65 +140,78 @@ fn check_number(path: &str, number: usize, most: usize) -> Result<(), Mistake> {
     }
 }
 
-fn compile_rest(placement: &Placement) -> Result<(Vec<Weighted>, Grouping, Option<usize>), Mistake> {
-    let spec = &placement.spec;
-    let policy = spec.prioritizer_policy.as_ref();
-    let prioritizers = policy.map_or(0, |policy| policy.configurations.len());
-    check_number(
-        "spec.prioritizerPolicy.configurations",
-        prioritizers,
-        MOST_PRIORITIZERS,
-    )?;
-    let strategy = spec.decision_strategy.as_ref();
-    let groups = strategy.and_then(|strategy| strategy.group_strategy.as_ref());
-    let groups = groups.map_or(0, |groups| groups.decision_groups.len());
-    check_number(
-        "spec.decisionStrategy.groupStrategy.decisionGroups",
-        groups,
-        MOST_GROUPS,
-    )?;
-    let prioritizers = prioritize::resolve(spec.prioritizer_policy.as_ref())?;
-    let grouping = Grouping::compile(spec)?;
-    let number_of_clusters = match spec.number_of_clusters {
-        None => None,
-        Some(number) => Some(usize::try_from(number).map_err(|_| mistakes::number_of_clusters(number))?),
-    };
-    Ok((prioritizers, grouping, number_of_clusters))
+/// What comes after the filters.
+struct Rest {
+    prioritizers: Vec<Weighted>,
+    grouping: Grouping,
+    number_of_clusters: Option<usize>,
 }
 
-fn compile_predicates(placement: &Placement) -> Result<Vec<Predicate>, Mistake> {
-    check_number(
-        "spec.predicates",
-        placement.spec.predicates.len(),
-        MOST_PREDICATES,
-    )?;
+impl Rest {
+    fn compile(spec: &PlacementSpec) -> Result<Rest, Mistakes> {
+        const CONFIGURATIONS: &str = "spec.prioritizerPolicy.configurations";
+        const GROUPS: &str = "spec.decisionStrategy.groupStrategy.decisionGroups";
+        let mut mistakes = Collector::default();
+        let policy = spec.prioritizer_policy.as_ref();
+        let number = policy.map_or(0, |policy| policy.configurations.len());
+        let few_prioritizers = mistakes.take(check_number(CONFIGURATIONS, number, MOST_PRIORITIZERS));
+        let strategy = spec.decision_strategy.as_ref();
+        let groups = strategy.and_then(|strategy| strategy.group_strategy.as_ref());
+        let number = groups.map_or(0, |groups| groups.decision_groups.len());
+        let few_groups = mistakes.take(check_number(GROUPS, number, MOST_GROUPS));
+        let prioritizers = few_prioritizers.and_then(|()| mistakes.take_all(prioritize::resolve(policy)));
+        let grouping = few_groups.and_then(|()| mistakes.take_all(Grouping::compile(spec)));
+        let wanted = spec.number_of_clusters;
+        let checked = wanted.and_then(|wanted| {
+            let number = usize::try_from(wanted).map_err(|_| mistakes::number_of_clusters(wanted));
+            mistakes.take(number)
+        });
+        // Where one is missing there is a mistake.
+        mistakes.none_or(Rest {
+            prioritizers: prioritizers.unwrap_or_default(),
+            grouping: grouping.unwrap_or_default(),
+            number_of_clusters: checked,
+        })
+    }
+}
+
+fn compile_predicates(spec: &PlacementSpec) -> Result<Vec<Predicate>, Mistakes> {
+    let mut mistakes = Collector::default();
+    let number = spec.predicates.len();
+    if let Err(too_many) = check_number("spec.predicates", number, MOST_PREDICATES) {
+        mistakes.add([too_many]);
+        return mistakes.none_or(Vec::new());
+    }
     let mut predicates = Vec::new();
     // Of all predicates together: whoever writes a placement says how many expressions it has.
     let mut patterns = 0;
-    for (index, predicate) in placement.spec.predicates.iter().enumerate() {
+    for (index, predicate) in spec.predicates.iter().enumerate() {
         let selector = &predicate.required_cluster_selector;
         let path = format!("spec.predicates[{index}].requiredClusterSelector");
-        let labels =
-            Selector::from_labels(selector.label_selector.as_ref(), &format!("{path}.labelSelector"));
-        let claims =
-            Selector::from_claims(selector.claim_selector.as_ref(), &format!("{path}.claimSelector"));
         let expressions: Expressions = match &selector.cel_selector {
             Some(selector) => selector.cel_expressions.clone().into(),
             None => Arc::from([]),
         };
-        let mut programs = Vec::new();
-        for (position, source) in expressions.iter().enumerate() {
-            let path = format!("{path}.celSelector.celExpressions[{position}]");
-            let program = Program::compile_selector(source, &mut patterns)
-                .map_err(|error| mistakes::expression(&path, source, &error))?;
-            programs.push(program);
-        }
+        let programs: Vec<Program> = expressions
+            .iter()
+            .enumerate()
+            .filter_map(|(position, source)| {
+                let path = format!("{path}.celSelector.celExpressions[{position}]");
+                let program = Program::compile_selector(source, &mut patterns);
+                mistakes.take(program.map_err(|error| mistakes::expression(&path, source, &error)))
+            })
+            .collect();
+        let labels = format!("{path}.labelSelector");
+        let (labels, of_labels) = Selector::check_labels(selector.label_selector.as_ref(), &labels);
+        let claims = format!("{path}.claimSelector");
+        let (claims, of_claims) = Selector::check_claims(selector.claim_selector.as_ref(), &claims);
+        mistakes.add(of_labels.into_iter().chain(of_claims).map(mistakes::predicate));
         predicates.push(Predicate {
-            labels: labels.map_err(mistakes::predicate)?,
-            claims: claims.map_err(mistakes::predicate)?,
+            labels,
+            claims,
             expressions,
             programs: programs.into(),
         });
     }
-    Ok(predicates)
+    mistakes.none_or(predicates)
 }

@@ -5,7 +5,7 @@ use portolan_api::cluster::{
     UpdateStrategyType,
 };
 use portolan_api::labels::{SCHEDULER_NAME, multicluster as kep, ocm, portolan};
-use portolan_api::{FieldError, duration, multicluster, shorten};
+use portolan_api::{FieldError, duration, multicluster, shorten, spelling};
 
 use super::PlacementKey;
 use crate::layout::label;
@@ -141,7 +141,7 @@ pub fn with_stand_ins(placement: &mut Placement) -> Vec<FieldError> {
                 annotation_path(portolan::SCORE_RATE_LIMIT),
                 &text,
                 error.to_string(),
-                duration::SIMPLE_DURATION,
+                spelling::accepted_duration(&text, duration::SIMPLE_DURATION),
             )),
         }
     }

@@ -8,7 +8,7 @@ use portolan_api::cluster::{PrioritizerConfig, PrioritizerPolicy, ScoreCoordinat
 use super::add_on::AddOn;
 use super::property::Property;
 use super::{BUILT_INS, Prioritizer, built_in_names};
-use crate::mistakes::{self, Mistake};
+use crate::mistakes::{self, Collector, Mistake, Mistakes};
 use crate::warning::Warning;
 
 /// A prioritizer with its weight, never 0.
@@ -21,15 +21,10 @@ pub(crate) struct Weighted {
 }
 
 /// Resolves a policy to the prioritizers that run: those of the defaults, then as configured.
-pub(crate) fn resolve(policy: Option<&PrioritizerPolicy>) -> Result<Vec<Weighted>, Mistake> {
-    let mode = policy
-        .and_then(|policy| policy.mode.as_deref())
-        .unwrap_or_default();
-    let is_additive = match mode {
-        "" | "Additive" => true,
-        "Exact" => false,
-        other => return Err(mistakes::mode(other)),
-    };
+pub(crate) fn resolve(policy: Option<&PrioritizerPolicy>) -> Result<Vec<Weighted>, Mistakes> {
+    let mut mistakes = Collector::default();
+    let is_additive = mistakes.take(is_additive(policy)).unwrap_or_default();
+    let configured = mistakes.take_all(configured(policy)).unwrap_or_default();
     let defaults = BUILT_INS.iter().filter(|built_in| built_in.default_weight != 0);
     let by_default = defaults.map(|built_in| Weighted {
         prioritizer: (built_in.make)(),
@@ -37,10 +32,8 @@ pub(crate) fn resolve(policy: Option<&PrioritizerPolicy>) -> Result<Vec<Weighted
         configuration: None,
     });
     let mut weighted: Vec<Weighted> = by_default.collect();
-    for (index, (prioritizer, configuration)) in configured(policy)?
-        .into_iter()
-        .zip(configurations(policy))
-        .enumerate()
+    for (index, (prioritizer, configuration)) in
+        configured.into_iter().zip(configurations(policy)).enumerate()
     {
         let weight = i64::from(configuration.weight.unwrap_or(1));
         let existing = match prioritizer.adds_up() {
@@ -59,7 +52,16 @@ pub(crate) fn resolve(policy: Option<&PrioritizerPolicy>) -> Result<Vec<Weighted
         }
     }
     weighted.retain(|entry| entry.weight != 0);
-    Ok(weighted)
+    mistakes.none_or(weighted)
+}
+
+fn is_additive(policy: Option<&PrioritizerPolicy>) -> Result<bool, Mistake> {
+    let mode = policy.and_then(|policy| policy.mode.as_deref());
+    match mode.unwrap_or_default() {
+        "" | "Additive" => Ok(true),
+        "Exact" => Ok(false),
+        other => Err(mistakes::mode(other)),
+    }
 }
 
 fn configurations(policy: Option<&PrioritizerPolicy>) -> &[PrioritizerConfig] {
@@ -69,14 +71,15 @@ fn configurations(policy: Option<&PrioritizerPolicy>) -> &[PrioritizerConfig] {
 }
 
 /// What each configuration of a policy names.
-pub(crate) fn configured(policy: Option<&PrioritizerPolicy>) -> Result<Vec<Arc<dyn Prioritizer>>, Mistake> {
+pub(crate) fn configured(policy: Option<&PrioritizerPolicy>) -> Result<Vec<Arc<dyn Prioritizer>>, Mistakes> {
+    let mut mistakes = Collector::default();
     let configurations = configurations(policy).iter().enumerate();
-    configurations
-        .map(|(index, configuration)| match &configuration.score_coordinate {
-            Some(coordinate) => parse_coordinate(coordinate, index),
-            None => Err(mistakes::no_coordinate(index)),
-        })
-        .collect()
+    let parsed = configurations.map(|(index, configuration)| match &configuration.score_coordinate {
+        Some(coordinate) => parse_coordinate(coordinate, index),
+        None => Err(mistakes::no_coordinate(index)),
+    });
+    let configured = parsed.filter_map(|parsed| mistakes.take(parsed)).collect();
+    mistakes.none_or(configured)
 }
 
 /// The configurations that name the prioritizer of an earlier one.
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_a_policy_name_the_field_and_end_with_ocms_words() {
+    fn mistakes_in_a_policy_name_the_field_and_what_to_use() {
         let bare = |r#type: &str| PrioritizerConfig {
             score_coordinate: Some(ScoreCoordinate {
                 r#type: Some(r#type.into()),
@@ -209,39 +212,34 @@ mod tests {
         for (policy, message) in [
             (
                 policy("Magic", vec![]),
-                "mode is \"Magic\"; use Additive or Exact (incorrect prioritizer policy mode: Magic)",
+                "mode is \"Magic\"; use Additive or Exact",
             ),
             (
                 policy("", vec![built_in("Spread", None)]),
                 "configurations[0].scoreCoordinate.builtIn is \"Spread\"; use Balance, Steady, ResourceAllocatableCPU or \
-                 ResourceAllocatableMemory (incorrect builtin prioritizer: Spread)",
+                 ResourceAllocatableMemory",
             ),
             (
                 policy("", vec![built_in("Steadyy", None)]),
                 "configurations[0].scoreCoordinate.builtIn is \"Steadyy\"; use Balance, Steady, ResourceAllocatableCPU or \
-                 ResourceAllocatableMemory; did you mean Steady? (incorrect builtin prioritizer: Steadyy)",
+                 ResourceAllocatableMemory; did you mean Steady?",
             ),
             (
                 policy("", vec![PrioritizerConfig::default()]),
-                "configurations[0].scoreCoordinate is missing; use a scoreCoordinate of type BuiltIn, AddOn or Property \
-                 (scoreCoordinate field is required)",
+                "configurations[0].scoreCoordinate is missing; use a scoreCoordinate of type BuiltIn, AddOn or Property",
             ),
             (
                 policy("", vec![built_in("Steady", None), bare("AddOn")]),
-                "configurations[1].scoreCoordinate.addOn is missing; use a resourceName and a scoreName (addOn should \
-                 not be empty)",
+                "configurations[1].scoreCoordinate.addOn is missing; use a resourceName and a scoreName",
             ),
             (
                 policy("", vec![bare("Property")]),
-                "configurations[0].scoreCoordinate.property is missing; use the name of a claim or property (property \
-                 should not be empty)",
+                "configurations[0].scoreCoordinate.property is missing; use the name of a claim or property",
             ),
         ] {
-            let mistake = resolve(Some(&policy)).unwrap_err();
-            assert_eq!(
-                mistake.status().message,
-                format!("spec.prioritizerPolicy.{message}")
-            );
+            let mistakes = resolve(Some(&policy)).unwrap_err();
+            let messages: Vec<String> = mistakes.iter().map(|mistake| mistake.status().message).collect();
+            assert_eq!(messages, [format!("spec.prioritizerPolicy.{message}")]);
         }
     }
 }

@@ -208,8 +208,7 @@ fn a_misconfigured_placement_says_so_with_plugin_and_message() {
         is(
             "True",
             "Misconfigured",
-            "TaintToleration: spec.tolerations[0].operator is \"Equal\": the key is empty; use Exists, or set the key (If \
-             the key is empty, operator must be Exists.)"
+            "TaintToleration: spec.tolerations[0].operator is \"Equal\": the key is empty; use Exists, or set the key"
         )
     );
     assert_eq!(
@@ -218,7 +217,7 @@ fn a_misconfigured_placement_says_so_with_plugin_and_message() {
             "False",
             "NoManagedClusterMatched",
             "No ManagedCluster is selected, because the placement is misconfigured: spec.tolerations[0].operator is \
-             \"Equal\": the key is empty; use Exists, or set the key (If the key is empty, operator must be Exists.)"
+             \"Equal\": the key is empty; use Exists, or set the key"
         )
     );
     let mut world = World::new(
@@ -227,8 +226,60 @@ fn a_misconfigured_placement_says_so_with_plugin_and_message() {
     );
     assert_eq!(
         find(&world.decide().conditions, "PlacementMisconfigured").2,
-        "spec.prioritizerPolicy.mode is \"Magic\"; use Additive or Exact (incorrect prioritizer policy mode: Magic)"
+        "spec.prioritizerPolicy.mode is \"Magic\"; use Additive or Exact"
     );
+}
+
+#[test]
+fn every_mistake_of_a_placement_is_found_and_the_first_one_is_its_status() {
+    let selector = |key: &str, operator: &str| json!({"matchExpressions": [{"key": key, "operator": operator, "values": ["x"]}]});
+    let mut world = World::new(
+        &[cluster("a", &[])],
+        json!({
+            "predicates": [
+                {"requiredClusterSelector": {"labelSelector": selector("a b", "Equals"),
+                    "celSelector": {"celExpressions": ["foo(", "true"]}}},
+                {"requiredClusterSelector": {"claimSelector": selector("c", "In")}},
+            ],
+            "tolerations": [{"key": "k"}, {"key": "k", "operator": "Is"}, {}],
+            "prioritizerPolicy": {"mode": "Magic", "configurations": [{"scoreCoordinate": {"builtIn": "Spread"}}, {}]},
+            "decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": "many", "decisionGroups": [
+                {"groupName": "g", "groupClusterSelector": {"labelSelector": selector("d", "Exists")}}]}},
+            "numberOfClusters": -1,
+        }),
+    );
+    let mistakes = world.engine.mistakes(&key());
+    let fields: Vec<&str> = mistakes.iter().map(|error| error.path.as_str()).collect();
+    assert_eq!(
+        fields,
+        [
+            "spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[0]",
+            "spec.predicates[0].requiredClusterSelector.labelSelector.matchExpressions[0].key",
+            "spec.predicates[0].requiredClusterSelector.labelSelector.matchExpressions[0].operator",
+            "spec.tolerations[1].operator",
+            "spec.tolerations[2].operator",
+            "spec.prioritizerPolicy.mode",
+            "spec.prioritizerPolicy.configurations[0].scoreCoordinate.builtIn",
+            "spec.prioritizerPolicy.configurations[1].scoreCoordinate",
+            "spec.decisionStrategy.groupStrategy.clustersPerDecisionGroup",
+            "spec.decisionStrategy.groupStrategy.decisionGroups[0].groupClusterSelector.labelSelector.matchExpressions[0]\
+             .values",
+            "spec.numberOfClusters",
+        ]
+    );
+    let misconfigured = find(&world.decide().conditions, "PlacementMisconfigured").2;
+    assert!(misconfigured.contains("celExpressions[0]"), "{misconfigured}");
+    assert_eq!(
+        mistakes[2].accepted,
+        "In, NotIn, Exists or DoesNotExist; did you mean In?"
+    );
+}
+
+#[test]
+fn the_mistakes_of_a_placement_that_are_stored_have_a_limit() {
+    let tolerations: Vec<_> = (0..300).map(|_| json!({})).collect();
+    let world = World::new(&[], json!({"tolerations": tolerations, "numberOfClusters": -1}));
+    assert_eq!(world.engine.mistakes(&key()).len(), 100);
 }
 
 #[test]

@@ -47,7 +47,10 @@ impl Key {
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Names that are refused may be of any length.
-        let short = |text: &str| text.chars().take(64).collect::<String>();
+        let short = |text: &str| match text {
+            "" => "(no name)".to_owned(),
+            text => text.chars().take(64).collect::<String>(),
+        };
         match self.namespace.as_str() {
             "" => write!(f, "{} {}", self.kind, short(&self.name)),
             namespace => write!(f, "{} {}/{}", self.kind, short(namespace), short(&self.name)),
@@ -111,6 +114,11 @@ impl Manifests {
         replica_sets: ReplicaSet(ManifestWorkReplicaSet),
         manifest_works: ManifestWork(ManifestWork),
         works: Work(Work),
+    }
+
+    /// What was read.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.objects.keys()
     }
 
     /// Objects of a kind on the hub that cannot be read: namespace and name, or the name, and why.

@@ -135,6 +135,12 @@ impl<'a> Placements<'a> {
         })
     }
 
+    /// The placement of the namespace that is most likely meant.
+    fn alike(&self, namespace: &str, name: &str) -> Option<&'a str> {
+        let there = self.by_key.keys().filter(|(of, _)| *of == namespace);
+        spelling::did_you_mean(name, there.map(|(_, name)| *name))
+    }
+
     /// The groups of a placement as they would be decided, also those without a cluster. Without clusters in the input,
     /// nothing is known of their positions.
     fn groups(&self, namespace: &str, name: &str) -> Option<Groups> {
@@ -184,12 +190,12 @@ fn replica_set(
         let path = format!("spec.placementRefs[{position}]");
         if let Some(severity) = placements.missing(namespace, &reference.name) {
             let problem = format!("there is no Placement of this name in the namespace {namespace}");
-            let error = FieldError::of_text(
-                format!("{path}.name"),
-                &reference.name,
-                problem,
-                "the name of a Placement in the namespace of the replica set",
-            );
+            let accepted = "the name of a Placement in the namespace of the replica set";
+            let accepted = match placements.alike(namespace, &reference.name) {
+                Some(meant) => format!("{accepted}; did you mean {meant}?"),
+                None => accepted.to_owned(),
+            };
+            let error = FieldError::of_text(format!("{path}.name"), &reference.name, problem, accepted);
             found.push((severity, error));
         }
         let before = &set.spec.placement_refs[..position];

@@ -41,8 +41,8 @@ fn refused_annotations(engine: &Engine, key: &PlacementKey) -> Vec<FieldError> {
 
 /// What is wrong with a placement, field by field: what its conditions say in words.
 fn findings(engine: &Engine, key: &PlacementKey, outcome: &Outcome) -> Vec<Found> {
-    let mistake = engine.mistake(key);
-    let mistakes = mistake
+    let mistakes = engine.mistakes(key);
+    let mistakes = mistakes
         .into_iter()
         .map(|error| Found::new(Severity::Error, format!("Placement {key}"), error));
     let warnings = engine.describe_warnings(key, outcome);
