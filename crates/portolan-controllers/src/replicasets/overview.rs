@@ -340,11 +340,15 @@ fn unruled(set: &ManifestWorkReplicaSet) -> Option<String> {
     })
 }
 
-/// What the conditions of a Placement say is wrong with it. Two of them may say the same.
+/// What the conditions of a Placement say is wrong with it. Two of them may say the same, and a Placement that is misconfigured
+/// is unsatisfied for that reason.
 fn said(placement: &Placement) -> Vec<String> {
     let list = placement.status.iter().flat_map(|status| &status.conditions);
+    let is_misconfigured = list.clone().any(|condition| {
+        condition.type_ == conditions::PLACEMENT_MISCONFIGURED && condition.status == "True"
+    });
     let wrong = list.filter(|condition| match condition.type_.as_str() {
-        conditions::PLACEMENT_SATISFIED => condition.status == "False",
+        conditions::PLACEMENT_SATISFIED => condition.status == "False" && !is_misconfigured,
         conditions::PLACEMENT_MISCONFIGURED | conditions::PLACEMENT_WARNING => condition.status == "True",
         _ => false,
     });

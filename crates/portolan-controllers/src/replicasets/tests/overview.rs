@@ -165,6 +165,27 @@ fn no_clusters_is_not_complete_and_the_placement_says_why() {
 }
 
 #[test]
+fn a_placement_that_is_misconfigured_says_its_mistake_once() {
+    let mistake = "spec.tolerations[0].operator is \"In\"; use Equal or Exists";
+    let unsatisfied =
+        format!("No ManagedCluster is selected, because the placement is misconfigured: {mistake}");
+    let unsatisfied = condition(
+        "PlacementSatisfied",
+        "False",
+        "NoManagedClusterMatched",
+        &unsatisfied,
+    );
+    let misconfigured = condition("PlacementMisconfigured", "True", "Misconfigured", mistake);
+    let answer = look(
+        replica_set(json!([])),
+        &[],
+        &[],
+        json!([unsatisfied, misconfigured]),
+    );
+    assert_eq!(answer.placements[0].warnings, [mistake]);
+}
+
+#[test]
 fn a_placement_that_is_named_twice_is_told_once_with_the_field_that_has_no_effect() {
     let mut set = replica_set(json!([]));
     let again = set.spec.placement_refs[0].clone();
