@@ -71,6 +71,11 @@ fn an_agent_of_a_cluster_that_the_hub_does_not_have_says_so() {
     );
     let notes = monitor.notes().join("\n");
     assert!(notes.contains("the hub has no ManagedCluster east"), "{notes}");
+    assert!(notes.contains("`portolan join east` makes"), "{notes}");
+    assert!(
+        !notes.contains("renews the Lease"),
+        "its namespace may be missing: {notes}"
+    );
     let missing = Problem::NotFound("404 NotFound: namespaces \"east\" not found".to_owned());
     monitor.renewed::<()>(&Err(missing));
     let reasons = monitor.why_not_ready().join("\n");
