@@ -197,7 +197,9 @@ fn told(name: &str, (before, fate): (Fate, Fate), runs: bool, seconds: i64) -> S
             format!("{name} recovers; its workloads become available, and so does the cluster\n")
         }
         // No command of the demo makes a member leave.
-        (_, Fate::Well | Fate::Left) => format!("{name} is well; it neither failed nor was cut off\n"),
+        (_, Fate::Well | Fate::Leaving | Fate::Left) => {
+            format!("{name} is well; it neither failed nor was cut off\n")
+        }
     }
 }
 

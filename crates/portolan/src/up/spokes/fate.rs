@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use futures::StreamExt;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
@@ -24,6 +25,8 @@ pub(crate) enum Fate {
     Failed,
     /// Its agent cannot reach the hub. What runs there goes on.
     Partitioned,
+    /// Its deletion has begun: its works go, then its rights.
+    Leaving,
     /// It is no cluster of the hub any more.
     Left,
 }
@@ -32,7 +35,7 @@ impl Fate {
     /// The value of the annotation, if it takes one.
     pub(crate) fn annotation(self) -> Option<&'static str> {
         match self {
-            Fate::Well | Fate::Left => None,
+            Fate::Well | Fate::Leaving | Fate::Left => None,
             Fate::Failed => Some("fail"),
             Fate::Partitioned => Some("partition"),
         }
@@ -46,6 +49,14 @@ impl Fate {
             .into_iter()
             .find(is)
             .unwrap_or_default()
+    }
+
+    /// The fate of a cluster that is on the hub. What is simulated goes on while it leaves.
+    fn of_cluster(metadata: &ObjectMeta) -> Fate {
+        match Fate::of(metadata.annotations.as_ref()) {
+            Fate::Well if metadata.deletion_timestamp.is_some() => Fate::Leaving,
+            fate => fate,
+        }
     }
 }
 
@@ -74,7 +85,7 @@ pub(super) async fn follow(hub: Client, fates: Fates) {
     while let Some(event) = events.next().await {
         let (cluster, now) = match event {
             Ok(Event::Apply(cluster) | Event::InitApply(cluster)) => {
-                let now = Fate::of(cluster.metadata.annotations.as_ref());
+                let now = Fate::of_cluster(&cluster.metadata);
                 (cluster, now)
             }
             Ok(Event::Delete(cluster)) => (cluster, Fate::Left),
@@ -111,6 +122,17 @@ mod tests {
             assert_eq!(of(other), Fate::Well, "{other}");
         }
         assert_eq!(Fate::of(None), Fate::Well);
+    }
+
+    #[test]
+    fn a_well_member_leaves_when_its_deletion_has_begun_and_a_cut_one_stays_cut() {
+        let mut member: ObjectMeta =
+            serde_json::from_value(serde_json::json!({ "name": "member-1" })).unwrap();
+        assert_eq!(Fate::of_cluster(&member), Fate::Well);
+        member.deletion_timestamp = serde_json::from_value("2026-01-01T00:00:00Z".into()).unwrap();
+        assert_eq!(Fate::of_cluster(&member), Fate::Leaving);
+        member.annotations = Some(BTreeMap::from([(ANNOTATION.to_owned(), "partition".to_owned())]));
+        assert_eq!(Fate::of_cluster(&member), Fate::Partitioned);
     }
 
     #[test]

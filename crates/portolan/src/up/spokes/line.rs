@@ -7,9 +7,10 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use portolan_hub::Service;
 use tokio::sync::watch;
@@ -23,9 +24,16 @@ enum Passage {
     Open,
     /// Everything, but the server says that it is ill when it is asked.
     Ill,
+    /// Everything, but refusals arrive late: the agent of a member that leaves loses its rights shortly before it is ended, and
+    /// would log that as a failure.
+    Closing,
     /// Nothing.
     Cut,
 }
+
+/// How late a refusal arrives at an agent that is about to be ended. It is ended within a second or two after its rights; with
+/// a longer time, an agent that is not ended would not say why it stands still.
+const REFUSAL_DELAY: Duration = Duration::from_secs(5);
 
 /// A server at the other end of a line.
 #[derive(Clone, Debug)]
@@ -43,7 +51,8 @@ impl Line {
     pub(super) fn to_hub(hub: Service, fate: watch::Receiver<Fate>) -> Line {
         let passage = |fate| match fate {
             Fate::Partitioned => Passage::Cut,
-            Fate::Well | Fate::Failed | Fate::Left => Passage::Open,
+            Fate::Leaving | Fate::Left => Passage::Closing,
+            Fate::Well | Fate::Failed => Passage::Open,
         };
         Line {
             server: hub,
@@ -56,7 +65,7 @@ impl Line {
     pub(super) fn to_member(member: Service, fate: watch::Receiver<Fate>) -> Line {
         let passage = |fate| match fate {
             Fate::Failed => Passage::Ill,
-            Fate::Well | Fate::Partitioned | Fate::Left => Passage::Open,
+            Fate::Well | Fate::Partitioned | Fate::Leaving | Fate::Left => Passage::Open,
         };
         Line {
             server: member,
@@ -90,9 +99,14 @@ where
                 Ok(response)
             }),
             _ => {
+                let (fate, passage) = (self.fate.clone(), self.passage);
+                let method = request.method().clone();
                 let answering = tower::Service::call(&mut self.server, request);
-                Box::pin(async {
+                Box::pin(async move {
                     let response = answering.await.unwrap_or_else(|never| match never {});
+                    if passage(*fate.borrow()) == Passage::Closing && is_refusal(&method, response.status()) {
+                        tokio::time::sleep(REFUSAL_DELAY).await;
+                    }
                     let inner = |body: portolan_hub::Body| body.boxed_unsync();
                     Ok(response.map(|body| Body {
                         inner: inner(body),
@@ -101,6 +115,16 @@ where
                 })
             }
         }
+    }
+}
+
+/// Whether an answer says that the account, its rights or the namespace of the member are gone.
+fn is_refusal(method: &Method, status: StatusCode) -> bool {
+    match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => true,
+        // Nothing is missing for a new object but its namespace.
+        StatusCode::NOT_FOUND => method == Method::POST,
+        _ => false,
     }
 }
 
@@ -192,6 +216,21 @@ mod tests {
         fate.send_replace(Fate::Well);
         maps.list(&ListParams::default()).await.unwrap();
         hub.stop().await;
+    }
+
+    #[test]
+    fn a_member_that_leaves_gets_late_what_says_that_its_rights_are_gone() {
+        let (get, post) = (Method::GET, Method::POST);
+        for (method, status, is_late) in [
+            (&get, StatusCode::FORBIDDEN, true),
+            (&get, StatusCode::UNAUTHORIZED, true),
+            (&post, StatusCode::NOT_FOUND, true),
+            (&get, StatusCode::NOT_FOUND, false),
+            (&post, StatusCode::CONFLICT, false),
+            (&get, StatusCode::OK, false),
+        ] {
+            assert_eq!(is_refusal(method, status), is_late, "{method} {status}");
+        }
     }
 
     #[tokio::test]
