@@ -18,7 +18,8 @@ object_of() { # what a consumer brings to a cluster
 }
 all_follow() {
     for one in $consumers; do
-        eventually "$one: $(object_of "$one") is on $1 and on no other member" exactly_on "$(object_of "$one")" "$1"
+        object=$(object_of "$one")
+        eventually "$one: ${object#*/} is on $1 alone" exactly_on "$object" "$1"
     done
 }
 decided_number() { [ "$(decided $key | wc -w)" = "$1" ]; }

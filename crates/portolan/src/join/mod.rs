@@ -233,8 +233,8 @@ fn missing(set: &str, there: &[String], url: &str, kubectl: &str) -> String {
     format!(
         "warning: {url} has no ManagedClusterSet {set}; {there}. The cluster has the label of the set, and belongs to it when \
          the set exists. To make the set:\n  \
-         printf 'apiVersion: cluster.open-cluster-management.io/v1beta2\\nkind: ManagedClusterSet\\nmetadata: {{name: {set}}}\\n' \
-         | {kubectl} apply -f -\n"
+         printf '%s\\n' 'apiVersion: cluster.open-cluster-management.io/v1beta2' \\\n    \
+         'kind: ManagedClusterSet' 'metadata: {{name: {set}}}' |\n    {kubectl} apply -f -\n"
     )
 }
 
@@ -309,11 +309,12 @@ mod tests {
             "{said}"
         );
         assert!(
-            said.contains(
-                r"kind: ManagedClusterSet\nmetadata: {name: prod}\n' | kubectl --context hub apply -f -"
-            ),
+            said.contains("'metadata: {name: prod}' |\n    kubectl --context hub apply -f -\n"),
             "{said}"
         );
+        // The first line is prose, and is wrapped where it is printed.
+        let wide = said.lines().skip(1).filter(|line| line.len() > 80);
+        assert_eq!(wide.count(), 0, "{said}");
     }
 
     #[test]

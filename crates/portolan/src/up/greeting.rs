@@ -68,10 +68,7 @@ impl std::fmt::Display for Greeting<'_> {
         if let Some(spokes) = self.spokes {
             let members = shell::path(spokes.kubeconfig());
             writeln!(f, "  kubectl get managedclusters")?;
-            writeln!(
-                f,
-                "  kubectl --kubeconfig {members} --context member-1 get deployments,jobs -A"
-            )?;
+            write!(f, "{}", of_first_member(&members))?;
             writeln!(f, "  {portolan} demo fail member-1")?;
         }
         match self.fleet {
@@ -91,5 +88,21 @@ impl std::fmt::Display for Greeting<'_> {
             }
         }
         writeln!(f, "Ctrl-C stops it. Decisions as they change:\n")
+    }
+}
+
+/// The command that shows what runs on the first member. The path alone may take most of a line.
+fn of_first_member(kubeconfig: &str) -> String {
+    format!("  kubectl --kubeconfig {kubeconfig} \\\n    --context member-1 get deployments,jobs -A\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_for_members_fits_a_terminal_with_the_usual_path() {
+        let command = of_first_member("/home/somebody/.local/share/portolan/hub/members.kubeconfig");
+        assert!(command.lines().all(|line| line.len() <= 80), "{command}");
     }
 }

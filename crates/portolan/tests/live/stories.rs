@@ -8,6 +8,7 @@ use std::process::{Child, Command, Output};
 
 use portolan_check::{Event, Object, Recording, stream};
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
 
 use super::support::Scratch;
 use super::up::Up;
@@ -209,6 +210,9 @@ fn the_five_stories_hold_in_turn_and_decisions_of_other_producers_pass_the_check
         );
         let output = stage.run(story, &[]);
         assert!(output.status.success(), "{story}: {}", said(&output));
+        let text = String::from_utf8_lossy(&output.stdout);
+        let wide: Vec<&str> = text.lines().filter(|line| line.width() > 80).collect();
+        assert!(wide.is_empty(), "{story} does not fit a terminal: {wide:#?}");
         eprintln!(
             "{story}: {}",
             String::from_utf8_lossy(&output.stdout).lines().last().unwrap()
@@ -262,11 +266,7 @@ fn a_story_whose_outcome_does_not_come_fails_and_says_what_it_waited_for() {
                 &[],
                 "the application is on those and on no other member",
             ),
-            (
-                STORIES[4],
-                &[("DEPLOY", "true")],
-                "deployer: deployment/payments is on",
-            ),
+            (STORIES[4], &[("DEPLOY", "true")], "deployer: payments is on"),
         ] {
             scope.spawn(move || fails(story, environment, expected));
         }
