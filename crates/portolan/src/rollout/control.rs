@@ -84,6 +84,10 @@ fn pausing(rollout: &Overview) -> Step {
             true => {
                 "paused; every cluster is done, and the next change of the template waits until it is resumed"
             }
+            false if rollout.aborted => {
+                "paused; the rollout was aborted before and stays so, and the next change of the template waits until it is \
+                 resumed"
+            }
             false => "paused",
         },
     }
@@ -111,7 +115,12 @@ fn aborting(rollout: &Overview, abortion: &str) -> Step {
     }
     Step {
         annotations: Some(json!({ portolan::ROLLOUT_ABORTED: abortion })),
-        said: "aborted",
+        said: match rollout.paused {
+            true => {
+                "aborted; it stays paused as well, so that the next change of the template waits until it is resumed"
+            }
+            false => "aborted",
+        },
     }
 }
 
@@ -205,5 +214,19 @@ mod tests {
         );
         assert!(pausing(&rollout(false, true)).annotations.is_some());
         assert!(resuming(&rollout(false, true)).annotations.is_some());
+    }
+
+    #[test]
+    fn a_pause_after_an_abort_and_an_abort_after_a_pause_say_what_each_of_them_holds() {
+        let paused = pausing(&rollout(false, true)).said;
+        assert!(
+            paused.starts_with("paused; the rollout was aborted before and stays so"),
+            "{paused}"
+        );
+        let aborted = aborting(&rollout(true, false), "t").said;
+        assert!(
+            aborted.starts_with("aborted; it stays paused as well"),
+            "{aborted}"
+        );
     }
 }

@@ -160,9 +160,13 @@ async fn follow(server: &Server, key: &PlacementKey, args: &WatchArgs) -> anyhow
                 OverviewState::Complete => return Ok(true),
                 // Nothing goes on before the replica set is changed.
                 OverviewState::MaxFailuresExceeded | OverviewState::Aborted | OverviewState::Invalid => {
+                    show_failures(&now, args)?;
                     return Ok(false);
                 }
-                OverviewState::Progressing if now.is_left_to_failures() => return Ok(false),
+                OverviewState::Progressing if now.is_left_to_failures() => {
+                    show_failures(&now, args)?;
+                    return Ok(false);
+                }
                 _ => {}
             }
         } else if hub::serves_replica_sets(server).await {
@@ -173,6 +177,16 @@ async fn follow(server: &Server, key: &PlacementKey, args: &WatchArgs) -> anyhow
         let read = async || hub::read_if_there(server, key).await;
         found = connection::outlasting(&server.client, read).await?;
     }
+}
+
+/// Prints why clusters failed, for people: JSON has it in every line.
+fn show_failures(now: &Overview, args: &WatchArgs) -> anyhow::Result<()> {
+    if args.output == Format::Text {
+        for line in status_table::failures(now) {
+            output::print_line(&prose::wrapped(&line, terminal::columns()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Prints a line when it differs from the last one. Whether anybody still reads.

@@ -88,6 +88,28 @@ pub(super) fn line(overview: &Overview) -> String {
     parts.join("; ")
 }
 
+/// Why the clusters failed that stopped a rollout: a line each, and how many more there are.
+pub(super) fn failures(overview: &Overview) -> Vec<String> {
+    let all: Vec<&ClusterOverview> = overview
+        .placements
+        .iter()
+        .flat_map(|placement| &placement.failures)
+        .collect();
+    let shown = all.iter().take(LISTED).map(|cluster| {
+        let why = Some(why(cluster)).filter(|why| !why.is_empty());
+        let why = why.unwrap_or_else(|| "its agent says no reason".to_owned());
+        format!("  {} {}: {}", cluster.cluster, what_failed(cluster), plain(&why))
+    });
+    let more = match all.len().saturating_sub(LISTED) {
+        0 => None,
+        more => Some(format!(
+            "  … and {more} more; `portolan rollout status {}/{} -o json` lists all",
+            overview.namespace, overview.name
+        )),
+    };
+    shown.chain(more).collect()
+}
+
 fn gist(overview: &Overview) -> String {
     let held = match (overview.aborted, overview.paused) {
         (true, _) => "; aborted",
@@ -372,6 +394,31 @@ mod tests {
         let text = rendered(&overview);
         let expected = "  soaking: a, c until 1970-01-01T00:01:00Z; b until 1970-01-01T00:02:00Z\n";
         assert!(text.contains(expected), "{text}");
+    }
+
+    #[test]
+    fn the_clusters_that_stopped_a_rollout_are_listed_with_what_their_agents_say() {
+        let failed = |name: &str, message: Option<&str>| ClusterOverview {
+            cluster: name.to_owned(),
+            status: Status::Failed,
+            since: None,
+            until: None,
+            reason: message.map(|_| "AppliedManifestFailed".to_owned()),
+            message: message.map(str::to_owned),
+        };
+        let mut overview = overview(OverviewState::MaxFailuresExceeded);
+        overview.placements[0].failures = vec![failed("a", Some("no quota")), failed("b", None)];
+        assert_eq!(
+            failures(&overview),
+            [
+                "  a failed: AppliedManifestFailed: no quota",
+                "  b failed: its agent says no reason"
+            ]
+        );
+        overview.placements[0].failures = (0..12).map(|number| failed(&number.to_string(), None)).collect();
+        let lines = failures(&overview);
+        assert_eq!(lines.len(), LISTED + 1);
+        assert!(lines[LISTED].contains("and 2 more; `portolan rollout status shop/web -o json`"));
     }
 
     #[test]
