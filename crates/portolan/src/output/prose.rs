@@ -31,8 +31,9 @@ fn wrapped_line(line: &str, width: usize) -> String {
     // A line such as `OK       hub: …` has two columns; what follows stays in the second one.
     let gap = line[indent..].find("  ").map(|position| indent + position);
     let label = gap.map(|position| position + line[position..].len() - line[position..].trim_start().len());
-    let (head, hang) = match label {
-        Some(end) if visible(&line[..end]) <= width / 3 => (&line[..end], visible(&line[..end])),
+    let (head, hang) = match (label, number(&line[indent..])) {
+        (_, Some(number)) => (&line[..indent + number], indent + number),
+        (Some(end), _) if visible(&line[..end]) <= width / 3 => (&line[..end], visible(&line[..end])),
         _ => (&line[..indent], indent + 2),
     };
     let mut text = head.to_owned();
@@ -64,6 +65,12 @@ fn wrapped_line(line: &str, width: usize) -> String {
         text.push('\n');
     }
     text
+}
+
+/// The length of the number of an entry in a list, such as `1. `.
+fn number(line: &str) -> Option<usize> {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    (digits > 0 && line[digits..].starts_with(". ")).then_some(digits + 2)
 }
 
 /// A word in parts that fit: the path of a field may be wider than a terminal, and is broken before a dot. Other words, such as
@@ -130,6 +137,14 @@ mod tests {
         assert_eq!(
             wrapped(url, Some(20)),
             "see\n  https://example.com/a.very.long.path.to.a.page\n  now\n"
+        );
+    }
+
+    #[test]
+    fn an_entry_of_a_numbered_list_is_indented_as_its_first_line() {
+        assert_eq!(
+            wrapped("  1. add the label tier=gold\n", Some(20)),
+            "  1. add the label\n     tier=gold\n"
         );
     }
 
