@@ -63,10 +63,21 @@ fn parse_yaml(name: &str, text: &str) -> Vec<Result<Document, Problem>> {
         match parse_chunk(&chunk) {
             Ok(Value::Null) => {}
             Ok(value) => documents.push(Ok(Document { place, value })),
-            Err(error) => documents.push(Err(Problem::of_document(&place, error))),
+            Err(error) => {
+                let what = format!("{error}{}", about_template(chunk.text));
+                documents.push(Err(Problem::of_document(&place, what)));
+            }
         }
     }
     documents
+}
+
+/// What to do about a text that is no YAML because it is a template of Helm.
+fn about_template(text: &str) -> &'static str {
+    match text.contains("{{") {
+        true => "; the braces {{ look like a Helm template: render it first with `helm template`",
+        false => "",
+    }
 }
 
 /// Part of a text, from a document marker up to the next.
@@ -215,6 +226,14 @@ mod tests {
             Err(problem) => problem.to_string(),
         };
         parse("f", text).into_iter().map(document).collect()
+    }
+
+    #[test]
+    fn a_template_of_helm_that_is_not_rendered_is_said_to_be_one() {
+        let template = numbers("metadata:\n  name: {{ .Release.Name }}\n").concat();
+        assert!(template.contains("`helm template`"), "{template}");
+        let other = numbers("metadata: [\n").concat();
+        assert!(!other.contains("helm"), "{other}");
     }
 
     #[test]

@@ -53,7 +53,10 @@ pub(crate) fn read_over(
     paths: &[PathBuf],
     notes: &mut Notes,
 ) -> Result<Manifests, Problems> {
-    read_paths(paths, Some(there), notes)
+    let read = read_paths(paths, Some(there), notes)?;
+    read.keys()
+        .for_each(|key| notes.replace_unreadable(&key.to_string()));
+    Ok(read)
 }
 
 /// Reads the one document of a file that is no manifest. `-` stands for standard input. In a folder, and in a file with several

@@ -239,8 +239,15 @@ impl Notes {
     /// Remembers an object of a hub that cannot be read: kind, namespace and name, and why.
     pub(crate) fn add_unreadable(&mut self, object: String, why: impl fmt::Display) {
         let why = bounded(&why.to_string());
-        self.remark(format!("{object} cannot be read and is left out: {why}"));
+        self.remark(left_out(&object, &why));
         self.unreadable.insert(object, why);
+    }
+
+    /// Forgets that an object of a hub cannot be read, because a manifest takes its place.
+    pub(super) fn replace_unreadable(&mut self, object: &str) {
+        if let Some(why) = self.unreadable.remove(object) {
+            self.notes.remove(&bounded(&left_out(object, &why)));
+        }
     }
 
     /// Why an object of the hub cannot be read: kind, namespace and name.
@@ -313,6 +320,10 @@ impl fmt::Display for Notes {
     }
 }
 
+fn left_out(object: &str, why: &str) -> String {
+    format!("{object} cannot be read and is left out: {why}")
+}
+
 /// Cuts a text that may repeat input of any size, and takes from it what a terminal would obey.
 pub(super) fn bounded(text: &str) -> String {
     bounded_to(MAX_MESSAGE, text)
@@ -345,6 +356,20 @@ mod tests {
         let text = problems.to_string();
         assert_eq!(text.lines().count(), 21);
         assert!(text.ends_with("error: and 5 more\n"), "{text}");
+    }
+
+    #[test]
+    fn an_unreadable_object_of_the_hub_that_a_manifest_replaces_is_not_noted() {
+        let placement = serde_json::json!({
+            "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+            "metadata": { "name": "web", "namespace": "shop" }, "spec": { "numberOfClusters": "two" },
+        });
+        let mut notes = Notes::default();
+        crate::input::read_live("https://hub", [placement], &mut notes);
+        notes.replace_unreadable("Placement shop/api");
+        assert_eq!(notes.findings().count(), 1, "{notes}");
+        notes.replace_unreadable("Placement shop/web");
+        assert_eq!(notes.findings().count(), 0, "{notes}");
     }
 
     #[test]
