@@ -66,8 +66,12 @@ pub(super) fn judge(
         checks.extend(conditions_of(&placements));
         checks.extend(decisions_of(manifests, &placements));
     }
+    let overviews: Vec<(&ManifestWorkReplicaSet, Overview)> = replica_sets
+        .iter()
+        .map(|set| (*set, overview(objects(observed, manifests, set), now)))
+        .collect();
     if !replica_sets.is_empty() {
-        checks.extend(rollouts(observed, manifests, &replica_sets, now));
+        checks.extend(rollouts(&overviews));
     }
     // Works of nobody's replica set are made by hand, and stand still alike.
     let works: Vec<&ManifestWork> = match wanted {
@@ -83,7 +87,13 @@ pub(super) fn judge(
         .flat_map(|set| chosen(manifests, set))
         .collect();
     if !replica_sets.is_empty() || !works.is_empty() {
-        checks.extend(works::judge(observed, manifests, &works, &chosen));
+        let invalid = overviews
+            .iter()
+            .filter(|(_, overview)| overview.state == OverviewState::Invalid);
+        let invalid: Vec<String> = invalid
+            .map(|(set, _)| key_in(&set.metadata).to_string())
+            .collect();
+        checks.extend(works::judge(observed, manifests, &works, &chosen, &invalid));
     }
     if !plain_works.is_empty() {
         checks.extend(plain_works::judge(manifests, &plain_works));
@@ -216,17 +226,11 @@ fn decisions_of(manifests: &Manifests, placements: &[&Placement]) -> Vec<Check> 
     concluded("decisions", fine, complaints)
 }
 
-fn rollouts(
-    observed: &Observed,
-    manifests: &Manifests,
-    sets: &[&ManifestWorkReplicaSet],
-    now: Timestamp,
-) -> Vec<Check> {
+fn rollouts(sets: &[(&ManifestWorkReplicaSet, Overview)]) -> Vec<Check> {
     let (mut complaints, mut held) = (Vec::new(), Vec::new());
-    for set in sets {
-        let overview = overview(objects(observed, manifests, set), now);
+    for (set, overview) in sets {
         let object = key_in(&set.metadata).to_string();
-        if let Some(words) = complaint(&overview).or_else(|| refused(set)) {
+        if let Some(words) = complaint(overview).or_else(|| refused(set)) {
             let advice = remedy(&object, overview.state);
             complaints.push(Complaint {
                 object,

@@ -12,13 +12,14 @@ use super::{Check, names};
 use crate::input::Manifests;
 use crate::join::objects::refuse_name;
 
-/// What keeps works from being applied. `chosen` are the clusters that replica sets write works for. Each kind of problem is a
-/// check of its own, so that none hides another.
+/// What keeps works from being applied. `chosen` are the clusters that replica sets write works for, and `invalid` are the
+/// replica sets whose works are not written. Each kind of problem is a check of its own, so that none hides another.
 pub(super) fn judge(
     observed: &Observed,
     manifests: &Manifests,
     works: &[&ManifestWork],
     chosen: &BTreeSet<String>,
+    invalid: &[String],
 ) -> Vec<Check> {
     // The works of a cluster that is being removed are part of that check.
     let leaving: BTreeSet<&str> = manifests
@@ -52,12 +53,22 @@ pub(super) fn judge(
     problems.extend(astray_of(manifests, &astray));
     problems.extend(failed(&of_clusters));
     problems.extend(silent(&of_clusters));
-    match problems.is_empty() {
-        true => vec![Check::ok(
+    if !problems.is_empty() {
+        return problems;
+    }
+    let fine = match works.is_empty() {
+        true => "there is no ManifestWork",
+        false => "an agent has reported about every ManifestWork, and applied it",
+    };
+    match invalid.is_empty() {
+        true => vec![Check::ok("works", fine)],
+        false => vec![Check::note(
             "works",
-            "an agent has reported about every ManifestWork, and applied it",
+            format!(
+                "{fine}; no work is written for an invalid ManifestWorkReplicaSet, whose mistake the check rollouts names: {}",
+                names(invalid.iter().map(String::as_str))
+            ),
         )],
-        false => problems,
     }
 }
 

@@ -25,6 +25,26 @@ fn a_work_that_its_agent_cannot_apply_is_named_with_the_reason() {
     assert_eq!(found, "east/shop.web: ConfigMap nosuch/b: 404 NotFound");
 }
 
+#[test]
+fn the_works_of_an_invalid_replica_set_are_not_called_fine_and_its_mistake_is_named() {
+    let applied = json!({ "conditions": [{ "type": "Applied", "status": "True", "reason": "R", "message": "",
+        "lastTransitionTime": "2026-01-01T11:00:00Z" }] });
+    let mut hub = with_rollout(observed(&healthy()), &applied);
+    let set = &mut hub.replica_sets.as_mut().unwrap()[0];
+    let strategy = json!({ "type": "Progressive", "progressive": { "minSuccessTime": "2d" } });
+    set.spec.placement_refs[0].rollout_strategy = serde_json::from_value(strategy).unwrap();
+    let (name, found) = problem(&hub);
+    assert_eq!(name, "rollouts");
+    assert!(
+        found.contains("minSuccessTime = \"2d\": not a duration; accepted: 48h"),
+        "{found}"
+    );
+    let checks = judge(&hub, None, now());
+    let works = checks.iter().find(|check| check.name == "works").unwrap();
+    assert_eq!(works.result, Verdict::Note);
+    assert!(works.found.ends_with("names: shop/web"), "{}", works.found);
+}
+
 /// The condition of a work that could not be applied.
 fn not_applied() -> Value {
     json!({ "conditions": [{ "type": "Applied", "status": "False", "reason": "R",
