@@ -194,6 +194,16 @@ mod tests {
     }
 
     #[test]
+    fn the_flags_of_a_hub_name_its_kubeconfig_and_its_context() {
+        let flags = |file: Option<&str>, context| hub_flags(file.map(Path::new), context);
+        assert_eq!(flags(None, None), "");
+        assert_eq!(
+            flags(Some("/a/hub.yaml"), Some("my hub")),
+            " --kubeconfig /a/hub.yaml --context 'my hub'"
+        );
+    }
+
+    #[test]
     fn a_path_with_spaces_is_one_word_for_a_shell() {
         assert_eq!(path(Path::new("/home/a/kubeconfig")), "/home/a/kubeconfig");
         assert_eq!(path(Path::new("/my data/it's")), r"'/my data/it'\''s'");
