@@ -239,8 +239,8 @@ impl Monitor {
     pub(crate) fn found_cluster(&self, name: &str, cluster: Option<&ManagedCluster>) {
         let note = cluster.is_none().then(|| {
             format!(
-                "the hub has no ManagedCluster {name}, so that no placement selects this cluster and its state is not \
-                 reported; `portolan join {name}` makes the ManagedCluster, its namespace and the rights of the agent"
+                "the hub has no ManagedCluster {name}, so that nothing is reported about this cluster; `portolan join {name}` \
+                 makes the ManagedCluster, its namespace and the rights of the agent"
             )
         });
         let mut known = self.known();
