@@ -93,7 +93,7 @@ impl std::fmt::Display for Greeting<'_> {
 
 /// The command that shows what runs on the first member. The path alone may take most of a line.
 fn of_first_member(kubeconfig: &str) -> String {
-    format!("  kubectl --kubeconfig {kubeconfig} \\\n    --context member-1 get deployments,jobs -A\n")
+    format!("  kubectl --context member-1 get deployments,jobs -A \\\n    --kubeconfig {kubeconfig}\n")
 }
 
 #[cfg(test)]
