@@ -17,6 +17,9 @@ pub(crate) struct Queue<T> {
     /// Whose turn it is besides that of others, such as the namespace of an object.
     group: fn(&T) -> &str,
     later: BTreeSet<(Instant, T)>,
+    /// The one time in `later` of each thing. The time of one deadline differs by nanoseconds each time that it is computed, and
+    /// each would be one more entry until the deadline.
+    at: BTreeMap<T, Instant>,
     /// Whether the object was reported gone meanwhile, so that what the answer shows may be gone as well.
     under_way: BTreeMap<T, bool>,
     failures: BTreeMap<T, Failed>,
@@ -54,6 +57,7 @@ impl<T: Ord + Clone> Queue<T> {
             ready: BTreeMap::new(),
             group: |_| "",
             later: BTreeSet::new(),
+            at: BTreeMap::new(),
             under_way: BTreeMap::new(),
             failures: BTreeMap::new(),
             longest_backoff,
@@ -117,6 +121,7 @@ impl<T: Ord + Clone> Queue<T> {
         let mut writes = Vec::new();
         while self.later.first().is_some_and(|(at, _)| *at <= now) {
             if let Some((_, thing)) = self.later.pop_first() {
+                self.at.remove(&thing);
                 self.insert(thing);
             }
         }
@@ -133,7 +138,7 @@ impl<T: Ord + Clone> Queue<T> {
             if let Some(failed) = self.failures.get(&thing)
                 && failed.until > now
             {
-                self.later.insert((failed.until, thing));
+                self.postpone(failed.until, thing);
                 spent += 1;
                 continue;
             }
@@ -144,7 +149,7 @@ impl<T: Ord + Clone> Queue<T> {
                     self.failures.remove(&thing);
                 }
                 Decision::Later(at) => {
-                    self.later.insert((at, thing));
+                    self.postpone(at, thing);
                 }
                 Decision::Write(write) => {
                     self.under_way.insert(thing, false);
@@ -153,6 +158,14 @@ impl<T: Ord + Clone> Queue<T> {
             }
         }
         writes
+    }
+
+    /// The thing is to be looked at then, and no more when that was said before: what was decided last counts.
+    fn postpone(&mut self, at: Instant, thing: T) {
+        if let Some(before) = self.at.insert(thing.clone(), at) {
+            self.later.remove(&(before, thing.clone()));
+        }
+        self.later.insert((at, thing));
     }
 
     /// The next thing that is ready. In turns, of groups and of the things of a group: those with early names would otherwise
@@ -204,8 +217,14 @@ impl<T: Ord + Clone> Queue<T> {
         let times = self.failures.get(thing).map_or(0, |failed| failed.times) + 1;
         let until = now + backoff(times, self.longest_backoff);
         self.failures.insert(thing.clone(), Failed { times, until });
-        self.later.insert((until, thing.clone()));
+        self.postpone(until, thing.clone());
         !void
+    }
+
+    /// What is ready, in order.
+    #[cfg(test)]
+    pub(crate) fn ready(&self) -> impl Iterator<Item = &T> {
+        self.ready.values().flatten()
     }
 
     /// When something becomes due by itself. Things that are ready are due now, and meant only when a look was cut short.
@@ -246,6 +265,22 @@ mod tests {
         assert!(take(&mut queue, 0).is_empty());
         assert!(queue.succeeded(&"a"));
         assert_eq!(take(&mut queue, 0), ["a"]);
+    }
+
+    #[test]
+    fn a_thing_waits_for_one_time_however_often_it_is_looked_at() {
+        let mut queue = Queue::new(Duration::from_secs(1));
+        for nanosecond in 0..1000 {
+            queue.touch("a");
+            let deadline = at(5000) - Duration::from_nanos(nanosecond);
+            let writes: Vec<()> = queue.look(at(0), usize::MAX, |_| Decision::Later(deadline));
+            assert!(writes.is_empty());
+        }
+        assert_eq!((queue.later.len(), queue.at.len()), (1, 1));
+        let last = at(5000) - Duration::from_nanos(999);
+        assert_eq!(queue.next(), Some(last), "what was decided last");
+        queue.look(at(5000), usize::MAX, |_| Decision::<()>::Nothing);
+        assert_eq!((queue.later.len(), queue.at.len()), (0, 0));
     }
 
     #[test]
