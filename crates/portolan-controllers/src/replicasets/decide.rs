@@ -71,7 +71,7 @@ impl State {
             })
         };
         if set.is_leaving() {
-            let is_waiting = self.unreadable.values().any(|owner| owner == key);
+            let is_waiting = self.unreadable.has_any_of(key);
             let (writes, object) = farewell(set, works, is_waiting);
             return match writes.is_empty() && object.is_none() {
                 true => Decision::Nothing,

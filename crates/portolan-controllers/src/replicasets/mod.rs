@@ -28,6 +28,7 @@ mod decide;
 mod decisions;
 mod evaluate;
 mod failures;
+mod index;
 mod key;
 mod message;
 pub mod overview;

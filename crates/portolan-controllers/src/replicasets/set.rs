@@ -22,8 +22,12 @@ pub(crate) struct Fingerprint(u64);
 impl Fingerprint {
     /// Of a spec, whatever a server adds to the objects in it: a `creationTimestamp` of null.
     pub(super) fn of(spec: &ManifestWorkSpec) -> Fingerprint {
+        Fingerprint::of_text(&as_written(spec))
+    }
+
+    fn of_text(text: &str) -> Fingerprint {
         let mut hasher = DefaultHasher::new();
-        as_written(spec).hash(&mut hasher);
+        text.hash(&mut hasher);
         Fingerprint(hasher.finish())
     }
 }
@@ -38,19 +42,22 @@ fn as_written(spec: &ManifestWorkSpec) -> String {
 
 /// The value of the annotation [`portolan::ROLLOUT_ABORTED`] that means the template of a replica set as it is.
 pub fn abortion(set: &ManifestWorkReplicaSet) -> String {
-    let template = as_written(&set.spec.manifest_work_template);
-    format!("template-{}", shorten::digest(&template))
+    abortion_of(&as_written(&set.spec.manifest_work_template))
 }
 
-/// Whether the template of a replica set goes no further. A number is the generation that was aborted.
-fn is_aborted(set: &ManifestWorkReplicaSet) -> bool {
+fn abortion_of(template: &str) -> String {
+    format!("template-{}", shorten::digest(template))
+}
+
+/// Whether the template of a replica set, which is written like this, goes no further. A number is the generation that was aborted.
+fn is_aborted(set: &ManifestWorkReplicaSet, template: &str) -> bool {
     let annotations = set.metadata.annotations.as_ref();
     match annotations.and_then(|annotations| annotations.get(portolan::ROLLOUT_ABORTED)) {
         None => false,
         Some(said) if said == "true" => true,
         Some(said) => match said.parse::<i64>() {
             Ok(generation) => Some(generation) == set.metadata.generation,
-            Err(_) => *said == abortion(set),
+            Err(_) => *said == abortion_of(template),
         },
     }
 }
@@ -103,11 +110,12 @@ pub(super) struct Set {
 
 impl Set {
     pub(super) fn new(object: Arc<ManifestWorkReplicaSet>, before: Option<&Set>) -> Set {
-        let template = Fingerprint::of(&object.spec.manifest_work_template);
+        let written = as_written(&object.spec.manifest_work_template);
+        let template = Fingerprint::of_text(&written);
         Set {
             version: Version::of(&object.metadata),
             template,
-            is_aborted: is_aborted(&object),
+            is_aborted: is_aborted(&object, &written),
             references: references(&object),
             accepted: before
                 .filter(|before| before.template == template)
@@ -126,6 +134,12 @@ impl Set {
             self.object.metadata.namespace.as_deref().unwrap_or_default(),
             self.object.metadata.name.as_deref().unwrap_or_default(),
         )
+    }
+
+    /// The placements that it refers to. One that cannot be rolled out as it is written follows none.
+    pub(super) fn placements(&self) -> BTreeSet<&str> {
+        let references = self.references.iter().flatten();
+        references.map(|reference| reference.placement.as_str()).collect()
     }
 
     pub(super) fn is_leaving(&self) -> bool {

@@ -12,6 +12,7 @@ use portolan_runtime::watch::{Delta, Key};
 use tokio::time::Instant;
 
 use super::decisions::{Chosen, Part};
+use super::index::{Index, UnreadableWorks};
 use super::key::{SetKey, WorkKey};
 use super::message::{Ending, Input, Job, WorkWriteKind};
 use super::refusals::{Cause, Refusal};
@@ -38,10 +39,9 @@ pub(crate) struct State {
     pub(super) known: Known,
     pub(super) sets: BTreeMap<SetKey, Set>,
     pub(super) works: BTreeMap<SetKey, BTreeMap<WorkKey, Work>>,
-    /// Whose a work is: a deletion names the work alone.
-    owners: HashMap<WorkKey, SetKey>,
-    /// Works that cannot be read, and whose they are. A replica set that is deleted waits for them.
-    pub(super) unreadable: BTreeMap<WorkKey, SetKey>,
+    /// Whose a work is: a deletion names the work alone. In order, so that the works of a cluster stand together.
+    owners: BTreeMap<WorkKey, SetKey>,
+    pub(super) unreadable: UnreadableWorks,
     /// Works that have gone since the last job of their replica set ended, by UID. Answers to the writes of a job come
     /// when all are written, and a work may be gone by then: a cluster must not wait for it to leave ever after.
     gone: BTreeMap<SetKey, BTreeSet<String>>,
@@ -49,6 +49,7 @@ pub(crate) struct State {
     pub(super) decisions: HashMap<(String, String), BTreeMap<String, Part>>,
     /// Which placement a decision object was of.
     decided_for: HashMap<(String, String), String>,
+    pub(super) index: Index,
     pub(super) offline: BTreeSet<String>,
     pub(super) absences: Absences,
     /// Which clusters may get works.
@@ -100,12 +101,13 @@ impl State {
             },
             sets: BTreeMap::new(),
             works: BTreeMap::new(),
-            owners: HashMap::new(),
-            unreadable: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            unreadable: UnreadableWorks::default(),
             gone: BTreeMap::new(),
             placements: HashMap::new(),
             decisions: HashMap::new(),
             decided_for: HashMap::new(),
+            index: Index::default(),
             offline: BTreeSet::new(),
             absences: Absences::default(),
             bound: Bound::everywhere(),
@@ -132,12 +134,21 @@ impl State {
         if before.is_some_and(|before| set.version.is_before(&before.version)) {
             return;
         }
+        let referred = before.map(Set::placements).unwrap_or_default();
+        let decisions = &self.decisions;
+        self.index
+            .refer(&key, &referred, &set.placements(), |place| decisions.get(place));
         self.sets.insert(key.clone(), set);
         self.queue.touch(key);
     }
 
     fn set_gone(&mut self, key: SetKey) {
-        self.sets.remove(&key);
+        if let Some(set) = self.sets.remove(&key) {
+            let (referred, decisions) = (set.placements(), &self.decisions);
+            let none = BTreeSet::new();
+            self.index
+                .refer(&key, &referred, &none, |place| decisions.get(place));
+        }
         self.refusals.remove(&key);
         self.gone.remove(&key);
         self.told.remove(&key);
@@ -171,7 +182,8 @@ impl State {
     /// What was last read of it stands; of one that was never read nothing is known but that it is there.
     fn work_unreadable(&mut self, metadata: &ObjectMeta) {
         if let Some(owner) = SetKey::of_work(metadata) {
-            self.unreadable.insert(WorkKey::of(metadata), owner.clone());
+            let before = self.unreadable.insert(WorkKey::of(metadata), owner.clone());
+            before.into_iter().for_each(|before| self.queue.touch(before));
             self.queue.touch(owner);
         }
     }
@@ -200,7 +212,7 @@ impl State {
         );
         let chosen = Chosen::of(object);
         if self.placements.get(&key) != Some(&chosen) {
-            self.touch_referring(&key.0, &key.1);
+            self.touch_referring(&key);
             self.placements.insert(key, chosen);
         }
     }
@@ -218,29 +230,30 @@ impl State {
         if self.decided_for.get(&id) != Some(&placement) {
             self.decision_gone(&id);
         }
-        let parts = self
-            .decisions
-            .entry((id.0.clone(), placement.clone()))
-            .or_default();
-        if parts.get(name) != Some(&part) {
+        let place = (id.0.clone(), placement);
+        let parts = self.decisions.entry(place.clone()).or_default();
+        let before = parts.get(name);
+        if before != Some(&part) {
+            self.index.decide(&place, before, Some(&part));
             parts.insert(id.1.clone(), part);
-            self.touch_referring(namespace, &placement);
+            self.touch_referring(&place);
         }
-        self.decided_for.insert(id, placement);
+        self.decided_for.insert(id, place.1);
     }
 
     fn decision_gone(&mut self, id: &(String, String)) {
         let Some(placement) = self.decided_for.remove(id) else {
             return;
         };
-        let key = (id.0.clone(), placement);
-        if let Some(parts) = self.decisions.get_mut(&key) {
-            parts.remove(&id.1);
+        let place = (id.0.clone(), placement);
+        if let Some(parts) = self.decisions.get_mut(&place) {
+            let part = parts.remove(&id.1);
+            self.index.decide(&place, part.as_ref(), None);
             if parts.is_empty() {
-                self.decisions.remove(&key);
+                self.decisions.remove(&place);
             }
         }
-        self.touch_referring(&key.0, &key.1);
+        self.touch_referring(&place);
     }
 
     /// Offline is who says so, or of whom others do. A cluster that never reported is not: on a hub where nobody looks
@@ -249,14 +262,14 @@ impl State {
         let (name, standing) = (name_of(&object.metadata), Standing::of(object));
         let is_news = self.absences.note(name, standing);
         if self.set_offline(name, standing.is_offline) || is_news {
-            self.touch_all();
+            self.touch_choosing(name);
         }
     }
 
     fn cluster_gone(&mut self, name: &str) {
         let is_news = self.absences.forget(name);
         if self.set_offline(name, false) || is_news {
-            self.touch_all();
+            self.touch_choosing(name);
         }
     }
 
@@ -267,22 +280,21 @@ impl State {
         }
     }
 
-    fn touch_referring(&mut self, namespace: &str, placement: &str) {
-        let first = SetKey::new(namespace, "");
-        let in_namespace = self
-            .sets
-            .range(first..)
-            .take_while(|(key, _)| key.namespace == namespace);
-        let referring = in_namespace.filter(|(_, set)| {
-            set.object
-                .spec
-                .placement_refs
-                .iter()
-                .any(|reference| reference.name == placement)
-        });
-        for (key, _) in referring {
-            self.queue.touch(key.clone());
-        }
+    fn touch_referring(&mut self, place: &(String, String)) {
+        let referring = self.index.referring(place);
+        referring.for_each(|key| self.queue.touch(key.clone()));
+    }
+
+    /// Replica sets that have a work in the cluster, or are to have one.
+    fn touch_choosing(&mut self, cluster: &str) {
+        let first = WorkKey {
+            cluster: cluster.to_owned(),
+            name: String::new(),
+        };
+        let works = self.owners.range(first..);
+        let owners = works.take_while(|(work, _)| work.cluster == cluster);
+        let concerned = owners.map(|(_, owner)| owner).chain(self.index.choosing(cluster));
+        concerned.for_each(|key| self.queue.touch(key.clone()));
     }
 
     fn touch_namespace(&mut self, namespace: &str) {
@@ -363,9 +375,9 @@ impl State {
 
     /// What an evaluation of a replica set costs, in clusters that it visits.
     pub(super) fn cost(&self, key: &SetKey) -> usize {
-        let references = self.sets.get(key).map(|set| &set.object.spec.placement_refs);
-        let parts = references.into_iter().flatten().filter_map(|reference| {
-            let place = (key.namespace.clone(), reference.name.clone());
+        let placements = self.sets.get(key).map(Set::placements);
+        let parts = placements.into_iter().flatten().filter_map(|placement| {
+            let place = (key.namespace.clone(), placement.to_owned());
             self.decisions.get(&place)
         });
         let clusters = parts.flat_map(BTreeMap::values).map(|part| part.clusters.len());
@@ -400,6 +412,19 @@ impl State {
     }
 }
 
+#[cfg(test)]
+impl State {
+    /// The replica sets that are ready.
+    pub(super) fn ready(&self) -> impl Iterator<Item = &SetKey> {
+        self.queue.ready()
+    }
+
+    /// As if all that are ready had been looked at.
+    pub(super) fn forget_ready(&mut self) {
+        self.queue = queue(self.longest_backoff);
+    }
+}
+
 impl Keeper for State {
     const NAME: &'static str = "replica sets";
     type Input = Input;
@@ -422,6 +447,10 @@ impl Keeper for State {
         };
         if rights_change && self.bound.is_asked() {
             match &input {
+                // A cluster that enters or leaves a set is a change for those that choose it alone.
+                Input::Cluster(Delta::Applied(cluster)) => self.touch_choosing(name_of(&cluster.metadata)),
+                Input::Cluster(Delta::Unreadable(cluster)) => self.touch_choosing(name_of(&cluster.metadata)),
+                Input::Cluster(Delta::Deleted(key)) => self.touch_choosing(&key.name),
                 // A binding gives rights in its own namespace.
                 Input::Binding(delta) => match delta.namespace() {
                     Some(namespace) => self.touch_namespace(namespace),
@@ -434,7 +463,8 @@ impl Keeper for State {
             Input::Set(Delta::Applied(object)) => self.set_applied(object),
             Input::Set(Delta::Deleted(key)) => self.set_gone(SetKey::new(&key.namespace, &key.name)),
             Input::Work(Delta::Applied(object)) => {
-                self.unreadable.remove(&WorkKey::of(&object.metadata));
+                let owner = self.unreadable.remove(&WorkKey::of(&object.metadata));
+                owner.into_iter().for_each(|owner| self.queue.touch(owner));
                 self.work_applied(&object);
             }
             Input::Work(Delta::Unreadable(object)) => self.work_unreadable(&object.metadata),
@@ -450,8 +480,9 @@ impl Keeper for State {
             }
             Input::Placement(Delta::Applied(object)) => self.placement_applied(&object),
             Input::Placement(Delta::Deleted(key)) => {
-                self.placements.remove(&(key.namespace.clone(), key.name.clone()));
-                self.touch_referring(&key.namespace, &key.name);
+                let place = (key.namespace, key.name);
+                self.placements.remove(&place);
+                self.touch_referring(&place);
             }
             Input::Decision(Delta::Applied(object)) => {
                 self.decision_applied(&object.metadata, Part::of(&object));

@@ -3,6 +3,7 @@
 mod absences;
 mod bindings;
 mod clocks;
+mod concerned;
 mod decisions;
 mod endings;
 mod evaluation;
