@@ -1,11 +1,9 @@
 //! From a placement that is due to the step that publishes its decision.
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use portolan_api::cluster::{Placement, PlacementDecisionStatus, PlacementStatus, UpdateStrategyType};
+use portolan_api::cluster::{Placement, PlacementStatus, UpdateStrategyType};
 use portolan_api::labels::multicluster as multicluster_labels;
 use portolan_api::labels::ocm::MAX_DECISIONS;
-use portolan_api::multicluster;
 use portolan_engine::conditions::{self, Condition};
 use portolan_engine::decide::{self, Decision, Publication, Stored, update_strategy};
 use portolan_engine::fleet::Inventory;
@@ -15,6 +13,7 @@ use portolan_engine::placement::{PlacementKey, owns_slice};
 use portolan_engine::plan::{self, Observed, Plan, Reference, Write};
 
 use super::desk::{Desk, Flight};
+use super::effect::StoredObjects;
 use super::event_drafts;
 use super::gate::Watched;
 use super::job::{Change, Job, Step, Summary};
@@ -330,6 +329,7 @@ fn plans(
     if update == UpdateStrategyType::RollingUpdate {
         log_surge(placement, &decisions);
     }
+    let stored = StoredObjects::of(&observed);
     let main = match writes_decisions {
         true => &decisions,
         false => &slices,
@@ -340,77 +340,12 @@ fn plans(
             // For the log alone.
             false => Change::default(),
         },
-        is_score_refresh: is_score_refresh(&observed, &decisions, &slices),
-        adopts: adopts(&observed, &decisions, &slices),
+        is_score_refresh: stored.is_score_refresh(&decisions, &slices),
+        adopts: stored.adopts(&decisions, &slices),
         writes_scores: layout.writes_decision_status && !decisions.is_empty(),
         decisions,
         slices,
     }
-}
-
-/// Whether every write leaves the clusters of its object as they are.
-fn is_score_refresh(observed: &Observed, decisions: &Plan, slices: &Plan) -> bool {
-    let all = decisions
-        .writes()
-        .chain(slices.writes())
-        .all(|write| match write {
-            Write::DecisionStatus { object, status } => {
-                let mut stored = observed.decisions.iter();
-                let before = stored.find(|before| before.metadata.name.as_deref() == Some(&object.name));
-                let before = before.and_then(|before| before.status.as_ref());
-                before.is_some_and(|before| {
-                    let names = |status: &PlacementDecisionStatus| {
-                        sorted(status.decisions.iter().map(|entry| entry.cluster_name.clone()))
-                    };
-                    names(before) == names(status)
-                })
-            }
-            Write::ReplaceSlice(slice) => {
-                let mut stored = observed.slices.iter();
-                let before = stored.find(|before| before.metadata.name == slice.metadata.name);
-                before.is_some_and(|before| {
-                    let names = |slice: &multicluster::PlacementDecision| {
-                        let profiles = slice.decisions.iter().filter_map(|entry| entry.profile(""));
-                        sorted(profiles.map(|(_, name)| name.to_owned()))
-                    };
-                    // A revision that is raised is part of a change that is under way.
-                    names(before) == names(slice) && before.metadata.labels == slice.metadata.labels
-                })
-            }
-            _ => false,
-        });
-    all && !(decisions.is_empty() && slices.is_empty())
-}
-
-fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {
-    let mut names: Vec<String> = names.collect();
-    names.sort_unstable();
-    names
-}
-
-/// Whether a write makes the placement the owner of an object that had none or another. Who orphans the objects of a
-/// placement takes the owner away a moment before the placement goes, and must not be answered by putting it back.
-fn adopts(observed: &Observed, decisions: &Plan, slices: &Plan) -> bool {
-    let owners = |metadata: &ObjectMeta| metadata.owner_references.clone().unwrap_or_default();
-    decisions
-        .writes()
-        .chain(slices.writes())
-        .any(|write| match write {
-            Write::DecisionMetadata(metadata) => {
-                let mut stored = observed.decisions.iter();
-                stored.any(|before| {
-                    before.metadata.name == metadata.name && owners(&before.metadata) != owners(metadata)
-                })
-            }
-            Write::ReplaceSlice(slice) => {
-                let mut stored = observed.slices.iter();
-                stored.any(|before| {
-                    before.metadata.name == slice.metadata.name
-                        && owners(&before.metadata) != owners(&slice.metadata)
-                })
-            }
-            _ => false,
-        })
 }
 
 fn log_surge(placement: &Placement, decisions: &Plan) {

@@ -18,8 +18,10 @@ use tokio::time::Instant;
 use super::backoff::Backoff;
 use super::budget::Budget;
 use super::contest::Contests;
+use super::doubt::Doubt;
 use super::gate::{Gate, Knowledge, Watched};
 use super::job::{Acknowledged, Report, Step};
+use super::names::{KEP, OCM};
 use super::restoring::Restoring;
 use super::rotation::Rotation;
 use super::shelf::Shelf;
@@ -57,6 +59,8 @@ pub(crate) struct Desk {
     pub(super) absent: BTreeSet<PlacementKey>,
     /// Placements that are gone and may have left objects behind.
     pub(super) leavers: BTreeSet<PlacementKey>,
+    /// Those of them whose last writes failed and that rest. They are not searched again before their rest ends.
+    pub(super) resting_leavers: BTreeSet<PlacementKey>,
     /// Which of those that are due comes next.
     pub(super) rotation: Rotation,
     pub(super) backoff: Backoff,
@@ -98,16 +102,6 @@ pub(super) struct Flight {
     pub(super) touched: Vec<(&'static str, String, String)>,
 }
 
-/// Since when decisions could not be made, and who has been told.
-#[derive(Debug, Default)]
-pub(super) struct Doubt {
-    pub(super) since: Option<Instant>,
-    pub(super) told: BTreeSet<PlacementKey>,
-}
-
-pub(super) const OCM: &str = "ocm";
-pub(super) const KEP: &str = "kep";
-
 impl Desk {
     pub(crate) fn new(settings: Settings, now: Instant) -> Desk {
         let mut kinds = vec![Watched::Placements, Watched::Scores, Watched::Fields];
@@ -134,6 +128,7 @@ impl Desk {
             departed: Vec::new(),
             absent: BTreeSet::new(),
             leavers: BTreeSet::new(),
+            resting_leavers: BTreeSet::new(),
             rotation: Rotation::default(),
             backoff: Backoff::new(settings.longest_backoff),
             put_off: BTreeSet::new(),
@@ -186,7 +181,8 @@ impl Desk {
     /// How many placements wait to be evaluated or written.
     pub(crate) fn depth(&self) -> usize {
         let due = self.engine.due().len() + self.put_off.len();
-        due + self.dirty.len() + self.in_flight.len() + self.leavers.len()
+        let leavers = self.leavers.len() + self.resting_leavers.len();
+        due + self.dirty.len() + self.in_flight.len() + leavers
     }
 
     /// Placements that are due, for whoever measures how long they wait.
@@ -276,13 +272,9 @@ impl Desk {
         let mut exists = false;
         // What objects hold whose metadata was written last.
         let mut statuses = HashMap::new();
-        let mut acknowledgements = acknowledged.into_iter();
-        while let Some(acknowledged) = acknowledgements.next() {
-            // What a later write of the same plan replaced is ours, and nothing to keep.
-            let is_last = !acknowledgements
-                .as_slice()
-                .iter()
-                .any(|later| acknowledged.is_replaced_by(later));
+        // What a later write of the same plan replaced is ours, and nothing to keep.
+        let are_last = Acknowledged::are_last(&acknowledged);
+        for (acknowledged, is_last) in acknowledged.into_iter().zip(are_last) {
             match acknowledged {
                 Acknowledged::Decision(object) => {
                     ours.insert(named(OCM, &object.metadata));
@@ -356,6 +348,10 @@ impl Desk {
         while let Some(key) = self.backoff.wake(now.instant) {
             self.put_off.remove(&key);
             self.engine.reconsider(&key);
+            if self.resting_leavers.remove(&key) {
+                self.leavers.insert(key.clone());
+            }
+            self.doubt.wake(&key);
             if !self.is_known(&key) && !self.leavers.contains(&key) {
                 self.backoff.succeeded(&key);
             }

@@ -1,5 +1,6 @@
 //! While what decisions depend on cannot be read, they are kept, and each placement says so.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -9,7 +10,7 @@ use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{Plan, Reference};
 use tokio::time::Instant;
 
-use super::desk::{Desk, Doubt, Flight};
+use super::desk::{Desk, Flight};
 use super::event_drafts;
 use super::job::{Change, Job, Step, Summary};
 use super::status::{self, Conditions, INPUT_UNREADABLE};
@@ -18,6 +19,26 @@ use crate::moment::Moment;
 
 /// What is over in less than this is nothing to speak of.
 pub(super) const DOUBT_UNTOLD: Duration = Duration::from_secs(10);
+
+/// Since when decisions could not be made, and the placements that say so.
+#[derive(Debug, Default)]
+pub(super) struct Doubt {
+    pub(super) since: Option<Instant>,
+    pub(super) told: BTreeSet<PlacementKey>,
+    /// Placements that are still to be told and do not rest, once there is something to tell.
+    pub(super) untold: Option<BTreeSet<PlacementKey>>,
+}
+
+impl Doubt {
+    /// A placement came, or its rest has ended.
+    pub(super) fn wake(&mut self, key: &PlacementKey) {
+        if let Some(untold) = &mut self.untold
+            && !self.told.contains(key)
+        {
+            untold.insert(key.clone());
+        }
+    }
+}
 
 impl Desk {
     /// When placements are to be told, if that is still to come.
@@ -44,14 +65,24 @@ impl Desk {
             missing.join("; ")
         );
         let condition = Condition::new(INPUT_UNREADABLE, true, "NotSynced", message);
-        let waiting = |key: &&PlacementKey| {
-            !self.doubt.told.contains(*key)
-                && !self.in_flight.contains_key(*key)
-                && !self.backoff.rests(key, now.instant)
-        };
-        let key = self.engine.placements().find(waiting)?.clone();
+        let key = self.next_untold(now.instant)?;
         self.doubt.told.insert(key.clone());
         self.tell(&key, condition, now.wall)
+    }
+
+    /// The next placement that is to be told. One that rests comes again when its rest ends: a search through all placements for
+    /// each of them would take the square of them.
+    fn next_untold(&mut self, now: Instant) -> Option<PlacementKey> {
+        let all = || self.engine.placements().cloned().collect();
+        let untold = self.doubt.untold.get_or_insert_with(all);
+        loop {
+            let is_ready = |key: &&PlacementKey| !self.in_flight.contains_key(*key);
+            let key = untold.iter().find(is_ready)?.clone();
+            untold.remove(&key);
+            if self.engine.placement(&key).is_some() && !self.backoff.rests(&key, now) {
+                return Some(key);
+            }
+        }
     }
 
     /// Says something in the status of a placement and leaves everything else as it is.

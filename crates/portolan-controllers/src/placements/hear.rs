@@ -7,9 +7,10 @@ use portolan_engine::decide::Stored;
 use portolan_engine::placement::{PlacementKey, decision_name_prefix};
 use portolan_runtime::watch::{Delta, Key};
 
-use super::desk::{Desk, KEP, OCM};
+use super::desk::Desk;
 use super::gate::{Knowledge, Watched};
 use super::input::Input;
+use super::names::{KEP, OCM};
 use super::shelf::Touched;
 use crate::fields::Lacks;
 use crate::registration;

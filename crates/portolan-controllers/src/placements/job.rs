@@ -1,5 +1,7 @@
 //! What the desk hands out, and what comes back. Deciding and doing meet here and nowhere else.
 
+use std::collections::HashSet;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{self, PlacementStatus};
 use portolan_api::multicluster;
@@ -8,6 +10,7 @@ use portolan_engine::plan::{Phase, Plan, Reference};
 use portolan_runtime::watch::Key;
 
 use super::backoff::Severity;
+use super::names::{KEP, OCM, ObjectName};
 use super::status::Conditions;
 use crate::events::EventDraft;
 use crate::sabotage::{Rule, broken};
@@ -117,15 +120,29 @@ pub(crate) enum Acknowledged {
 }
 
 impl Acknowledged {
-    /// Whether `later` is the same object after another write.
-    pub(crate) fn is_replaced_by(&self, later: &Acknowledged) -> bool {
-        let kinds = (self.decision(), later.decision(), self.slice(), later.slice());
-        match kinds {
-            (Some(before), Some(after), ..) | (_, _, Some(before), Some(after)) => {
-                before.name == after.name && before.uid == after.uid
-            }
-            _ => false,
+    /// Of each, whether no later write of the same plan replaced the object.
+    pub(crate) fn are_last(all: &[Acknowledged]) -> Vec<bool> {
+        let mut later = HashSet::new();
+        let mut are_last = Vec::with_capacity(all.len());
+        for acknowledged in all.iter().rev() {
+            are_last.push(acknowledged.object().is_none_or(|object| later.insert(object)));
         }
+        are_last.reverse();
+        are_last
+    }
+
+    /// The object that was written.
+    fn object(&self) -> Option<ObjectName<'_>> {
+        let (kind, metadata) = match (self.decision(), self.slice()) {
+            (Some(metadata), _) => (OCM, metadata),
+            (None, Some(metadata)) => (KEP, metadata),
+            (None, None) => return None,
+        };
+        Some(ObjectName {
+            kind,
+            name: metadata.name.as_deref(),
+            uid: metadata.uid.as_deref(),
+        })
     }
 
     /// The OCM decision that was written.
@@ -155,4 +172,62 @@ pub(crate) struct Failure {
     pub(crate) operation: String,
     /// What the server said.
     pub(crate) message: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placements::names::tests::compared;
+
+    fn metadata(name: &str, uid: &str) -> ObjectMeta {
+        ObjectMeta {
+            name: Some(name.to_owned()),
+            uid: Some(uid.to_owned()),
+            ..ObjectMeta::default()
+        }
+    }
+
+    fn slice(name: &str) -> Acknowledged {
+        Acknowledged::Slice(Box::new(multicluster::PlacementDecision {
+            metadata: metadata(name, "u"),
+            ..multicluster::PlacementDecision::default()
+        }))
+    }
+
+    fn relabelled(name: &str, uid: &str) -> Acknowledged {
+        Acknowledged::DecisionMetadata(Box::new(metadata(name, uid)))
+    }
+
+    #[test]
+    fn the_last_write_of_an_object_is_found_by_kind_name_and_uid() {
+        let decision = Acknowledged::Decision(Box::new(cluster::PlacementDecision {
+            metadata: metadata("a", "u"),
+            status: None,
+        }));
+        let all = [
+            decision,
+            slice("a"),
+            relabelled("a", "older"),
+            relabelled("a", "u"),
+            Acknowledged::PlacementExists,
+            slice("b"),
+            Acknowledged::PlacementExists,
+        ];
+        assert_eq!(
+            Acknowledged::are_last(&all),
+            [false, true, true, true, true, true, true]
+        );
+    }
+
+    #[test]
+    fn many_acknowledgements_are_compared_as_often_as_there_are_and_not_with_each_other() {
+        let all: Vec<Acknowledged> = (0..1000)
+            .map(|number| slice(&format!("d{}", number % 500)))
+            .collect();
+        let compared = compared(|| {
+            let last = Acknowledged::are_last(&all);
+            assert_eq!(last.iter().filter(|last| **last).count(), 500);
+        });
+        assert!((500..10_000).contains(&compared), "{compared}");
+    }
 }

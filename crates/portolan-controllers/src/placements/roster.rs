@@ -28,6 +28,7 @@ impl Desk {
         );
         self.by_label.insert(label, key.clone());
         self.leavers.remove(&key);
+        self.resting_leavers.remove(&key);
         self.absent.remove(&key);
         let mut problems = Vec::new();
         if is_ours(placement) && (!self.settings.only_handed_over || is_handed_over(placement)) {
@@ -37,6 +38,7 @@ impl Desk {
             let is_new = self.engine.placement(&key).is_none();
             self.engine.apply_placement(&placement);
             if is_new {
+                self.doubt.wake(&key);
                 self.fresh.insert(key.clone());
                 self.dirty.insert(key.clone());
             }
@@ -84,6 +86,7 @@ impl Desk {
         }
         self.lose(&key);
         self.absent.remove(&key);
+        self.resting_leavers.remove(&key);
         self.leavers.insert(key);
     }
 

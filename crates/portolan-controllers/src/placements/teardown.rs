@@ -35,9 +35,14 @@ impl Desk {
     /// written by hand and stay.
     pub(super) fn next_teardown(&mut self, now: Instant) -> Option<Step> {
         loop {
-            let is_ready =
-                |key: &&PlacementKey| !self.in_flight.contains_key(*key) && !self.backoff.rests(key, now);
+            let is_ready = |key: &&PlacementKey| !self.in_flight.contains_key(*key);
             let key = self.leavers.iter().find(is_ready)?.clone();
+            // It comes back when its rest ends. If it stayed, each search would pass over it again.
+            if self.backoff.rests(&key, now) {
+                self.leavers.remove(&key);
+                self.resting_leavers.insert(key);
+                continue;
+            }
             let stored = self.stored(&key);
             let owned = |metadata: &ObjectMeta| {
                 let mut owners = metadata.owner_references.iter().flatten();

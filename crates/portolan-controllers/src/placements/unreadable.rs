@@ -134,6 +134,7 @@ impl Desk {
         let unreadable = &self.unreadable;
         let mut reasons: Vec<String> = self.own_unreadable(key).collect();
         let fleet = self.engine.fleet();
+        let mut lacks_a_set = false;
         for name in self.named(key).keys() {
             let cluster = fleet.find(&key.namespace, name);
             if cluster.is_some_and(|cluster| outcome.selected.contains(cluster)) {
@@ -146,15 +147,19 @@ impl Desk {
             // A cluster that is gone is lost for no other reason.
             let Some(cluster) = cluster else { continue };
             if !outcome.candidates.contains(cluster) {
-                let is_bound = |set: &&Unreadable| fleet.is_bound(&key.namespace, &set.place());
-                let sets = unreadable.of(Watched::Sets).filter(is_bound);
-                reasons.extend(sets.map(|set| said("ManagedClusterSet", set)));
-                let bindings = unreadable.within(Watched::Bindings, &key.namespace);
-                reasons.extend(bindings.map(|binding| said("ManagedClusterSetBinding", binding)));
+                lacks_a_set = true;
             } else if self.engine.lacks_scores(key, outcome, cluster) {
                 let scores = unreadable.within(Watched::Scores, name);
                 reasons.extend(scores.map(|score| said("AddOnPlacementScore", score)));
             }
+        }
+        // Said once, and not for each cluster: both may be thousands.
+        if lacks_a_set {
+            let is_bound = |set: &&Unreadable| fleet.is_bound(&key.namespace, &set.place());
+            let sets = unreadable.of(Watched::Sets).filter(is_bound);
+            reasons.extend(sets.map(|set| said("ManagedClusterSet", set)));
+            let bindings = unreadable.within(Watched::Bindings, &key.namespace);
+            reasons.extend(bindings.map(|binding| said("ManagedClusterSetBinding", binding)));
         }
         reasons.sort();
         reasons.dedup();
@@ -205,6 +210,8 @@ impl Desk {
 }
 
 fn said(kind: &str, object: &Unreadable) -> String {
+    #[cfg(test)]
+    tests::SAID.with(|said| said.set(said.get() + 1));
     format!("{kind} {} cannot be read ({object})", object.place())
 }
 
@@ -213,5 +220,15 @@ fn listed(reasons: &[String]) -> String {
     match reasons.len().saturating_sub(NAMED) {
         0 => named.join("; "),
         more => format!("{}; and {more} more", named.join("; ")),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::cell::Cell;
+
+    thread_local! {
+        /// How many reasons were put into words in this thread.
+        pub(in crate::placements) static SAID: Cell<usize> = const { Cell::new(0) };
     }
 }

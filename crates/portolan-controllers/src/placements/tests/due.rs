@@ -1,17 +1,22 @@
 //! Which placements are looked at again, and when.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
+use portolan_api::cluster::Placement;
 use portolan_engine::placement::PlacementKey;
-use portolan_runtime::watch::Delta;
+use portolan_runtime::watch::{Delta, Key};
+use serde_json::json;
 
 use super::rules::{at_rest, cluster};
-use super::server::{NAMESPACE, now};
+use super::server::{NAMESPACE, now, object};
 use crate::moment::tests::{instant, wall};
 use crate::placements::backoff::Severity;
 use crate::placements::desk::Desk;
 use crate::placements::input::Input;
 use crate::placements::job::{Failure, Report, Step};
+use crate::placements::unreadable::tests::SAID;
 use crate::upkeep::fake::cannot_be_read;
 
 fn is_due(desk: &Desk) -> bool {
@@ -62,4 +67,75 @@ fn a_placement_that_rests_is_passed_over_once_and_is_due_again_when_its_rest_end
     server.run_at(&mut desk, wall(then));
     assert_eq!(desk.depth(), 0, "it rests no more");
     assert_eq!(server.decided(), ["c001", "c002", "c003", "c004"]);
+}
+
+#[test]
+fn bindings_that_cannot_be_read_are_named_once_and_not_for_each_cluster() {
+    let (_, mut desk) = at_rest(50);
+    for number in 0..20 {
+        let binding = cannot_be_read(NAMESPACE, &format!("b{number}"));
+        desk.handle(Input::Binding(Delta::Unreadable(binding)));
+    }
+    let gone = |name: &str| Key {
+        namespace: NAMESPACE.to_owned(),
+        name: name.to_owned(),
+        uid: String::new(),
+    };
+    desk.handle(Input::Binding(Delta::Deleted(gone("global"))));
+    let before = SAID.get();
+    let step = desk.next(now().into());
+    assert!(
+        matches!(step, Some(Step::Publish(_))),
+        "the decision is kept: {step:?}"
+    );
+    let said = SAID.get() - before;
+    assert!((20..200).contains(&said), "{said}");
+}
+
+#[test]
+fn a_deleted_placement_that_rests_is_set_aside_until_its_rest_ends() {
+    let (_, mut desk) = at_rest(1);
+    let key = |number: usize| PlacementKey::new(NAMESPACE, &format!("gone{number}"));
+    let mut until = instant(now());
+    for number in 0..100 {
+        desk.leavers.insert(key(number));
+        until = desk.backoff.failed(&key(number), Severity::Error, instant(now()));
+    }
+    assert!(desk.next(now().into()).is_none());
+    assert_eq!(desk.leavers.len(), 0, "the next search passes over none of them");
+    assert_eq!(desk.depth(), 100, "and they still wait");
+    assert!(
+        desk.next(wall(until).into()).is_none(),
+        "they have left nothing behind"
+    );
+    assert_eq!(desk.depth(), 0);
+}
+
+#[test]
+fn a_placement_is_searched_once_to_be_told_that_a_kind_cannot_be_read() {
+    let (_, mut desk) = at_rest(1);
+    let placement = |number: usize| {
+        let metadata = json!({"name": format!("q{number}"), "namespace": NAMESPACE, "uid": format!("u{number}"),
+            "resourceVersion": "5"});
+        let placement: Placement = object(json!({"metadata": metadata, "spec": {}}));
+        Input::Placement(Delta::Applied(Arc::new(placement)))
+    };
+    (0..10).for_each(|number| desk.handle(placement(number)));
+    desk.handle(Input::Cluster(Delta::Listing));
+    assert!(desk.next(now().into()).is_none(), "it may be over soon");
+    let later = instant(now()) + Duration::from_secs(60);
+    let resting = PlacementKey::new(NAMESPACE, "q3");
+    let until = desk.backoff.failed(&resting, Severity::Error, later);
+    let mut told = 0;
+    while let Some(step) = desk.next(wall(later).into()) {
+        assert!(matches!(step, Step::Publish(_)), "{step:?}");
+        told += 1;
+    }
+    assert_eq!(told, 10, "all but the one that rests");
+    assert_eq!(desk.doubt.untold.as_ref().map(BTreeSet::len), Some(0));
+    // A placement that comes or wakes up later is told as well.
+    desk.handle(placement(10));
+    assert!(desk.next(wall(later).into()).is_some());
+    assert!(desk.next(wall(until).into()).is_some());
+    assert!(desk.next(wall(until).into()).is_none());
 }
