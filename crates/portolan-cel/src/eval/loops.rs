@@ -83,6 +83,7 @@ impl<'v> Evaluation<'v, '_> {
                 let mut entries = Vec::new();
                 for turn in turns {
                     let key = key_of(&turn.0)?;
+                    self.charge_key(&key)?;
                     if let Some(value) = self.transform(slot, turn, filter.as_ref(), transform)? {
                         entries.push((key, value));
                     }
@@ -96,6 +97,9 @@ impl<'v> Evaluation<'v, '_> {
                     match self.transform(slot, turn, filter.as_ref(), transform)? {
                         Some(Val::Map(map)) => {
                             self.context.meter.charge_elements(map.len())?;
+                            map.entries()
+                                .iter()
+                                .try_for_each(|(key, _)| self.charge_key(key))?;
                             entries.extend(map.entries().iter().cloned());
                         }
                         Some(other) => {
@@ -149,6 +153,14 @@ impl<'v> Evaluation<'v, '_> {
     fn condition(&mut self, slot: usize, turn: Turn<'v>, body: &'v Node) -> Result<bool, Failure> {
         self.bind(slot, turn)?;
         self.boolean("condition", body)
+    }
+
+    /// Keys are compared to put them in order, and are as long as the author of an object likes.
+    fn charge_key(&mut self, key: &Key) -> Result<(), Failure> {
+        match key {
+            Key::String(text) => self.context.meter.charge_text(text.len()),
+            _ => Ok(()),
+        }
     }
 
     fn bind(&mut self, slot: usize, (first, second): Turn<'v>) -> Result<(), Failure> {

@@ -21,6 +21,10 @@ const PER_BYTE: u64 = 50;
 /// ten bytes can be as large.
 const SIZE_PER_COMPILED_UNIT: u64 = 6;
 
+/// What it costs to fold the case of one class of characters, each time that the pattern is read: the engine goes through all
+/// characters of the class, which may be the million that there are.
+const PER_FOLD: u64 = 10_000;
+
 /// What the patterns that are written out in one expression, or in several that are counted together, may cost to compile. Larger,
 /// and an expression could take longer to compile than to evaluate; smaller, and hundreds of patterns would be refused.
 pub(crate) const MOST_WRITTEN_OUT: u64 = 2_000_000;
@@ -38,12 +42,13 @@ impl Pattern {
         pattern: &str,
         mut pay: impl FnMut(u64) -> Result<(), E>,
     ) -> Result<Result<Pattern, String>, E> {
-        pay(TO_TRY + pattern.len() as u64 * PER_BYTE)?;
         let translated = translate(pattern);
+        let folds = case_folds(&translated) as u64 * PER_FOLD;
+        pay(TO_TRY + pattern.len() as u64 * PER_BYTE + folds)?;
         let mut reason = String::new();
         for (number, size) in SIZES.into_iter().enumerate() {
             if number > 0 {
-                pay(size as u64 / SIZE_PER_COMPILED_UNIT)?;
+                pay(size as u64 / SIZE_PER_COMPILED_UNIT + folds)?;
             }
             match RegexBuilder::new(&translated).size_limit(size).build() {
                 Ok(regex) => {
@@ -75,6 +80,42 @@ impl Pattern {
     pub(super) fn cost(&self, text: &str) -> u64 {
         (text.len() as u64 + 1).div_ceil(10).saturating_mul(self.weight)
     }
+}
+
+/// How many classes of characters a pattern may have whose case is folded and that may have more characters than ASCII has. The
+/// engine takes milliseconds for each of them, and `\p{Any}` is seven bytes. There may be fewer: whatever can make a class large is
+/// counted, wherever it stands.
+pub fn case_folds(pattern: &str) -> usize {
+    let mut flags = pattern.split("(?").skip(1);
+    let ignores_case = flags.any(|group| {
+        let mut flags = group
+            .chars()
+            .take_while(|flag| flag.is_ascii_alphabetic() || *flag == '-');
+        flags.any(|flag| flag == 'i')
+    });
+    if !ignores_case {
+        return 0;
+    }
+    let mut folds = 0;
+    let mut before = None;
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        let is_large = match character {
+            '\\' => {
+                let escaped = characters.next();
+                escaped.is_some_and(|escaped| !escaped.is_ascii() || "pPxuUwWdDsS".contains(escaped))
+            }
+            // The opposite of a class in a class, or of one that has a name.
+            '^' => matches!(before, Some('[' | ':')),
+            other => !other.is_ascii(),
+        };
+        folds += usize::from(is_large);
+        // Blanks may stand between the two.
+        if !character.is_whitespace() {
+            before = Some(character);
+        }
+    }
+    folds
 }
 
 /// RE2 syntax as the engine's.
@@ -248,6 +289,64 @@ mod tests {
     fn larger_patterns_cost_more_to_run() {
         let cost = |pattern: &str| compile(pattern).unwrap().cost("some text");
         assert!(cost("[ab]*a[ab]{300}c") > 10 * cost("[ab]*a[ab]{3}c"));
+    }
+
+    #[test]
+    fn classes_whose_case_is_folded_are_paid_for_each_time_that_they_are_read() {
+        let paid = |pattern: &str| {
+            let mut paid = Vec::new();
+            let _ = Pattern::compile(pattern, |units| {
+                paid.push(units);
+                Ok::<(), ()>(())
+            });
+            paid
+        };
+        // Each of these made the engine go through a million characters.
+        let classes = [
+            r"\p{Any}",
+            r"[\Dx]",
+            r"[\x00-\x{10FFFF}]",
+            "[\u{1}-\u{10ffff}]",
+            r"[[:^alpha:]x]",
+        ];
+        for class in classes {
+            let (sensitive, insensitive) =
+                (paid(&class.repeat(9)), paid(&format!("(?i){}", class.repeat(9))));
+            assert!(
+                insensitive[0] >= sensitive[0] + 9 * PER_FOLD,
+                "{class}: {insensitive:?}"
+            );
+            let again = &insensitive[1..];
+            assert!(
+                again.iter().all(|paid| *paid >= 9 * PER_FOLD),
+                "{class}: {insensitive:?}"
+            );
+        }
+        for group in ["(?i:", "(?s-mi)(", "(?x i)(?i)("] {
+            assert_eq!(case_folds(&format!(r"{group}\pL)")), 1, "{group}");
+        }
+        for plain in [r"(?P<i>\pL)", r"(?s)\pL", "(?i)^prod-[a-z0-9]+$", r"(?i)a\.b"] {
+            assert_eq!(case_folds(plain), 0, "{plain}");
+        }
+    }
+
+    #[test]
+    fn a_large_written_out_pattern_that_ignores_case_is_refused_before_it_is_read() {
+        let pattern = r"\\p{Any}".repeat(5_000);
+        let mut patterns = 0;
+        let refused =
+            crate::Program::compile_selector(&format!("'a'.matches('(?i){pattern}')"), &mut patterns);
+        assert!(refused.unwrap_err().to_string().contains("too large together"));
+        assert!(patterns > MOST_WRITTEN_OUT);
+        let expression = format!("'a'.matches('(?i)' + '{}')", r"\\p{Any}".repeat(1_000));
+        let program = crate::Program::compile(&expression).unwrap();
+        let mut budget = crate::Budget::per_cluster();
+        let cluster = crate::Value::from(serde_json::json!({}));
+        let refused = program.evaluate(&cluster, &crate::NoScores, &mut budget);
+        assert!(
+            matches!(refused, Err(crate::EvalError::CostExceeded { .. })),
+            "{refused:?}"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use super::Val;
+use super::{Key, Val};
 use crate::budget::Meter;
 use crate::error::Failure;
 
@@ -27,6 +27,9 @@ pub(crate) fn equal(left: &Val, right: &Val, meter: &mut Meter<'_>) -> Result<bo
             }
             for (left, right) in left.entries().iter().zip(right.entries()) {
                 meter.charge(1)?;
+                if let (Key::String(left), Key::String(right)) = (&left.0, &right.0) {
+                    meter.charge_text(left.len().min(right.len()))?;
+                }
                 if left.0 != right.0 || !equal(&left.1, &right.1, meter)? {
                     return Ok(false);
                 }
@@ -123,6 +126,16 @@ pub(super) fn double_to_int(value: f64) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::Budget;
+    use crate::value::{Numbers, from_json};
+
+    #[test]
+    fn keys_of_maps_that_are_compared_are_paid_for_by_their_length() {
+        let map = || from_json(&serde_json::json!({ "k".repeat(100_000): 1 }), Numbers::Typed);
+        let mut budget = Budget::per_cluster();
+        assert_eq!(equal(&map(), &map(), &mut budget.meter()), Ok(true));
+        assert!(budget.spent() >= 10_000, "{}", budget.spent());
+    }
 
     #[test]
     fn an_integer_is_compared_with_a_double_as_a_double() {
