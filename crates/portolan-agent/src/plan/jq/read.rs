@@ -14,6 +14,10 @@ const DEEPEST: usize = 128;
 /// Largest automaton of a regular expression, in bytes.
 const LARGEST_PATTERN: usize = 1 << 14;
 
+/// Most classes of characters in a regular expression that ignores case. The engine takes milliseconds for each that has more
+/// characters than ASCII has; a larger number would let the expressions of a work keep the agent busy for minutes.
+const MOST_FOLDED: usize = 4;
+
 /// Turns the text into what is accepted of the language, or names the construct that is not.
 pub(super) fn read(text: &str) -> Result<Expression, String> {
     let term = jaq_core::load::parse(text, |parser| parser.term());
@@ -142,6 +146,12 @@ fn call(name: &str, arguments: &[Term<&str>], depth: usize) -> Result<Expression
         ("endswith", [text]) => Expression::Of(Relation::EndsWith, boxed(text)?),
         ("test", [pattern]) => match literal(pattern) {
             Some(Value::String(pattern)) => {
+                let classes = portolan_cel::case_folds(&pattern);
+                if classes > 0 && classes + pattern.matches('[').count() > MOST_FOLDED {
+                    return Err(format!(
+                        "a pattern of test that ignores case and has more than {MOST_FOLDED} classes of characters"
+                    ));
+                }
                 let mut pattern = regex::RegexBuilder::new(&pattern);
                 let pattern = pattern.size_limit(LARGEST_PATTERN).build();
                 Expression::Test(pattern.map_err(|why| format!("the pattern of test: {why}"))?)

@@ -244,3 +244,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_pattern_that_ignores_case_has_few_classes_of_characters() {
+    let test = |pattern: &str| Jq::parse(&format!("select(.a | test(\"{pattern}\"))"));
+    for pattern in [
+        "(?i)^prod-[a-z0-9]+$",
+        "(?i)[a-z][a-z][a-z][a-z][a-z]",
+        r"\\p{Any}\\p{Any}",
+    ] {
+        assert!(test(pattern).is_ok(), "{pattern}");
+    }
+    for pattern in [
+        r"(?i)\\p{Any}\\p{Any}\\p{Any}\\p{Any}\\p{Any}",
+        "(?i)[[[[ä]a]a]a]",
+        r"(?i:[\\Wa][\\Wa][\\Wa])",
+    ] {
+        let why = test(pattern).unwrap_err();
+        assert!(why.contains("more than 4 classes"), "{pattern}: {why}");
+    }
+}
