@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use portolan_api::work::{FeedbackType, FeedbackValue, FieldValue, FieldValueType, JsonPath as JsonPathRule};
+use portolan_api::count::counted;
+use portolan_api::work::{
+    FeedbackRule, FeedbackType, FeedbackValue, FieldValue, FieldValueType, JsonPath as JsonPathRule,
+};
 use portolan_runtime::failure::shortened;
 use serde::Serialize;
 use serde_json::Value;
@@ -22,6 +25,8 @@ const MOST_PROBLEMS: usize = 20;
 const SHOWN: usize = 200;
 /// Units that a path costs to be read, beside its length.
 const TO_READ: u64 = 100;
+/// Units that a path costs whose name has a value already.
+const PER_REPEAT: u64 = 10;
 
 /// The values that the rules ask for, and what went wrong. A value that is not there yet is no error.
 pub(super) fn feedback(
@@ -38,41 +43,12 @@ pub(super) fn feedback(
         problems: Vec::new(),
         more: 0,
     };
-    // Once nothing may be spent any more, the rest is counted and not tried.
-    let mut spent = None;
-    for rule in target.config.feedback.iter() {
-        match rule.r#type {
-            FeedbackType::WellKnownStatus => {
-                let paths = well_known::feedback(&target.id.group, &target.kind);
-                if paths.is_empty() {
-                    reading.problem(format!(
-                        "there are no well-known values of the kind {}; accepted: JSONPaths",
-                        target.kind
-                    ));
-                }
-                for (name, path) in paths {
-                    spent = spent.or_else(|| reading.read(name, path).err());
-                }
-            }
-            FeedbackType::JsonPaths => {
-                for wanted in &rule.json_paths {
-                    spent = spent.or_else(|| reading.by_path(wanted, &target.version).err());
-                }
-            }
-        }
-    }
-    if let Some(spent) = spent {
-        let asked = target.config.feedback.iter().map(|rule| match rule.r#type {
-            FeedbackType::WellKnownStatus => 0,
-            FeedbackType::JsonPaths => rule.json_paths.len(),
-        });
-        reading.problems.insert(
-            0,
-            format!(
-                "{spent}; {} paths are asked for, and not all were read",
-                asked.sum::<usize>()
-            ),
-        );
+    // Once nothing may be spent any more, the rest is not looked at: a work may ask for thousands of values of thousands of objects.
+    let mut rules = target.config.feedback.iter();
+    if let Err(spent) = rules.try_for_each(|rule| reading.by_rule(rule, target)) {
+        let rules = counted(target.config.feedback.len(), "feedback rule");
+        let problem = format!("{spent}; not all values of {rules} were read");
+        reading.problems.insert(0, problem);
     }
     if reading.more > 0 {
         reading.problems.push(format!("and {} more", reading.more));
@@ -99,14 +75,38 @@ impl Reading<'_> {
         }
     }
 
+    /// Reads what one rule asks for. Fails if nothing may be spent any more.
+    fn by_rule(&mut self, rule: &FeedbackRule, target: &Target) -> Result<(), Spent> {
+        match rule.r#type {
+            FeedbackType::WellKnownStatus => {
+                let mut paths = well_known::feedback(&target.id.group, &target.kind).iter();
+                if paths.len() == 0 {
+                    self.cost.spend(TO_READ)?;
+                    self.problem(format!(
+                        "there are no well-known values of the kind {}; accepted: JSONPaths",
+                        target.kind
+                    ));
+                }
+                paths.try_for_each(|(name, path)| self.read(name, path))
+            }
+            FeedbackType::JsonPaths => {
+                // A list may be empty, and there may be thousands of them.
+                self.cost.spend(1)?;
+                let mut paths = rule.json_paths.iter();
+                paths.try_for_each(|wanted| self.by_path(wanted, &target.version))
+            }
+        }
+    }
+
     fn by_path(&mut self, wanted: &JsonPathRule, version: &str) -> Result<(), Spent> {
         let asked = wanted.version.as_deref().unwrap_or_default();
         if !asked.is_empty() && asked != version {
+            self.cost.spend(TO_READ)?;
             self.problem(format!(
                 "{}: the path is for version {asked:?}, the manifest has {version:?}",
                 wanted.name
             ));
-            return self.cost.spend(TO_READ);
+            return Ok(());
         }
         self.read(&wanted.name, &wanted.path)
     }
@@ -114,7 +114,7 @@ impl Reading<'_> {
     /// Reads one value. Fails if nothing may be spent any more.
     fn read(&mut self, name: &str, path: &str) -> Result<(), Spent> {
         if self.names.contains(name) {
-            return Ok(());
+            return self.cost.spend(PER_REPEAT);
         }
         self.cost.spend(TO_READ + path.len() as u64)?;
         let shown = shortened(path, SHOWN);
@@ -269,6 +269,29 @@ mod tests {
             .sum();
         assert!(bytes <= MOST_WORDS && values.len() > 2, "{bytes}");
         assert!(problems[0].contains("262144 bytes"), "{problems:?}");
+    }
+
+    #[test]
+    fn every_value_that_is_asked_for_is_paid_for_also_if_nothing_is_read() {
+        let paths: Vec<Value> = vec![json!({ "name": "same", "path": ".a" }); 3_000];
+        let lists = [
+            json!([{ "type": "JSONPaths", "jsonPaths": paths }]),
+            vec![json!({ "type": "WellKnownStatus" }); 3_000].into(),
+        ];
+        for list in lists {
+            let (target, mut cost) = (target(list), Cost::of_work());
+            let mut last = Vec::new();
+            for number in 0..3_000 {
+                cost.enter(number);
+                (_, last) = feedback(&target, &json!({ "a": 1 }), &mut cost);
+            }
+            assert_eq!(cost.spent_in_all(), crate::cost::PER_WORK);
+            let [why] = last.as_slice() else {
+                panic!("nothing but the budget is named: {last:?}")
+            };
+            assert!(why.contains("one work cost more than 20000000 units"), "{why}");
+            assert!(why.contains("; not all values of "), "{why}");
+        }
     }
 
     #[test]

@@ -7,15 +7,22 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::labels::conditions;
 use portolan_api::work::{ManifestCondition, ManifestResourceMeta};
+use serde_json::Value;
 
-use super::rules;
+use super::rule_index::RuleIndexes;
+use super::well_known;
 use crate::work::{Before, Status, Target};
 
 /// Which of the manifests are not to be touched any more.
 pub(crate) fn finished(status: &Status, manifests: &[(&ManifestResourceMeta, Option<&Target>)]) -> Vec<bool> {
-    let ask =
-        |(_, target): &(_, Option<&Target>)| target.is_some_and(|target| rules::ask_for(target, COMPLETE));
-    let asking: Vec<bool> = manifests.iter().map(ask).collect();
+    let mut indexes = RuleIndexes::default();
+    let mut asking = Vec::with_capacity(manifests.len());
+    for (_, target) in manifests {
+        asking.push(target.is_some_and(|target| {
+            let index = indexes.of(&target.config.rules);
+            index.can_give(COMPLETE, || is_usual(target))
+        }));
+    }
     let before = Before::of(status);
     let done: Vec<bool> = manifests
         .iter()
@@ -25,6 +32,12 @@ pub(crate) fn finished(status: &Status, manifests: &[(&ManifestResourceMeta, Opt
     let open = |(asking, done): (&bool, &bool)| *asking && !done;
     let over = done.contains(&true) && !asking.iter().zip(&done).any(open);
     done.into_iter().map(|done| done || over).collect()
+}
+
+/// Whether objects of the kind are complete at some time.
+fn is_usual(target: &Target) -> bool {
+    let usual = well_known::conditions(&target.id.group, &target.kind, &Value::Null);
+    usual.iter().any(|said| said.r#type == COMPLETE)
 }
 
 const COMPLETE: &str = conditions::COMPLETE;
@@ -51,7 +64,7 @@ pub(super) fn as_it_was(mut now: Vec<Condition>, before: &[Condition]) -> Vec<Co
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::work::{Config, Manifest, ObjectId};

@@ -8,6 +8,7 @@ mod fitting;
 mod json_path;
 mod manifest;
 mod mistakes;
+mod rule_index;
 mod rule_reasons;
 mod rules;
 mod status;

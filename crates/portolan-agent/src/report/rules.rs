@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::rc::Rc;
 
 use portolan_api::conditions::{LONGEST_MESSAGE, cut_message};
@@ -13,9 +14,10 @@ use portolan_runtime::failure::shortened;
 use serde_json::Value;
 
 use super::conditions::{Said, Truth};
+use super::rule_index::{ACTED_UPON, RuleIndexes};
 use super::rule_reasons::{EVALUATED, EXPRESSION_ERROR, FAILED, INVALID};
 use super::well_known;
-use crate::cost::{Cost, MOST_WORDS};
+use crate::cost::{Cost, MOST_WORDS, Spent};
 use crate::work::Target;
 
 /// Type of the condition that names rules for conditions which the agent itself gives.
@@ -30,19 +32,38 @@ const PER_BYTE: u64 = 30;
 const MOST_TYPES: usize = 256;
 /// How much of an expression is shown.
 const SHOWN: usize = 200;
-/// What rollouts and others act upon. That such a condition is missing would say something.
-const ACTED_UPON: [&str; 4] = [
-    types::WORK_AVAILABLE,
-    types::PROGRESSING,
-    types::DEGRADED,
-    types::COMPLETE,
-];
+/// Units that a rule costs which is passed over because an earlier one gave its condition.
+const PER_REPEAT: u64 = 10;
 
 /// The rules of one work: their expressions are compiled once, and what they cost is paid from one budget.
 pub(super) struct Rules<'f> {
     rules: Programs<'f>,
     messages: Programs<'f>,
     types: BTreeSet<String>,
+    indexes: RuleIndexes<'f>,
+    /// Rules that were looked at, repeated ones and those that were left out included.
+    #[cfg(test)]
+    visited: usize,
+}
+
+/// Why a rule is left out.
+enum LeftOut {
+    /// The budget is spent: every later rule would be left out too.
+    Spent(Spent),
+    /// The work gives too many types of conditions; a later rule may give a type that there is.
+    Types,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LeftOut::Spent(spent) => spent.fmt(formatter),
+            LeftOut::Types => write!(
+                formatter,
+                "the rules of one work give more than {MOST_TYPES} types of conditions; accepted: {MOST_TYPES} or fewer"
+            ),
+        }
+    }
 }
 
 impl<'f> Rules<'f> {
@@ -52,57 +73,73 @@ impl<'f> Rules<'f> {
             messages: Programs::new(rule.clone().variable("result", ValueType::BOOL)),
             rules: Programs::new(rule),
             types: BTreeSet::new(),
+            indexes: RuleIndexes::default(),
+            #[cfg(test)]
+            visited: 0,
         }
     }
 
-    /// The conditions that the rules of the object's settings give.
+    /// The conditions that the rules of the object's settings give. The rules after the one that spends the budget are not looked
+    /// at: a work has as many rules and manifests as its writer likes, and their product may be millions.
     pub(super) fn conditions(&mut self, target: &'f Target, object: &Value, cost: &mut Cost) -> Vec<Said> {
-        let object = Object {
-            json: object,
-            cel: OnceCell::new(),
-        };
+        let object = Object::new(target, object);
         let mut said: Vec<Said> = Vec::new();
         // The first rule of a type counts.
         let mut given = BTreeSet::new();
+        let mut add = |found: Vec<Said>, given: &mut BTreeSet<String>| {
+            let new = found.into_iter().filter(|said| given.insert(said.r#type.clone()));
+            said.extend(new);
+        };
         let (mut left_out, mut why) = (0, String::new());
-        for rule in target.config.rules.iter() {
-            if rule.named().is_some_and(|named| given.contains(named)) {
-                continue;
+        for (position, rule) in target.config.rules.iter().enumerate() {
+            #[cfg(test)]
+            {
+                self.visited += 1;
             }
-            let found = match cost.spend(PER_RULE) {
-                Ok(()) => self.one(rule, target, &object, cost),
-                Err(spent) => Err(spent.to_string()),
+            let is_repeated = rule.named().is_some_and(|named| given.contains(named));
+            let found = match cost.spend(if is_repeated { PER_REPEAT } else { PER_RULE }) {
+                Ok(()) if is_repeated => continue,
+                Ok(()) => self.one(rule, &object, cost),
+                Err(spent) => Err(LeftOut::Spent(spent)),
             };
-            let found = match found {
-                Ok(found) => found,
-                Err(spent) => {
+            match found {
+                Ok(found) => add(found, &mut given),
+                Err(LeftOut::Types) => {
                     left_out += 1;
-                    let named = rule.named().filter(|named| ACTED_UPON.contains(named));
-                    let found = match (named, rule.r#type) {
-                        (Some(named), _) => vec![no_answer(named, spent.clone())],
-                        (None, ConditionRuleType::WellKnownConditions) => {
-                            let usual = well_known::conditions(&target.id.group, &target.kind, object.json);
-                            let usual = usual.into_iter().filter(|_| rule.named().is_none());
-                            usual.map(|said| no_answer(&said.r#type, spent.clone())).collect()
-                        }
-                        (None, ConditionRuleType::Cel) => Vec::new(),
-                    };
-                    why = spent;
-                    found
+                    why = LeftOut::Types.to_string();
                 }
-            };
-            for condition in found {
-                if given.insert(condition.r#type.clone()) {
-                    said.push(condition);
+                Err(LeftOut::Spent(spent)) => {
+                    left_out += target.config.rules.len() - position;
+                    why = spent.to_string();
+                    add(self.left_out_from(position, target, &why), &mut given);
+                    break;
                 }
             }
         }
-        if left_out > 0 && given.insert(RULES_VALID.to_owned()) {
+        if left_out > 0 {
             let rules = portolan_api::count::counted(left_out, "rule");
             let why = format!("{rules} not evaluated: {why}");
-            said.push(Said::new(RULES_VALID, Truth::False, INVALID, why));
+            add(
+                vec![Said::new(RULES_VALID, Truth::False, INVALID, why)],
+                &mut given,
+            );
         }
         said
+    }
+
+    /// The conditions that others act upon and that the rules from this position on would give.
+    fn left_out_from(&mut self, position: usize, target: &'f Target, why: &str) -> Vec<Said> {
+        let index = self.indexes.of(&target.config.rules);
+        let named = index.named_from(position).map(str::to_owned);
+        let usual = match index.has_unnamed_from(position) {
+            true => well_known::conditions(&target.id.group, &target.kind, &Value::Null),
+            false => Vec::new(),
+        };
+        let usual = usual.into_iter().map(|said| said.r#type);
+        named
+            .chain(usual)
+            .map(|r#type| no_answer(&r#type, why.to_owned()))
+            .collect()
     }
 
     /// The same for an object that may not be read. What is wrong with a rule is wrong whatever the object is.
@@ -116,9 +153,10 @@ impl<'f> Rules<'f> {
     }
 
     /// Whether this is about a mistake in a rule, and not about an object.
-    fn is_wrong(&self, target: &Target, said: &Said) -> bool {
-        let mut rules = target.config.rules.iter();
-        let rule = rules.find(|rule| rule.named() == Some(said.r#type.as_str()));
+    fn is_wrong(&mut self, target: &'f Target, said: &Said) -> bool {
+        let rules = &target.config.rules;
+        let first = self.indexes.of(rules).first(&said.r#type);
+        let rule = first.and_then(|position| rules.get(position));
         let mut sources = rule.into_iter().flat_map(|rule| &rule.cel_expressions);
         let is_about = |source: &String| match self.rules.known.get(source.as_str()) {
             Some(Err(error)) => said.message.contains(error.as_str()),
@@ -131,10 +169,9 @@ impl<'f> Rules<'f> {
     fn one(
         &mut self,
         rule: &'f ConditionRule,
-        target: &Target,
         object: &Object<'_>,
         cost: &mut Cost,
-    ) -> Result<Vec<Said>, String> {
+    ) -> Result<Vec<Said>, LeftOut> {
         if let Some(named) = rule.named() {
             if !is_condition_type(named) {
                 return Ok(vec![nameless(named)]);
@@ -147,35 +184,26 @@ impl<'f> Rules<'f> {
             && !self.types.contains(named)
         {
             if self.types.len() >= MOST_TYPES && !ACTED_UPON.contains(&named) {
-                return Err(format!(
-                    "the rules of one work give more than {MOST_TYPES} types of conditions; accepted: {MOST_TYPES} or fewer"
-                ));
+                return Err(LeftOut::Types);
             }
             self.types.insert(named.to_owned());
         }
         match rule.r#type {
-            ConditionRuleType::WellKnownConditions => Ok(self.well_known(rule, target, object, cost)),
+            ConditionRuleType::WellKnownConditions => Ok(self.well_known(rule, object, cost)),
             ConditionRuleType::Cel => {
                 let said = self.by_cel(rule, object, cost);
                 // What was computed with the last of the budget is no answer.
-                cost.spend(1).map_err(|spent| spent.to_string())?;
+                cost.spend(1).map_err(LeftOut::Spent)?;
                 Ok(said.into_iter().collect())
             }
         }
     }
 
     /// What is usual for the kind; nothing where nothing is. The rule may have words of its own for it.
-    fn well_known(
-        &mut self,
-        rule: &'f ConditionRule,
-        target: &Target,
-        object: &Object<'_>,
-        cost: &mut Cost,
-    ) -> Vec<Said> {
-        let mut found = well_known::conditions(&target.id.group, &target.kind, object.json);
-        if let Some(wanted) = rule.named() {
-            found.retain(|said| said.r#type == wanted);
-        }
+    fn well_known(&mut self, rule: &'f ConditionRule, object: &Object<'_>, cost: &mut Cost) -> Vec<Said> {
+        let usual = object.usual().iter();
+        let is_asked_for = |said: &&Said| rule.named().is_none_or(|wanted| said.r#type == wanted);
+        let mut found: Vec<Said> = usual.filter(is_asked_for).cloned().collect();
         let has_words = |words: &Option<String>| words.as_deref().is_some_and(|words| !words.is_empty());
         if has_words(&rule.message) || has_words(&rule.message_expression) {
             for said in &mut found {
@@ -241,15 +269,33 @@ impl<'f> Rules<'f> {
     }
 }
 
-/// An object, converted once if an expression asks for it.
+/// An object. What several rules ask for is computed once: an object may have thousands of conditions.
 struct Object<'o> {
+    target: &'o Target,
     json: &'o Value,
     cel: OnceCell<Cel>,
+    usual: OnceCell<Vec<Said>>,
 }
 
-impl Object<'_> {
+impl<'o> Object<'o> {
+    fn new(target: &'o Target, json: &'o Value) -> Object<'o> {
+        Object {
+            target,
+            json,
+            cel: OnceCell::new(),
+            usual: OnceCell::new(),
+        }
+    }
+
     fn cel(&self) -> &Cel {
         self.cel.get_or_init(|| Cel::from_json(self.json))
+    }
+
+    /// What is usual for its kind.
+    fn usual(&self) -> &[Said] {
+        let (group, kind) = (&self.target.id.group, &self.target.kind);
+        self.usual
+            .get_or_init(|| well_known::conditions(group, kind, self.json))
     }
 }
 
@@ -290,20 +336,6 @@ fn within(message: String, cost: &mut Cost) -> String {
         true => cut_message(message, LONGEST_MESSAGE),
         false => format!("left out: the values and messages of one work have more than {MOST_WORDS} bytes"),
     }
-}
-
-/// Whether a rule of the object's settings gives a condition of this type.
-pub(super) fn ask_for(target: &Target, r#type: &str) -> bool {
-    // There may be thousands of rules, and the answer is the same for all of them.
-    let usual = OnceCell::new();
-    let usual = || {
-        *usual.get_or_init(|| {
-            let known = well_known::conditions(&target.id.group, &target.kind, &Value::Null);
-            known.iter().any(|said| said.r#type == r#type)
-        })
-    };
-    let mut rules = target.config.rules.iter();
-    rules.any(|rule| rule.can_give(r#type, usual))
 }
 
 /// Whether the agent itself gives every manifest a condition of this type, whatever a rule says.
@@ -443,6 +475,42 @@ mod tests {
             said.iter().all(|said| said.r#type != "C199"),
             "nothing is said of the rest"
         );
+    }
+
+    #[test]
+    fn rules_are_not_looked_at_any_more_once_the_budget_of_the_work_is_spent() {
+        let repeats = |name: &str| json!({ "condition": name, "type": "CEL", "celExpressions": ["true"] });
+        let lists: [Value; 3] = [
+            // New conditions, one condition again and again, and the same of what is well known.
+            (0..3_000).map(|number| repeats(&format!("C{number}"))).collect(),
+            (0..3_000).map(|_| repeats("Progressing")).collect(),
+            (0..3_000)
+                .map(|_| json!({ "type": "WellKnownConditions" }))
+                .collect(),
+        ];
+        for list in lists {
+            let mut list = list;
+            list.as_array_mut().unwrap().push(repeats("Complete"));
+            let target = target(list);
+            let (mut rules, mut cost) = (Rules::new(), Cost::of_work());
+            let mut last = Vec::new();
+            for number in 0..3_000 {
+                cost.enter(number);
+                last = rules.conditions(&target, &json!({}), &mut cost);
+            }
+            let most = usize::try_from(crate::cost::PER_WORK / PER_REPEAT).unwrap();
+            // One more for each manifest, which finds that nothing is left.
+            assert!(rules.visited <= most + 3_000, "{} of 9,003,000", rules.visited);
+            assert_eq!(rules.indexes.len(), 1, "all manifests share the list");
+            let of = |r#type: &str| last.iter().find(|said| said.r#type == r#type).unwrap();
+            assert_eq!(of("Complete").truth, Truth::False);
+            let why = &of(RULES_VALID).message;
+            assert!(
+                why.starts_with("3001 rules not evaluated: the paths and"),
+                "{why}"
+            );
+            assert_eq!(last.iter().filter(|said| said.r#type == RULES_VALID).count(), 1);
+        }
     }
 
     #[test]
