@@ -25,7 +25,7 @@ pub(crate) use fold::fold;
 pub(crate) use ignore::{There, ignored_mistakes};
 pub(crate) use judgement::{Judgements, Standing, Verdict};
 pub(crate) use order::apply_order;
-pub(crate) use owners::{Other, Owner, Sought};
+pub(crate) use owners::{Other, Owner, RecordOwners, Sought};
 pub(crate) use permission::{Allowed, Right, Scope, denial, verbs};
 pub(crate) use reference::RecordReference;
 pub(crate) use removal::{Licence, Removal, is_orphaned, removal};

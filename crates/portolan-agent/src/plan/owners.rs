@@ -1,6 +1,6 @@
 //! Other owners of an object on the member cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -106,20 +106,6 @@ impl Owner {
         Owner(format!("{}, which has something in it,", self.0))
     }
 
-    /// Another record on the member cluster that lists something that would go with the object.
-    pub(crate) fn inside_by_record(records: &[Record], own: &Record, id: &ObjectId) -> Option<Owner> {
-        others(records, own)
-            .find(|record| record.entries.keys().any(|entry| goes_with(entry, id)))
-            .map(|record| record_owner(record).inside())
-    }
-
-    /// Another record on the member cluster that lists the object, of this hub or of another.
-    pub(crate) fn by_record(records: &[Record], own: &Record, id: &ObjectId) -> Option<Owner> {
-        others(records, own)
-            .find(|record| record.entries.contains_key(id))
-            .map(record_owner)
-    }
-
     /// Another record that the object itself names as its owner.
     pub(crate) fn by_reference(there: &Value, own: Option<&RecordReference>) -> Option<Owner> {
         let text = |reference: &Value, field: &str| {
@@ -137,6 +123,63 @@ impl Owner {
     }
 }
 
+/// Other records on the member cluster, of this hub or of another, that list objects which are to be removed or something that
+/// would go with one. Each record is read once for all objects: both may be thousands.
+#[derive(Debug, Default)]
+pub(crate) struct RecordOwners {
+    listed: BTreeMap<ObjectId, Owner>,
+    inside: BTreeMap<ObjectId, Owner>,
+    /// Entries of records that were looked at.
+    #[cfg(test)]
+    visited: usize,
+}
+
+impl RecordOwners {
+    pub(crate) fn of(records: &[Record], own: &Record, ids: &[ObjectId]) -> RecordOwners {
+        let mut owners = RecordOwners::default();
+        let sought: BTreeSet<&ObjectId> = ids.iter().collect();
+        let holders = |kind: (&str, &str)| -> BTreeMap<&str, &ObjectId> {
+            let holders = ids
+                .iter()
+                .filter(|id| (id.group.as_str(), id.resource.as_str()) == kind);
+            holders.map(|id| (id.name.as_str(), id)).collect()
+        };
+        let (namespaces, definitions) = (holders(NAMESPACES), holders(DEFINITIONS));
+        for record in others(records, own) {
+            for entry in record.entries.keys() {
+                #[cfg(test)]
+                {
+                    owners.visited += 1;
+                }
+                if sought.contains(entry) && !owners.listed.contains_key(entry) {
+                    owners.listed.insert(entry.clone(), record_owner(record));
+                }
+                let definition = (!definitions.is_empty())
+                    .then(|| definitions.get(format!("{}.{}", entry.resource, entry.group).as_str()));
+                let holders = [namespaces.get(entry.namespace.as_str()), definition.flatten()];
+                for holder in holders.into_iter().flatten() {
+                    if !owners.inside.contains_key(*holder) {
+                        owners
+                            .inside
+                            .insert((*holder).clone(), record_owner(record).inside());
+                    }
+                }
+            }
+        }
+        owners
+    }
+
+    /// A record that lists the object.
+    pub(crate) fn listed(&self, id: &ObjectId) -> Option<&Owner> {
+        self.listed.get(id)
+    }
+
+    /// A record that lists something that would go with the object.
+    pub(crate) fn inside(&self, id: &ObjectId) -> Option<&Owner> {
+        self.inside.get(id)
+    }
+}
+
 fn others<'r>(records: &'r [Record], own: &Record) -> impl Iterator<Item = &'r Record> + use<'r> {
     let uid = |record: &Record| record.stored.as_ref().map(|stored| stored.uid.clone());
     let own = uid(own);
@@ -150,6 +193,8 @@ fn record_owner(record: &Record) -> Owner {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::{Entry, Stored};
+    use crate::work::{WorkKey, WorkKind};
 
     fn id(group: &str, resource: &str, namespace: &str, name: &str) -> ObjectId {
         ObjectId {
@@ -178,6 +223,56 @@ mod tests {
         // Only these two have anything in them.
         assert!(!goes_with(&widget, &id("", "configmaps", "", "shop")));
         assert!(!goes_with(&widget, &id("example.com", "namespaces", "", "shop")));
+    }
+
+    #[test]
+    fn each_record_is_read_once_however_many_objects_are_to_be_removed() {
+        let record = |number: usize, entries: &[ObjectId]| {
+            let key = WorkKey {
+                kind: WorkKind::ManifestWork,
+                name: format!("w{number}"),
+            };
+            let mut record = Record::new(&key, format!("r{number}"));
+            record.stored = Some(Stored {
+                uid: format!("u{number}"),
+                version: "1".to_owned(),
+                is_leaving: false,
+                finalizers: Vec::new(),
+            });
+            record.entries = entries.iter().map(|id| (id.clone(), Entry::default())).collect();
+            record
+        };
+        let map = |number: usize| id("", "configmaps", "shop", &format!("m{number}"));
+        let widget = id("example.com", "widgets", "shop", "w");
+        let mut ids: Vec<ObjectId> = (0..100).map(map).collect();
+        ids.push(id("", "namespaces", "", "shop"));
+        ids.push(id(
+            "apiextensions.k8s.io",
+            "customresourcedefinitions",
+            "",
+            "widgets.example.com",
+        ));
+        let own = record(0, &ids);
+        let mut records = vec![own.clone()];
+        records.extend((1..50).map(|number| record(number, &[map(number), id("", "secrets", "other", "s")])));
+        records.push(record(50, &[widget]));
+        let owners = RecordOwners::of(&records, &own, &ids);
+        assert_eq!(owners.visited, 49 * 2 + 1, "and none of its own");
+        assert_eq!(
+            owners.listed(&map(7)).unwrap().0,
+            "the record r7 of a ManifestWork"
+        );
+        assert_eq!(owners.listed(&map(70)), None);
+        let inside = |at: usize| owners.inside(&ids[at]).map(|owner| owner.0.as_str());
+        assert_eq!(inside(0), None);
+        assert_eq!(
+            inside(100),
+            Some("the record r1 of a ManifestWork, which has something in it,")
+        );
+        assert_eq!(
+            inside(101),
+            Some("the record r50 of a ManifestWork, which has something in it,")
+        );
     }
 
     #[test]

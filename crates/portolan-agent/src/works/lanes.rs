@@ -15,7 +15,8 @@ const SLOW_AFTER: Duration = Duration::from_secs(3);
 /// Slow works beside the others. More would fill the memory with what they hold; they are as many as wait for one answer each.
 const SLOW_AT_ONCE: usize = 256;
 
-/// The turns of works.
+/// The turns of works. They are common to all works, whatever the executor or the namespace of a work is: the works of one executor
+/// whose objects are slow may take all slow turns, and then also usual ones until a request of theirs times out.
 #[derive(Debug)]
 pub(super) struct Lanes {
     usual: Semaphore,

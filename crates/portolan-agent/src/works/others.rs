@@ -10,7 +10,7 @@ use super::desk::Works;
 use super::judging::Answers;
 use super::known::Known;
 use super::pass::{Passes, Trouble};
-use crate::plan::Sought;
+use crate::plan::{RecordOwners, Sought};
 use crate::record::{Record, Unkept};
 use crate::sabotage::{Rule, broken};
 use crate::spoke::Problem;
@@ -20,7 +20,7 @@ use crate::work::{ObjectId, Work, WorkKey, WorkKind};
 pub(super) struct Others {
     /// The works of the other kind as the hub has them now.
     pub(super) listed: Known,
-    pub(super) records: Vec<Record>,
+    pub(super) owners: RecordOwners,
     /// What executors of works that were not judged yet may do.
     pub(super) answers: Answers,
 }
@@ -30,7 +30,12 @@ impl Passes {
     ///
     /// Each kind has a watch of its own, and one may lag behind the other: that an object was handed from a work of one
     /// kind to one of the other may be known by half. So the hub is asked for the other kind.
-    pub(super) async fn know_others(&self, key: &WorkKey, ids: &[ObjectId]) -> Result<Others, Trouble> {
+    pub(super) async fn know_others(
+        &self,
+        key: &WorkKey,
+        record: &Record,
+        ids: &[ObjectId],
+    ) -> Result<Others, Trouble> {
         let listed = match broken(Rule::KnowAllFirst) {
             true => Vec::new(),
             false => self.works_of(key.kind.other()).await.map_err(Trouble::Hub)?,
@@ -52,7 +57,7 @@ impl Passes {
         records.extend(self.all(WorkKind::Work).await?);
         Ok(Others {
             listed,
-            records,
+            owners: RecordOwners::of(&records, record, ids),
             answers: Answers::default(),
         })
     }

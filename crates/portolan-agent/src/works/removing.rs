@@ -130,7 +130,7 @@ impl Passes {
             outcome: Outcome::Quiet,
             left: Vec::new(),
         };
-        let mut others = match self.know_others(key, ids).await {
+        let mut others = match self.know_others(key, record, ids).await {
             Ok(others) => others,
             Err(trouble) => {
                 let operation = Operation {
@@ -215,10 +215,10 @@ impl Passes {
         let licence = self.records.licence(record);
         let own = licence.record();
         let by_reference = there.as_ref().and_then(|there| Owner::by_reference(there, own));
-        let certain = by_reference.or_else(|| Owner::by_record(&others.records, record, id));
+        let certain = by_reference.or_else(|| others.owners.listed(id).cloned());
         let other = match certain {
             Some(owner) => Some(Other::Owns(owner)),
-            None => self.say_of_others(key, record, id, others).await,
+            None => self.say_of_others(key, id, others).await,
         };
         match removal(entry, there.as_ref(), other, &licence) {
             Removal::Gone => {
@@ -248,20 +248,14 @@ impl Passes {
     }
 
     /// What other works, and the contents of the object, have to say about it.
-    async fn say_of_others(
-        &self,
-        key: &WorkKey,
-        record: &Record,
-        id: &ObjectId,
-        others: &mut Others,
-    ) -> Option<Other> {
+    async fn say_of_others(&self, key: &WorkKey, id: &ObjectId, others: &mut Others) -> Option<Other> {
         for known in [&self.known(), &others.listed] {
             let other = self.other(known, key, id, &mut others.answers).await;
             if other.is_some() {
                 return other;
             }
         }
-        Owner::inside_by_record(&others.records, record, id).map(Other::Perhaps)
+        others.owners.inside(id).cloned().map(Other::Perhaps)
     }
 
     /// Takes entries out of the record whose objects are not there, or go with their namespace whatever the work says. One
