@@ -1,5 +1,6 @@
 //! What is to be done about one thing, by all that is known.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -83,6 +84,26 @@ impl State {
             cluster: cluster.clone(),
         };
         clusters.keys().map(target).collect()
+    }
+
+    /// The works that a change of one cluster concerns: those that are there, and those that are decided to be. A member changes what
+    /// it says of itself as often as it likes, and works of other clusters have nothing to do with that.
+    pub(super) fn choosing(&self, cluster: &str) -> BTreeSet<Target> {
+        let first = (cluster.to_owned(), String::new());
+        let made = self.names.range(first..);
+        let made = made.take_while(|((namespace, _), _)| namespace == cluster);
+        let made = made.map(|(_, target)| target.clone());
+        let is_decided = |key: &&TemplateKey| match self.decided(key) {
+            Some(Decided::Clusters(clusters) | Decided::AtLeast(clusters, _)) => {
+                clusters.contains_key(cluster)
+            }
+            _ => false,
+        };
+        let wanted = self.templates.keys().filter(is_decided).map(|key| Target {
+            template: key.clone(),
+            cluster: cluster.to_owned(),
+        });
+        made.chain(wanted).collect()
     }
 
     /// What is to become of a work.

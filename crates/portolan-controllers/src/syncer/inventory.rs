@@ -111,10 +111,9 @@ impl Inventory {
         is_replaced: bool,
         now: Moment,
     ) -> Judgement {
-        let mut unreadable = self
-            .unreadable
-            .iter()
-            .filter(|(unreadable, _)| unreadable == name);
+        let first = (name.to_owned(), String::new());
+        let unreadable = self.unreadable.range(first..);
+        let mut unreadable = unreadable.take_while(|(unreadable, _)| unreadable == name);
         if unreadable.any(|(_, namespace)| may_be_named(namespace)) && !broken(Rule::UnreadableIsNotAbsent) {
             return Judgement::Keep;
         }

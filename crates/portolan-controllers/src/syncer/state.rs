@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::multicluster::Work;
 use portolan_runtime::watch::{Delta, Key};
 use tokio::time::Instant;
@@ -227,14 +228,11 @@ impl State {
         from.take_while(move |target| target.template == *key)
     }
 
-    fn profile_changed(&mut self, name: &str) {
-        let keys: Vec<TemplateKey> = self.templates.keys().cloned().collect();
-        for template in keys {
-            self.queue.touch(Item::Work(Target {
-                template: template.clone(),
-                cluster: name.to_owned(),
-            }));
-            self.queue.touch(Item::Status(template));
+    /// Something is new about a cluster, or about a profile of its name.
+    fn cluster_changed(&mut self, name: &str) {
+        for target in self.choosing(name) {
+            self.queue.touch(Item::Status(target.template.clone()));
+            self.queue.touch(Item::Work(target));
         }
     }
 
@@ -301,12 +299,12 @@ impl Keeper for State {
                 match delta {
                     Delta::Applied(profile) => {
                         if self.inventory.applied(&profile) {
-                            self.profile_changed(profile.metadata.name.as_deref().unwrap_or_default());
+                            self.cluster_changed(profile.metadata.name.as_deref().unwrap_or_default());
                         }
                     }
                     Delta::Deleted(key) => {
                         self.inventory.gone(&key.namespace, &key.name);
-                        self.profile_changed(&key.name);
+                        self.cluster_changed(&key.name);
                     }
                     Delta::Synced | Delta::Unserved => self.touch_everything(),
                     Delta::Unreadable(object) => {
@@ -335,7 +333,13 @@ impl Keeper for State {
             }
             Input::Cluster(delta) => {
                 if self.bound.hear_cluster(&delta) {
-                    self.touch_everything();
+                    let name = |metadata: &ObjectMeta| metadata.name.clone().unwrap_or_default();
+                    match delta {
+                        Delta::Applied(cluster) => self.cluster_changed(&name(&cluster.metadata)),
+                        Delta::Unreadable(cluster) => self.cluster_changed(&name(&cluster.metadata)),
+                        Delta::Deleted(key) => self.cluster_changed(&key.name),
+                        _ => self.touch_everything(),
+                    }
                 }
             }
             Input::ClusterSet(delta) => {

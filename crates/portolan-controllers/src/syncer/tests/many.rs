@@ -1,9 +1,13 @@
 //! Many templates and many clusters: each turn of the loop is short, and too many works are refused.
 
+use std::sync::Arc;
+
+use portolan_runtime::watch::Delta;
 use serde_json::json;
 
 use super::fixture::*;
 use crate::moment::tests::instant;
+use crate::syncer::message::Input;
 use crate::upkeep::Keeper;
 
 fn clusters(count: usize) -> Vec<String> {
@@ -30,6 +34,46 @@ fn one_turn_looks_at_a_bounded_number_of_works() {
         hub.state.next_due(),
         Some(instant(hub.now)),
         "60,000 works are more than a turn is for"
+    );
+}
+
+#[test]
+fn a_change_of_one_cluster_is_news_for_the_works_of_this_cluster_alone() {
+    let mut hub = Hub::new();
+    for number in 0..20 {
+        let name = format!("t{number}");
+        hub.server.put(&template(&name, json!([manifest(&name)])));
+    }
+    hub.settle();
+    hub.decide(&slice(&["a", "b"]));
+    hub.settle();
+    let mut after = |input: Input| {
+        let before = hub.state.queue.ready().count();
+        hub.state.handle(input);
+        hub.state.queue.ready().count() - before
+    };
+    let profile = |name: &str, id: &str| {
+        let labels = json!({"multicluster.x-k8s.io/inventory-member-id": id});
+        Input::Profile(Delta::Applied(Arc::new(profile("anywhere", name, labels))))
+    };
+    assert_eq!(after(profile("other", "1")), 0, "no decision names it");
+    assert_eq!(
+        after(profile("a", "2")),
+        40,
+        "a work and a status of each template"
+    );
+    let cluster = |name: &str, set: &str| {
+        let labels = json!({"cluster.open-cluster-management.io/clusterset": set});
+        let metadata = json!({"name": name, "labels": labels});
+        let cluster =
+            serde_json::from_value(json!({"metadata": metadata, "spec": {"hubAcceptsClient": true}}));
+        Input::Cluster(Delta::Applied(Arc::new(cluster.unwrap())))
+    };
+    assert_eq!(after(cluster("other", "s")), 0);
+    assert_eq!(
+        after(cluster("b", "s")),
+        20,
+        "their status is to be looked at already"
     );
 }
 
