@@ -81,7 +81,7 @@ fn bindings_that_cannot_be_read_are_named_once_and_not_for_each_cluster() {
         name: name.to_owned(),
         uid: String::new(),
     };
-    desk.handle(Input::Binding(Delta::Deleted(gone("global"))));
+    desk.handle(Input::Binding(Delta::Deleted(gone("all"))));
     let before = SAID.get();
     let step = desk.next(now().into());
     assert!(
