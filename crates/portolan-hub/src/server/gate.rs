@@ -10,9 +10,11 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::Core;
+use super::apart::apart_always;
 use super::call::Call;
 use super::roles::Roles;
 use super::status::{Answer, Failure};
+use super::turns::LONG_FROM;
 use crate::access::account_tokens::{Account, AccountTokens};
 use crate::access::rbac::{self, Decision, Kind, Request, Target};
 use crate::access::tokens::Tokens;
@@ -34,6 +36,9 @@ impl Peer {
         Peer::Known(Identity::authenticated("system:admin", [MASTERS]))
     }
 }
+
+/// What a binding counts for, in bytes: it is found by its name, and its role by another.
+const BINDING: usize = 128;
 
 /// Credentials and roles.
 #[derive(Debug)]
@@ -111,6 +116,27 @@ impl Core {
     /// The user whose credentials came with a request. It need not be the user that the request is made as.
     pub(crate) fn sender(&self, peer: &Peer, headers: &HeaderMap) -> Answer<Identity> {
         self.gate.identify(peer, headers, &self.store, self.clock.now())
+    }
+
+    /// Refuses what a user may not do. In a turn of the sender, if the user has very many bindings: a tenant can make any number of them.
+    pub(super) async fn authorize_in_turn(
+        &self,
+        sender: &Identity,
+        identity: &Identity,
+        verb: &str,
+        target: Target<'_>,
+    ) -> Answer<()> {
+        let request = Request {
+            identity,
+            verb,
+            target,
+        };
+        let weight = BINDING * self.gate.roles.current().bindings_for(&request);
+        if weight <= LONG_FROM {
+            return self.authorize(identity, verb, request.target);
+        }
+        let _turn = self.in_flight.turn(sender, weight).await;
+        apart_always(|| self.authorize(identity, verb, request.target))
     }
 
     pub(crate) fn authorize(&self, identity: &Identity, verb: &str, mut target: Target<'_>) -> Answer<()> {

@@ -222,7 +222,8 @@ impl Core {
         } = asking;
         let asked = Asked::of(&head.method, &place, &head.query);
         let name = asked.name(&place, &head.query);
-        self.authorize(&identity, asked.authorized, rbac_target(&place, &name))?;
+        self.authorize_in_turn(&sender, &identity, asked.authorized, rbac_target(&place, &name))
+            .await?;
         head.query.check()?;
         let registry = self.registry();
         let resource = registry.find(&place.group, &place.version, &place.plural);

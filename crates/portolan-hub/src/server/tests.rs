@@ -217,6 +217,29 @@ async fn requests_that_read_much_and_answer_little_are_long() {
 }
 
 #[tokio::test]
+async fn requests_of_a_user_with_very_many_bindings_are_authorized_in_a_turn() {
+    let core = core_with_limits(ClientLimits::default()).await;
+    let bindings = (0..300).map(|number| {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+            "metadata": {"name": format!("b{number}"), "namespace": "default"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "none"},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "ann"}],
+        })
+    });
+    core.ensure(bindings.collect()).await.unwrap();
+    let _turn = nearly_all(&core, "ann").await;
+    let ask = |user: &str, path: &str| Box::pin(remote(&core, user).oneshot(get(path)));
+    assert!(futures::poll!(ask("ann", CONFIG_MAPS)).is_pending());
+    assert!(futures::poll!(ask("amy", CONFIG_MAPS)).is_ready());
+    let elsewhere = CONFIG_MAPS.replace("default", "other");
+    assert!(
+        futures::poll!(ask("ann", &elsewhere)).is_ready(),
+        "they are not looked at"
+    );
+}
+
+#[tokio::test]
 async fn a_request_that_waits_for_a_revision_keeps_no_other_request_waiting() {
     let core = core_with_limits(ClientLimits::default()).await;
     let ann = Identity::authenticated("ann", std::iter::empty::<String>());

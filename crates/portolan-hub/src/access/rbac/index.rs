@@ -143,6 +143,23 @@ impl Rbac {
         Decision::Denied(self.denial(request))
     }
 
+    /// How many bindings are looked at to decide a request.
+    pub(crate) fn bindings_for(&self, request: &Request<'_>) -> usize {
+        let of = |all: &ByNamespace<Bound>, namespace: &str, subject: &str| {
+            let bound = all.get(namespace).and_then(|names| names.get(subject));
+            bound.map_or(0, Bound::size)
+        };
+        let identity = request.identity;
+        let in_scope = |namespace: &str| {
+            let groups = identity
+                .groups
+                .iter()
+                .map(|group| of(&self.groups, namespace, group));
+            of(&self.users, namespace, &identity.user) + groups.sum::<usize>()
+        };
+        scopes(&request.target).map(in_scope).sum()
+    }
+
     /// All rules a user has in a namespace, each once, cluster-wide ones first; in no namespace only those.
     pub(crate) fn rules_for(&self, identity: &Identity, namespace: &str) -> Vec<&PolicyRule> {
         let scopes = if namespace.is_empty() {
