@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use portolan_api::cluster::ManagedCluster;
 use portolan_api::multicluster::Work;
 use portolan_runtime::watch::{Delta, Key};
 use tokio::time::Instant;
@@ -228,6 +229,19 @@ impl State {
         from.take_while(move |target| target.template == *key)
     }
 
+    fn hear_cluster(&mut self, delta: &Delta<ManagedCluster>) {
+        if !self.bound.hear_cluster(delta) {
+            return;
+        }
+        let name = |metadata: &ObjectMeta| metadata.name.clone().unwrap_or_default();
+        match delta {
+            Delta::Applied(cluster) => self.cluster_changed(&name(&cluster.metadata)),
+            Delta::Unreadable(cluster) => self.cluster_changed(&name(&cluster.metadata)),
+            Delta::Deleted(key) => self.cluster_changed(&key.name),
+            _ => self.touch_everything(),
+        }
+    }
+
     /// Something is new about a cluster, or about a profile of its name.
     fn cluster_changed(&mut self, name: &str) {
         for target in self.choosing(name) {
@@ -331,17 +345,7 @@ impl Keeper for State {
                     self.touch_templates(&namespace);
                 }
             }
-            Input::Cluster(delta) => {
-                if self.bound.hear_cluster(&delta) {
-                    let name = |metadata: &ObjectMeta| metadata.name.clone().unwrap_or_default();
-                    match delta {
-                        Delta::Applied(cluster) => self.cluster_changed(&name(&cluster.metadata)),
-                        Delta::Unreadable(cluster) => self.cluster_changed(&name(&cluster.metadata)),
-                        Delta::Deleted(key) => self.cluster_changed(&key.name),
-                        _ => self.touch_everything(),
-                    }
-                }
-            }
+            Input::Cluster(delta) => self.hear_cluster(&delta),
             Input::ClusterSet(delta) => {
                 if self.bound.hear_set(&delta) {
                     self.touch_everything();
