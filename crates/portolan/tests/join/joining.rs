@@ -182,7 +182,11 @@ async fn a_set_that_does_not_exist_is_a_warning_that_says_how_to_make_it() {
         "{}",
         run.stderr
     );
-    assert!(run.stderr.contains("| kubectl --kubeconfig "), "{}", run.stderr);
+    assert!(
+        run.stderr.contains(" |\n    kubectl --kubeconfig "),
+        "{}",
+        run.stderr
+    );
     server.stop().await;
 }
 
@@ -262,7 +266,7 @@ async fn mistakes_are_refused_with_what_to_do_next() {
     let run = join(&bare, &["join-early"]).await;
     assert_eq!(run.code, 2);
     assert!(
-        run.stderr.contains("portolan crds | kubectl apply"),
+        run.stderr.contains("portolan crds | kubectl --kubeconfig "),
         "{}",
         run.stderr
     );
