@@ -163,7 +163,10 @@ fn a_rollout_is_paused_aborted_and_resumed_by_name() {
     };
     assert_eq!(ask("pause"), "shop/web paused");
     assert_eq!(ask("status"), "shop/web: 3 of 6 clusters done, paused");
-    assert_eq!(ask("abort"), "shop/web aborted");
+    assert_eq!(
+        ask("abort"),
+        "shop/web aborted; it stays paused as well, so that the next change of the template waits until it is resumed"
+    );
     assert_eq!(ask("status"), "shop/web: 3 of 6 clusters done, aborted");
     assert_eq!(
         ask("resume"),
