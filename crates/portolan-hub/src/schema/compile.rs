@@ -13,6 +13,8 @@ const DEPTH: usize = 64;
 const PATTERN_BYTES: usize = 1 << 20;
 /// What a pattern of the smallest size takes of the budget of a definition: 4,000 such patterns, or 60 of the largest, use it up.
 const PATTERN_UNITS: u64 = 5_000;
+/// What a class of characters takes of it that is large and whose case is ignored: 20 of them take all of it.
+const FOLDED_UNITS: u64 = 200 * PATTERN_UNITS;
 
 /// Compiles the schema of one version. `path` is where it stands in the definition.
 pub(crate) fn compile(source: &Value, path: &str) -> Result<Schema, Vec<FieldError>> {
@@ -193,6 +195,8 @@ fn list_type(source: &Map<String, Value>, path: &str, errors: &mut Vec<FieldErro
 /// Compiles a pattern, and pays for the memory that it takes: by the smallest of three sizes that it fits into.
 fn compile_pattern(text: &str, patterns: &PatternBudget) -> Result<Regex, String> {
     let sizes = [PATTERN_BYTES >> 6, PATTERN_BYTES >> 3, PATTERN_BYTES];
+    // These are read once for each size, and take long whatever the size is.
+    patterns.spend(FOLDED_UNITS * portolan_cel::case_folds(text) as u64)?;
     let mut last = String::new();
     for size in sizes {
         match RegexBuilder::new(text).size_limit(size).build() {

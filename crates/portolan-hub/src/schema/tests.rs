@@ -142,6 +142,9 @@ fn the_patterns_of_a_definition_have_a_budget() {
     assert_eq!(errors(&of("^[a-z]+$", 1_000)), Vec::<String>::new());
     let large = errors(&of("(a{1,200}){1,20}b", 200));
     assert!(large[0].contains("fewer or smaller patterns"), "{}", large[0]);
+    let folded = errors(&of(r"(?i)^\p{L}$", 30));
+    assert!((10..15).contains(&folded.len()), "{folded:?}");
+    assert!(folded[0].contains("fewer or smaller patterns"), "{}", folded[0]);
 }
 
 #[test]
