@@ -80,6 +80,11 @@ impl InFlight {
         self.turns.turn(sender, weight).await
     }
 
+    /// Waits for the turn of a watch to write a few events.
+    pub(crate) async fn watch_turn(&self, sender: &Identity) -> Turn<'_> {
+        self.turns.watch_turn(sender).await
+    }
+
     /// Counts a request of a user, or refuses it.
     pub(crate) fn request(&self, sender: &Identity) -> Answer<Counted> {
         self.requests.count(sender, "requests in flight")

@@ -24,6 +24,8 @@ const PER_USER: usize = 64;
 const PART: usize = 64 << 10;
 /// The least that a long computation counts: four of a user at once.
 const LEAST_OF_LONG: usize = PER_USER / 4;
+/// Watches of one user that write events at once, if these are short. Those of all service accounts of a namespace are twice as many.
+const WATCHES_PER_USER: usize = 16;
 /// What any other request counts: sixteen of a user at once.
 const SHORT: usize = PER_USER / 16;
 
@@ -38,6 +40,8 @@ pub(super) struct TurnLimits {
     users: ByName,
     /// By the namespace of service accounts.
     namespaces: ByName,
+    /// The same for watches. They are apart: a watch must not wait for the long requests of its own user.
+    watches: [ByName; 2],
 }
 
 /// The turn of a request. It ends with the value.
@@ -65,6 +69,27 @@ impl TurnLimits {
             long: Semaphore::new(LONG),
             users: shared(PER_USER),
             namespaces: shared(PER_NAMESPACE),
+            watches: [shared(WATCHES_PER_USER), shared(2 * WATCHES_PER_USER)],
+        }
+    }
+
+    /// Waits for the turn of a watch to write a few events. One change may be news for every watch of a user, and each of them is a
+    /// task that others would wait behind.
+    pub(super) async fn watch_turn(&self, sender: &Identity) -> Turn<'_> {
+        if !is_counted(sender) {
+            return Turn::default();
+        }
+        let [users, namespaces] = &self.watches;
+        // The semaphores are never closed.
+        let own = users.of(&sender.user).acquire_owned().await.ok();
+        let namespace = match sender.account() {
+            Some((namespace, _)) => namespaces.of(namespace).acquire_owned().await.ok(),
+            None => None,
+        };
+        Turn {
+            _own: own,
+            _namespace: namespace,
+            _all: None,
         }
     }
 
@@ -188,6 +213,33 @@ mod tests {
         for _ in 0..100 {
             all.push(turns.turn(&master, 0).await);
         }
+    }
+
+    #[tokio::test]
+    async fn a_change_that_is_news_for_very_many_watches_keeps_nobody_else_waiting() {
+        let turns = TurnLimits::new();
+        let ann = user("ann");
+        let long = turns.turn(&ann, usize::MAX).await;
+        let mut writing = Vec::new();
+        while let Poll::Ready(turn) = futures::poll!(Box::pin(turns.watch_turn(&ann))) {
+            writing.push(turn);
+        }
+        assert_eq!(
+            writing.len(),
+            WATCHES_PER_USER,
+            "although a long request of ann is computed"
+        );
+        assert!(futures::poll!(Box::pin(turns.watch_turn(&user("bob")))).is_ready());
+        drop((long, writing));
+        let mut writing = Vec::new();
+        for number in 0..100 {
+            let account = Identity::service_account("evil", &number.to_string());
+            if let Poll::Ready(turn) = futures::poll!(Box::pin(turns.watch_turn(&account))) {
+                writing.push(turn);
+            }
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(writing.len(), 2 * WATCHES_PER_USER);
     }
 
     #[tokio::test]

@@ -277,15 +277,15 @@ impl Watcher {
         }
     }
 
-    /// Compares and writes objects of so many bytes. Where that takes long, it waits for a turn of the user: many watches hear of
-    /// one change.
+    /// Compares and writes objects of so many bytes in a turn of the user: many watches hear of one change.
     async fn in_turn(&mut self, bytes: usize, compared: usize, put: impl FnOnce(&mut Watcher)) {
         let weight = weighed(self.form, self.encoding, bytes) + compared;
+        let core = self.core.clone();
         if weight <= LONG_FROM {
+            let _turn = core.in_flight.watch_turn(&self.call.sender).await;
             return put(self);
         }
-        let (core, sender) = (self.core.clone(), self.call.sender.clone());
-        let _turn = core.in_flight.turn(&sender, weight).await;
+        let _turn = core.in_flight.turn(&self.call.sender, weight).await;
         apart_always(|| put(self));
     }
 
