@@ -241,7 +241,6 @@ async fn strategies_come_change_and_go_while_a_consumer_of_either_kind_undoes_no
 
     // Created: a named group, and the rest in one.
     group(json!({"clustersPerDecisionGroup": "100%", "decisionGroups": [named("prod-canary")]})).await;
-    recorder.settle(&world).await;
     let canary = [
         "ztp-placement-decision-1 | 0 | prod-canary | k01..k20 (20)",
         "ztp-placement-decision-2 | 1 |  | c001..c100 (100)",
@@ -249,6 +248,7 @@ async fn strategies_come_change_and_go_while_a_consumer_of_either_kind_undoes_no
         "ztp-placement-decision-4 | 1 |  | c201..c300 (100)",
     ];
     until_objects(&world, "ztp-placement", &canary).await;
+    recorder.settle(&world).await;
     assert_eq!(
         groups(&world, "ztp-placement").await,
         [r#"0 "prod-canary" [1] 20"#, r#"1 "" [2,3,4] 300"#]
@@ -256,7 +256,6 @@ async fn strategies_come_change_and_go_while_a_consumer_of_either_kind_undoes_no
 
     // Updated: groups of 150.
     group(json!({"clustersPerDecisionGroup": 150, "decisionGroups": null})).await;
-    recorder.settle(&world).await;
     let halves = [
         "ztp-placement-decision-1 | 0 |  | c001..c100 (100)",
         "ztp-placement-decision-2 | 0 |  | c101..c150 (50)",
@@ -265,6 +264,7 @@ async fn strategies_come_change_and_go_while_a_consumer_of_either_kind_undoes_no
         "ztp-placement-decision-5 | 2 |  | k01..k20 (20)",
     ];
     until_objects(&world, "ztp-placement", &halves).await;
+    recorder.settle(&world).await;
     assert_eq!(
         groups(&world, "ztp-placement").await,
         [r#"0 "" [1,2] 150"#, r#"1 "" [3,4] 150"#, r#"2 "" [5] 20"#]
@@ -275,7 +275,6 @@ async fn strategies_come_change_and_go_while_a_consumer_of_either_kind_undoes_no
     for name in ["a1", "a2", "a3"] {
         world.cluster(name, &early).await;
     }
-    recorder.settle(&world).await;
     let shifted = [
         "ztp-placement-decision-1 | 0 |  | a1..c097 (100)",
         "ztp-placement-decision-2 | 0 |  | c098..c147 (50)",
@@ -284,10 +283,10 @@ async fn strategies_come_change_and_go_while_a_consumer_of_either_kind_undoes_no
         "ztp-placement-decision-5 | 2 |  | c298..k20 (23)",
     ];
     until_objects(&world, "ztp-placement", &shifted).await;
+    recorder.settle(&world).await;
 
     // Deleted: one group again.
     group(Value::Null).await;
-    recorder.settle(&world).await;
     let together = [
         "ztp-placement-decision-1 | 0 |  | a1..c097 (100)",
         "ztp-placement-decision-2 | 0 |  | c098..c197 (100)",
@@ -295,6 +294,7 @@ async fn strategies_come_change_and_go_while_a_consumer_of_either_kind_undoes_no
         "ztp-placement-decision-4 | 0 |  | c298..k20 (23)",
     ];
     until_objects(&world, "ztp-placement", &together).await;
+    recorder.settle(&world).await;
     assert_eq!(world.decisions("ztp-placement").await.len(), 4);
 
     assert_undisturbed(&world, &recorder.finish(), "ztp-placement");

@@ -1,7 +1,5 @@
 //! Decisions over one set of roles.
 
-use std::hint::black_box;
-
 use serde_json::{Value, json};
 
 use super::*;
@@ -276,7 +274,7 @@ fn a_denied_request_is_refused_in_kubernetes_words() {
 /// The bound is generous for debug builds and shared machines; release builds take a fraction of a microsecond.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the test measures time")]
-fn a_decision_among_thousands_of_bindings_takes_microseconds() {
+fn a_decision_among_thousands_of_bindings_looks_at_those_of_its_user() {
     let mut objects = bootstrap();
     for index in 0..2000 {
         let namespace = format!("team-{index}");
@@ -301,16 +299,10 @@ fn a_decision_among_thousands_of_bindings_takes_microseconds() {
         "delete namespaces x/x",
         "get /metrics",
     ];
-    let start = std::time::Instant::now();
-    let rounds = 2_000;
-    for _ in 0..rounds {
-        for question in questions {
-            let _ = black_box(rbac.decide(black_box(&ask(&identity, question))));
-        }
+    for question in questions {
+        let looked_at = rbac.bindings_for(&ask(&identity, question));
+        assert!((1..10).contains(&looked_at), "{question}: {looked_at}");
     }
-    let each = start.elapsed() / (rounds * questions.len() as u32);
-    println!("{each:?} a decision");
-    assert!(each < std::time::Duration::from_micros(300), "{each:?}");
 }
 
 #[test]
