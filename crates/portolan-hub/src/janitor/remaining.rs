@@ -8,6 +8,9 @@ use serde_json::Value;
 use crate::kinds::naming::set_condition;
 use crate::store::Stored;
 
+/// Finalizers that the condition names. A tenant can write any number of them, and the message has to fit into the namespace.
+const MOST_NAMED: usize = 100;
+
 /// Objects by resource, and by the finalizers that hold them.
 #[derive(Debug, Default)]
 pub(super) struct Remaining {
@@ -28,7 +31,12 @@ impl Remaining {
             .entry(format!("{}.{}", key.plural(), key.group()))
             .or_default() += 1;
         for finalizer in &object.meta().finalizers {
-            *self.finalizers.entry(finalizer.clone()).or_default() += 1;
+            let is_room = self.finalizers.len() < MOST_NAMED;
+            match self.finalizers.get_mut(finalizer) {
+                Some(number) => *number += 1,
+                None if is_room => drop(self.finalizers.insert(finalizer.clone(), 1)),
+                None => {}
+            }
         }
     }
 
@@ -101,4 +109,29 @@ fn counted(numbers: &BTreeMap<String, usize>, word: &str) -> Option<String> {
         .collect();
     lines.sort();
     (!lines.is_empty()).then(|| lines.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::store::{Change, Expect, Key, Store, Write};
+
+    #[tokio::test]
+    async fn very_many_finalizers_are_not_all_named() {
+        let store = Store::in_memory(crate::hub::HISTORY);
+        let finalizers: Vec<String> = (0..500).map(|number| format!("example.com/f{number}")).collect();
+        let write = Write {
+            key: Key::new("", "configmaps", "default", "a"),
+            expect: Expect::Absent,
+            change: Change::Put(json!({"metadata": {"name": "a", "finalizers": finalizers}})),
+        };
+        let held = store.write(write).await.unwrap();
+        let mut remaining = Remaining::default();
+        remaining.add(&held);
+        remaining.add(&held);
+        assert_eq!(remaining.finalizers.len(), MOST_NAMED);
+        assert!(remaining.finalizers.values().all(|number| *number == 2));
+    }
 }

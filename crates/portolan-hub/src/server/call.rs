@@ -12,6 +12,7 @@ use super::media_type::APPLY_PATCH;
 use super::request::{Place, Query};
 use super::status::{Answer, Failure};
 use crate::access::Identity;
+use crate::access::rbac::Rbac;
 use crate::kinds::Resource;
 use crate::patch::{Manager, reset_fields};
 use crate::protobuf;
@@ -33,6 +34,15 @@ pub(crate) struct Call {
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    pub(crate) permission: Permission,
+}
+
+/// What the user was asked to be allowed to do, and by which roles it was.
+#[derive(Debug)]
+pub(crate) struct Permission {
+    pub(crate) verb: &'static str,
+    pub(crate) name: String,
+    pub(crate) roles: Arc<Rbac>,
 }
 
 /// What to do about fields that the schema does not know.

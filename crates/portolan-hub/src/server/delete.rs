@@ -218,9 +218,11 @@ impl Core {
             }
         };
         let listing = self.list(call).await?;
+        self.confirm(call)?;
         for object in &listing.objects {
             let weight = object.bytes().len();
-            let _turn = self.in_flight.turn(&call.sender, weight).await;
+            let _turn = self.in_flight.turn_in_time(&call.sender, weight).await?;
+            self.confirm(call)?;
             let deletion = self.delete_listed(call, object, &options);
             match weight > LONG_FROM {
                 true => serve_apart(deletion).await?,

@@ -88,23 +88,29 @@ impl Gate {
         let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
         let identity = authenticate(header, certificate, &tokens, Some(&self.accounts), now)
             .map_err(|refused| Failure::from_status(&refused.status()))?;
-        // A token ends with its account. An account that is being deleted counts as deleted: otherwise a finalizer on the
-        // account would keep its tokens valid.
-        if let Some((namespace, name)) = identity.account() {
-            let key = Key::new("", "serviceaccounts", namespace, name);
-            let lives = store
-                .get(&key)
-                .filter(|account| account.meta().deletion_timestamp.is_none())
-                .is_some_and(|account| account.meta().uid == identity.uid);
-            if !lives && !identity.uid.is_empty() {
-                return Err(Failure::new(
-                    StatusCode::UNAUTHORIZED,
-                    "Unauthorized",
-                    "Unauthorized",
-                ));
-            }
-        }
+        self.check_account(&identity, store)?;
         Ok(identity)
+    }
+
+    /// A token ends with its account. An account that is being deleted counts as deleted: otherwise a finalizer on the account would
+    /// keep its tokens valid.
+    pub(super) fn check_account(&self, identity: &Identity, store: &Store) -> Answer<()> {
+        let Some((namespace, name)) = identity.account() else {
+            return Ok(());
+        };
+        let key = Key::new("", "serviceaccounts", namespace, name);
+        let lives = store
+            .get(&key)
+            .filter(|account| account.meta().deletion_timestamp.is_none())
+            .is_some_and(|account| account.meta().uid == identity.uid);
+        match lives || identity.uid.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::new(
+                StatusCode::UNAUTHORIZED,
+                "Unauthorized",
+                "Unauthorized",
+            )),
+        }
     }
 }
 

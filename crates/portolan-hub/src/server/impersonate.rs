@@ -17,7 +17,7 @@ const AUTHENTICATION: &str = "authentication.k8s.io";
 
 impl Core {
     /// The identity that the request is made for: the impersonated user of the headers, or the sender.
-    pub(crate) fn act_as(&self, sender: &Identity, headers: &HeaderMap) -> Answer<Identity> {
+    pub(crate) async fn act_as(&self, sender: &Identity, headers: &HeaderMap) -> Answer<Identity> {
         let Some(user) = all(headers, &USER)?.into_iter().next() else {
             let others = headers.contains_key(GROUP)
                 || headers.contains_key(UID)
@@ -29,7 +29,7 @@ impl Core {
                 false => Ok(sender.clone()),
             };
         };
-        let may = |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| {
+        let may = async |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| {
             let target = Target::Resource {
                 group,
                 resource,
@@ -37,16 +37,17 @@ impl Core {
                 namespace,
                 name,
             };
-            self.authorize(sender, "impersonate", target)
+            self.authorize_in_turn(sender, sender, "impersonate", target)
+                .await
         };
         let account = account(&user);
         match account {
-            Some((namespace, name)) => may("", "serviceaccounts", "", namespace, name)?,
-            None => may("", "users", "", "", &user)?,
+            Some((namespace, name)) => may("", "serviceaccounts", "", namespace, name).await?,
+            None => may("", "users", "", "", &user).await?,
         }
         let groups = all(headers, &GROUP)?;
         for group in &groups {
-            may("", "groups", "", "", group)?;
+            may("", "groups", "", "", group).await?;
         }
         let mut identity = match account {
             _ if user == ANONYMOUS => Identity::anonymous(),
@@ -58,7 +59,7 @@ impl Core {
             identity.groups.push(UNAUTHENTICATED.to_owned());
         }
         if let Some(uid) = all(headers, &UID)?.into_iter().next() {
-            may(AUTHENTICATION, "uids", "", "", &uid)?;
+            may(AUTHENTICATION, "uids", "", "", &uid).await?;
             identity.uid = uid;
         }
         for name in headers.keys() {
@@ -68,7 +69,7 @@ impl Core {
             // A key may have characters that the name of a header cannot have.
             let key = decode(key).unwrap_or_else(|_| key.to_owned());
             for value in all(headers, name)? {
-                may(AUTHENTICATION, "userextras", &key, "", &value)?;
+                may(AUTHENTICATION, "userextras", &key, "", &value).await?;
                 identity.extra.entry(key.clone()).or_default().push(value);
             }
         }

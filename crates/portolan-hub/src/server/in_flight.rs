@@ -4,6 +4,8 @@
 //! reads nothing could use all of it. Requests count for the user that sent them, whoever that user acts as. Those of service
 //! accounts count for their namespace as well: whoever may make accounts there can make any number of them.
 
+use std::time::Duration;
+
 use super::limits::ClientLimits;
 use super::quota::{Exceeded, Quota, Share};
 use super::status::{Answer, Failure};
@@ -18,6 +20,9 @@ pub(crate) struct InFlight {
     answers: Limited,
     turns: TurnLimits,
 }
+
+/// A request waits no longer for other requests. As long as clients of Kubernetes wait.
+const TURN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Requests and watches of all service accounts of a namespace, in users. The accounts of a fleet of agents are in one namespace:
 /// fewer, and 10,000 agents could not watch; more, and a tenant could fill the memory with requests that wait.
@@ -78,6 +83,18 @@ impl InFlight {
     /// Waits for the turn of whoever sent a request to compute it. `weight` is in bytes.
     pub(crate) async fn turn(&self, sender: &Identity, weight: usize) -> Turn<'_> {
         self.turns.turn(sender, weight).await
+    }
+
+    /// The same, and refuses a request that has waited for too long: its client has most likely given up.
+    pub(crate) async fn turn_in_time(&self, sender: &Identity, weight: usize) -> Answer<Turn<'_>> {
+        let turn = tokio::time::timeout(TURN_TIMEOUT, self.turn(sender, weight)).await;
+        turn.map_err(|_| {
+            Failure::too_many_requests(format!(
+                "the request has waited {} s for other requests of the user {:?}; try again when some have ended",
+                TURN_TIMEOUT.as_secs(),
+                sender.user
+            ))
+        })
     }
 
     /// Waits for the turn of a watch to write a few events.

@@ -215,7 +215,9 @@ impl Core {
             }
             Verb::List => {
                 let mut listing = self.list(&call).await?;
-                self.show_in_turn(&call, &mut listing, form, encoding).await?
+                let text = self.show_in_turn(&call, &mut listing, form, encoding).await?;
+                self.confirm(&call)?;
+                text
             }
             _ => {
                 let object = self.get(&call)?;

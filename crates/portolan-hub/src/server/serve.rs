@@ -40,7 +40,8 @@ impl Core {
             self.wait_for(revision).await?;
         }
         let (weight, sender) = (self.weight(verb, &call), call.sender.clone());
-        let _turn = self.in_flight.turn(&sender, weight).await;
+        let _turn = self.in_flight.turn_in_time(&sender, weight).await?;
+        self.confirm(&call)?;
         match weight > LONG_FROM {
             true => serve_apart(self.serve_here(verb, call)).await,
             false => self.serve_here(verb, call).await,
@@ -183,12 +184,12 @@ fn weight(verb: Verb, call: &Call, stored: usize) -> usize {
     weight.max(least)
 }
 
-/// Whether a request is compared with all rights that its user has, or lists them: a short body may name a role of 100,000
-/// permissions.
+/// Whether a request is compared with all rights that a user has, or lists them: a short body may name a role of 100,000
+/// permissions, or a thousand groups.
 fn is_about_rights(verb: Verb, call: &Call) -> bool {
     let is_written = matches!(verb, Verb::Create | Verb::Update | Verb::Patch);
     let resource = &call.resource;
-    is_written && (resource.group == rbac::GROUP || resource.kind == "SelfSubjectRulesReview")
+    is_written && (resource.group == rbac::GROUP || resource.traits.review)
 }
 
 /// Whether a JSON patch has a `copy` in it, or letters that are written as numbers and may spell one.

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::apart::apart_always;
 use super::arrival::Arrival;
-use super::call::Call;
+use super::call::{Call, Permission};
 use super::in_flight::{BodyBytes, Claim, Counted};
 use super::journal::Change;
 use super::metrics::Labels;
@@ -109,8 +109,8 @@ where
 }
 
 /// The client of one request.
-struct Asking<'a> {
-    peer: &'a Peer,
+struct Asking {
+    counted: Counted,
     /// Whose limits count.
     sender: Identity,
     /// Whose rights count: the sender's, or those of a user whom the sender may act as.
@@ -147,16 +147,23 @@ impl Core {
         labels: &mut Labels,
     ) -> Answer<Response<Body>> {
         let sender = self.sender(peer, &headers)?;
-        let identity = self.act_as(&sender, &headers)?;
+        let counted = match peer {
+            // They are short, and whoever watches over the hub must get them whoever else asks.
+            _ if discovery::is_probe(uri.path()) => None,
+            Peer::Known(_) => None,
+            // Before the request waits for anything.
+            Peer::Remote(_) => self.in_flight.request(&sender)?,
+        };
+        let identity = self.act_as(&sender, &headers).await?;
         let query = Query::parse(uri);
         let asking = Asking {
-            peer,
+            counted,
             sender,
             identity,
         };
         match target(uri.path())? {
             Target::Other(path) => {
-                self.answer_about_itself(&asking, &method, &path, &query, &headers)
+                self.answer_about_itself(asking, &method, &path, &query, &headers)
                     .await
             }
             Target::Resource(place) => {
@@ -173,23 +180,19 @@ impl Core {
 
     async fn answer_about_itself(
         self: &Arc<Self>,
-        asking: &Asking<'_>,
+        asking: Asking,
         method: &Method,
         path: &str,
         query: &Query,
         headers: &HeaderMap,
     ) -> Answer<Response<Body>> {
         let verb = method.as_str().to_ascii_lowercase();
-        self.authorize(&asking.identity, &verb, rbac::Target::Path(path))?;
+        let target = rbac::Target::Path(path);
+        self.authorize_in_turn(&asking.sender, &asking.identity, &verb, target)
+            .await?;
         if method != Method::GET && method != Method::HEAD {
             return Err(Failure::method_not_allowed());
         }
-        let counted = match asking.peer {
-            // They are short, and whoever watches over the hub must get them whoever else asks.
-            _ if discovery::is_probe(path) => None,
-            Peer::Known(_) => None,
-            Peer::Remote(_) => self.in_flight.request(&asking.sender)?,
-        };
         let answer = || {
             discovery::answer(self, path, query, headers)
                 .unwrap_or_else(|| discovery::not_found(&self.registry(), path))
@@ -201,7 +204,7 @@ impl Core {
             }
             false => answer()?,
         };
-        match counted {
+        match asking.counted {
             Some(counted) => self.hold(response, counted, &asking.sender, Refusal::Possible),
             None => Ok(response),
         }
@@ -209,14 +212,14 @@ impl Core {
 
     async fn answer_about_objects(
         self: &Arc<Self>,
-        asking: Asking<'_>,
+        asking: Asking,
         head: Head<'_>,
         place: Place,
         body: Incoming,
         labels: &mut Labels,
     ) -> Answer<Response<Body>> {
         let Asking {
-            peer,
+            counted,
             sender,
             identity,
         } = asking;
@@ -233,7 +236,7 @@ impl Core {
         check_path(&place, &resource)?;
         let verb = asked.served.ok_or_else(Failure::method_not_allowed)?;
         // Only now: nothing of a client that may not do this is held in memory.
-        let (counted, body) = self.take_in(peer, verb, &sender, body).await?;
+        let (counted, body) = self.take_in(counted, verb, &sender, body).await?;
         let call = Call {
             method: head.method,
             sender: sender.clone(),
@@ -243,6 +246,11 @@ impl Core {
             query: head.query,
             headers: head.headers,
             body,
+            permission: Permission {
+                verb: asked.authorized,
+                name,
+                roles: self.gate.roles.current(),
+            },
         };
         let is_apply = call.content_type() == super::media_type::APPLY_PATCH;
         let is_dry = call.query.get("dryRun").is_some();
@@ -262,18 +270,17 @@ impl Core {
         }
     }
 
-    /// Counts a request, and reads its body.
+    /// Counts a watch as a watch, and reads the body of a request.
     async fn take_in(
         &self,
-        peer: &Peer,
+        counted: Counted,
         verb: Verb,
         sender: &Identity,
         body: Incoming,
     ) -> Answer<(Counted, Bytes)> {
-        let counted = match (peer, verb) {
-            (Peer::Known(_), _) => None,
-            (Peer::Remote(_), Verb::Watch) => self.in_flight.watch(sender)?,
-            (Peer::Remote(_), _) => self.in_flight.request(sender)?,
+        let counted = match (counted, verb) {
+            (Some(_), Verb::Watch) => self.in_flight.watch(sender)?,
+            (counted, _) => counted,
         };
         if counted.is_some() && !matches!(verb, Verb::Get | Verb::List | Verb::Watch) {
             self.in_flight.check_answers(sender)?;
@@ -304,6 +311,17 @@ impl Core {
             (Err(_), Refusal::Impossible) => self.in_flight.answer_anyway(sender, length),
         };
         Ok(response.map(|body| body.holding((counted, held))))
+    }
+
+    /// Refuses a request whose sender has lost its account, or whose user the right, while the request waited.
+    pub(super) fn confirm(&self, call: &Call) -> Answer<()> {
+        self.gate.check_account(&call.sender, &self.store)?;
+        let permission = &call.permission;
+        if Arc::ptr_eq(&permission.roles, &self.gate.roles.current()) {
+            return Ok(());
+        }
+        let target = rbac_target(&call.place, &permission.name);
+        self.authorize(&call.identity, permission.verb, target)
     }
 
     /// Whether who asks may do something else to the same object too.

@@ -177,6 +177,10 @@ async fn requests_that_read_much_and_answer_little_are_long() {
     let short = ask("ann", get(format!("{CONFIG_MAPS}/m1"))).await.unwrap();
     assert_eq!(short.status(), StatusCode::OK);
     let post = Request::post(bindings).header("content-type", "application/json");
+    let review = "/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews";
+    let review = Request::post(review).header("content-type", "application/json");
+    let asked = r#"{"apiVersion":"authorization.k8s.io/v1","kind":"LocalSubjectAccessReview","metadata":{"namespace":"default"},
+        "spec":{"user":"x","resourceAttributes":{"namespace":"default","verb":"get","resource":"pods"}}}"#;
     let delete = Request::delete(format!("{secrets}/large?dryRun=All"));
     let delete_all = Request::delete(format!("{secrets}?dryRun=All"));
     for (what, request) in [
@@ -202,6 +206,7 @@ async fn requests_that_read_much_and_answer_little_are_long() {
         ("the index of documents", get("/openapi/v3".to_owned())),
         ("the number of objects", get("/metrics".to_owned())),
         ("rights", post.body(binding.into()).unwrap()),
+        ("a review", review.body(asked.into()).unwrap()),
         (
             "a deletion",
             delete.body(http_body_util::Full::default()).unwrap(),
@@ -216,27 +221,91 @@ async fn requests_that_read_much_and_answer_little_are_long() {
     }
 }
 
-#[tokio::test]
-async fn requests_of_a_user_with_very_many_bindings_are_authorized_in_a_turn() {
-    let core = core_with_limits(ClientLimits::default()).await;
-    let bindings = (0..300).map(|number| {
+fn bindings_of_ann() -> Vec<serde_json::Value> {
+    let binding = |number: usize| {
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
             "metadata": {"name": format!("b{number}"), "namespace": "default"},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "none"},
             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "ann"}],
         })
-    });
-    core.ensure(bindings.collect()).await.unwrap();
+    };
+    (0..300).map(binding).collect()
+}
+
+#[tokio::test]
+async fn requests_of_a_user_with_very_many_bindings_are_authorized_in_a_turn() {
+    let core = core_with_limits(ClientLimits::default()).await;
+    core.ensure(bindings_of_ann()).await.unwrap();
     let _turn = nearly_all(&core, "ann").await;
     let ask = |user: &str, path: &str| Box::pin(remote(&core, user).oneshot(get(path)));
     assert!(futures::poll!(ask("ann", CONFIG_MAPS)).is_pending());
     assert!(futures::poll!(ask("amy", CONFIG_MAPS)).is_ready());
+    let as_account = Request::get("/api/v1/namespaces/other/configmaps")
+        .header("impersonate-user", "system:serviceaccount:default:a")
+        .body(Empty::<Bytes>::new())
+        .unwrap();
+    let mut as_account = Box::pin(remote(&core, "ann").oneshot(as_account));
+    assert!(
+        futures::poll!(as_account.as_mut()).is_pending(),
+        "the right to act as somebody is looked for among them, too"
+    );
+    drop(as_account);
     let elsewhere = CONFIG_MAPS.replace("default", "other");
     assert!(
         futures::poll!(ask("ann", &elsewhere)).is_ready(),
         "they are not looked at"
     );
+}
+
+#[tokio::test]
+async fn a_request_that_waits_to_be_authorized_counts() {
+    let core = core_with_ann().await;
+    core.ensure(bindings_of_ann()).await.unwrap();
+    let _turn = nearly_all(&core, "ann").await;
+    let mut waiting = Box::pin(remote(&core, "ann").oneshot(get(CONFIG_MAPS)));
+    assert!(futures::poll!(waiting.as_mut()).is_pending());
+    let refused = remote(&core, "ann").oneshot(get(CONFIG_MAPS)).await.unwrap();
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+}
+
+#[tokio::test]
+async fn a_right_that_was_taken_away_while_a_request_waited_does_not_count() {
+    let core = core_with_limits(ClientLimits::default()).await;
+    let map = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"late"}}"#;
+    let requests = [
+        (
+            Request::post(CONFIG_MAPS).header("content-type", "application/json"),
+            map,
+        ),
+        (Request::get(CONFIG_MAPS), ""),
+        (Request::delete(CONFIG_MAPS), ""),
+    ];
+    let ann = Identity::authenticated("ann", std::iter::empty::<String>());
+    let turn = core.in_flight.turn(&ann, usize::MAX).await;
+    let mut waiting: Vec<_> = requests
+        .into_iter()
+        .map(|(request, body)| {
+            let body = http_body_util::Full::<Bytes>::from(body);
+            Box::pin(remote(&core, "ann").oneshot(request.body(body).unwrap()))
+        })
+        .collect();
+    for request in &mut waiting {
+        assert!(futures::poll!(request.as_mut()).is_pending());
+    }
+    let removed = Request::delete("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/all")
+        .body(Empty::<Bytes>::new())
+        .unwrap();
+    let removed = Service::new(core.clone(), Peer::admin())
+        .oneshot(removed)
+        .await
+        .unwrap();
+    assert_eq!(removed.status(), StatusCode::OK);
+    drop(turn);
+    for answer in futures::future::join_all(waiting).await {
+        assert_eq!(answer.unwrap().status(), StatusCode::FORBIDDEN);
+    }
+    assert_eq!(core.store.count("/configmaps/"), 0);
 }
 
 #[tokio::test]
@@ -294,7 +363,7 @@ async fn a_user_opens_no_more_watches_than_the_limit() {
     assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
     let served = ann.clone().oneshot(get(CONFIG_MAPS)).await.unwrap();
     assert_eq!(served.status(), StatusCode::OK, "a request is no watch");
-    drop(open);
+    drop((open, served));
     assert_eq!(ann.oneshot(get(&path)).await.unwrap().status(), StatusCode::OK);
 }
 

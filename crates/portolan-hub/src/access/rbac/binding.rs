@@ -1,5 +1,6 @@
 //! Bindings: which role goes to whom.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde_json::Value;
@@ -63,12 +64,12 @@ impl Binding {
     }
 
     pub(super) fn subject_for(&self, identity: &Identity) -> Option<&Subject> {
+        let groups: HashSet<&str> = identity.groups.iter().map(String::as_str).collect();
+        let account = identity.account();
         self.subjects.iter().find(|subject| match subject {
             Subject::User(user) => *user == identity.user,
-            Subject::Group(group) => identity.is_in(group),
-            Subject::ServiceAccount(namespace, name) => {
-                identity.user == service_account_user(namespace, name)
-            }
+            Subject::Group(group) => groups.contains(group.as_str()),
+            Subject::ServiceAccount(namespace, name) => account == Some((namespace, name)),
         })
     }
 }

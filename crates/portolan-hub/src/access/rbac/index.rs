@@ -120,7 +120,7 @@ impl Rbac {
     }
 
     /// Answers one request.
-    pub(crate) fn decide(&self, request: &Request<'_>) -> Decision<'_> {
+    pub(crate) fn decide<'r>(&'r self, request: &Request<'r>) -> Decision<'r> {
         if request.identity.is_in(MASTERS) {
             return Decision::Allowed(Reason::Masters);
         }
@@ -135,9 +135,10 @@ impl Rbac {
                 let mut each = rules.iter();
                 if !each.any(|rule| rule.allows(request.verb, &request.target)) {
                     refused.insert(rules.as_ptr());
-                } else if let Some(subject) = binding.subject_for(request.identity) {
-                    return Decision::Allowed(Reason::Binding { binding, subject });
+                    continue;
                 }
+                let identity = request.identity;
+                return Decision::Allowed(Reason::Binding { binding, identity });
             }
         }
         Decision::Denied(self.denial(request))

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::binding::{Binding, Subject};
+use super::binding::Binding;
 use crate::access::identity::Identity;
 
 /// One question: may this user do this?
@@ -65,8 +65,8 @@ pub(crate) enum Reason<'r> {
     Binding {
         /// The binding.
         binding: &'r Binding,
-        /// The subject of it that is the user or one of its groups.
-        subject: &'r Subject,
+        /// The user. Which of the subjects it is, is looked for only where the reason is shown: there may be 10,000.
+        identity: &'r Identity,
     },
 }
 
@@ -74,8 +74,12 @@ impl fmt::Display for Reason<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::Masters => Ok(()),
-            Reason::Binding { binding, subject } => {
-                write!(formatter, "RBAC: allowed by {binding} to {subject}")
+            Reason::Binding { binding, identity } => {
+                write!(formatter, "RBAC: allowed by {binding}")?;
+                match binding.subject_for(identity) {
+                    Some(subject) => write!(formatter, " to {subject}"),
+                    None => Ok(()),
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Reviews: questions about access that are asked as objects. Each is a function from the request's JSON to the answer's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -319,7 +319,12 @@ fn subject_of(spec: &Value) -> Result<Identity, ReviewError> {
         .flatten()
         .map(|(key, values)| (key.clone(), strings(values)))
         .collect();
-    // The groups are taken as they are: who asks about a user has to say which groups it is in.
+    // The groups are taken as they are, each once: the asker has to say which groups the user is in.
+    let mut seen = HashSet::new();
+    let groups = groups
+        .into_iter()
+        .filter(|group| seen.insert(group.clone()))
+        .collect();
     Ok(Identity {
         user,
         groups,

@@ -273,7 +273,6 @@ fn a_denied_request_is_refused_in_kubernetes_words() {
 
 /// The bound is generous for debug builds and shared machines; release builds take a fraction of a microsecond.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the test measures time")]
 fn a_decision_among_thousands_of_bindings_looks_at_those_of_its_user() {
     let mut objects = bootstrap();
     for index in 0..2000 {
