@@ -34,14 +34,14 @@ pub(crate) fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Er
             let answer = format!("{url} answered {}", shortened(&describe(error), ANSWER));
             match status.code {
                 401 => format!(
-                    "{answer}; {url} does not accept these credentials; get a new kubeconfig or token, or choose another \
+                    "{answer}; the server does not accept these credentials; get a new kubeconfig or token, or choose another \
                      --context"
                 ),
                 403 if status.message.contains("\"system:anonymous\"") => format!(
                     "{answer}; the request had no credentials: give the user of the context a token or a client certificate, \
                      or choose another --kubeconfig or --context"
                 ),
-                403 => format!("{answer}; `kubectl auth can-i --list` shows what is allowed"),
+                403 => format!("{answer}; {}", allowed(&status.message)),
                 404 if is_no_path(status) => format!(
                     "{url} does not serve the kind; install the definitions with `portolan crds | kubectl apply -f -`, or \
                      choose another hub (--kubeconfig, --context)"
@@ -57,6 +57,33 @@ pub(crate) fn explain(error: &kube::Error, doing: &str, url: &str) -> anyhow::Er
         true => HubUnavailable(text).into(),
         false => anyhow::Error::msg(text),
     }
+}
+
+/// How a user finds out what is allowed where a request was refused. A server says in its answer in which namespace.
+fn allowed(message: &str) -> String {
+    let quoted = |before: &str| {
+        message
+            .split_once(before)?
+            .1
+            .split_once('"')
+            .map(|(word, _)| word)
+    };
+    match quoted("in the namespace \"") {
+        Some(namespace) => format!("`kubectl auth can-i --list -n {namespace}` shows what is allowed there"),
+        None if message.contains("at the cluster scope")
+            && quoted("cannot list resource \"").is_some_and(is_in_namespaces) =>
+        {
+            "`kubectl auth can-i --list` shows what is allowed; with rights in one namespace, use -n NS"
+                .to_owned()
+        }
+        None => "`kubectl auth can-i --list` shows what is allowed".to_owned(),
+    }
+}
+
+/// Whether the objects of a resource of Portolan are in namespaces.
+fn is_in_namespaces(plural: &str) -> bool {
+    let mut kinds = portolan_api::structural::kinds().iter();
+    kinds.any(|kind| kind.plural == plural && kind.namespaced)
 }
 
 /// What is said of a request that was not answered by an API server.
@@ -252,6 +279,34 @@ mod tests {
         };
         assert!(said("system:anonymous").contains("no credentials"));
         assert!(said("ann").contains("kubectl auth can-i --list"));
+    }
+
+    #[test]
+    fn a_refused_request_names_the_namespace_in_which_rights_are_listed() {
+        let refused = |resource: &str, scope: &str| {
+            allowed(&format!(
+                "x is forbidden: User \"ann\" cannot list resource \"{resource}\" in API group \"g\" {scope}"
+            ))
+        };
+        let text = refused("placements", "in the namespace \"ml\"");
+        assert_eq!(
+            text,
+            "`kubectl auth can-i --list -n ml` shows what is allowed there"
+        );
+        let text = refused("placements", "at the cluster scope");
+        assert!(
+            text.ends_with("; with rights in one namespace, use -n NS"),
+            "{text}"
+        );
+        let text = refused("managedclusters", "at the cluster scope");
+        assert!(!text.contains("-n NS"), "{text}");
+    }
+
+    #[test]
+    fn refused_credentials_name_the_hub_once() {
+        let unauthorized = answered(401, "Unauthorized", "Unauthorized");
+        let text = explain(&unauthorized, "list placements", "https://hub").to_string();
+        assert_eq!(text.matches("https://hub").count(), 1, "{text}");
     }
 
     /// What is said about a server that answers everything with these bytes.
