@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use portolan_api::duration;
+use portolan_api::{duration, spelling};
 
 /// `--now`, or the time it is.
 #[expect(
@@ -25,11 +25,35 @@ pub(crate) fn of_day(time: Timestamp) -> String {
 
 /// Reads a length of time such as `90s`.
 pub(crate) fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
-    duration::parse(text).map_err(|error| format!("{error}; accepted: {}", duration::DURATION))
+    duration::parse(text).map_err(|error| {
+        // The value of a flag without a unit is most likely in seconds.
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let accepted = match is_number {
+            true => format!("{text}s; durations are {}", duration::DURATION),
+            false => spelling::accepted_duration(text, duration::DURATION),
+        };
+        format!("{error}; accepted: {accepted}")
+    })
 }
 
 /// Reads the value of `--now`.
 pub(crate) fn parse(text: &str) -> Result<Timestamp, String> {
     text.parse()
         .map_err(|_| "not a time; accepted: RFC 3339, such as 2026-01-31T08:00:00Z".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_that_is_refused_is_answered_with_the_one_that_is_meant() {
+        for (text, meant) in [("2d", "48h"), ("5", "5s")] {
+            let error = parse_duration(text).unwrap_err();
+            assert!(
+                error.contains(&format!("accepted: {meant}; durations are")),
+                "{error}"
+            );
+        }
+    }
 }

@@ -123,9 +123,12 @@ fn meant_by_kind(api_version: &str, kind: &str) -> Option<String> {
     })
 }
 
+/// The longest name that an object can have. A shorter limit would give one object two names in what is said about it.
+pub(super) const LONGEST_NAME: usize = 253;
+
 /// Names that nobody has checked may be of any length.
 fn short(text: &str) -> String {
-    text.chars().take(64).collect()
+    text.chars().take(LONGEST_NAME).collect()
 }
 
 /// `apiVersion` and `kind` of a value.
@@ -247,7 +250,8 @@ pub(crate) fn parse_reference(text: &str) -> Result<Reference, String> {
         [kind, namespace, name] => (*kind, *namespace, *name),
         _ => {
             return Err(format!(
-                "{text:?} is not of the form KIND/NAME or KIND/NAMESPACE/NAME"
+                "{text:?} is not of the form KIND/NAME or KIND/NAMESPACE/NAME; accepted: such as managedcluster/{}",
+                short(parts.last().filter(|name| !name.is_empty()).unwrap_or(&"NAME"))
             ));
         }
     };

@@ -13,6 +13,7 @@ use portolan_api::structural::Kind;
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use serde_json::Value;
 
+use super::kind::LONGEST_NAME;
 use super::place::Place;
 use super::problem::Problem;
 
@@ -49,7 +50,7 @@ impl fmt::Display for Key {
         // Names that are refused may be of any length.
         let short = |text: &str| match text {
             "" => "(no name)".to_owned(),
-            text => text.chars().take(64).collect::<String>(),
+            text => text.chars().take(LONGEST_NAME).collect::<String>(),
         };
         match self.namespace.as_str() {
             "" => write!(f, "{} {}", self.kind, short(&self.name)),
