@@ -39,6 +39,7 @@ mod object_name;
 mod output;
 mod progress;
 mod rollout;
+mod set_names;
 mod shell;
 mod simulate;
 mod stop;

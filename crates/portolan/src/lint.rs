@@ -26,6 +26,7 @@ use crate::input::{Finding, Manifests, Notes, Problem, Problems, Severity};
 use crate::live::{Extent, Namespaces};
 use crate::output::table::Tone;
 use crate::output::{self, Format};
+use crate::set_names::SetNames;
 use crate::simulate::report::PlacementReport;
 use crate::{clock, simulate, world};
 
@@ -102,6 +103,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                     reports: &reports,
                     knows_hub: hub.is_some(),
                 }));
+                let sets = SetNames::of(manifests);
+                findings.iter_mut().for_each(|finding| sets.correct(finding));
                 findings
             };
             let manifests = applied.as_ref().unwrap_or(&before);

@@ -23,6 +23,7 @@ use crate::input::{self, Manifests, Notes, Problems, Reference};
 use crate::live::{Extent, Namespaces};
 use crate::output::{self, Format};
 use crate::progress::Progress;
+use crate::set_names::SetNames;
 use crate::world::{self, World};
 use crate::{cli, clock};
 use report::Report;
@@ -141,14 +142,14 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     let (text, after) = match changed {
         None => {
             let report = args.evaluate(&manifests, wanted, now)?;
-            (args.render(&report)?, report)
+            (args.render(&report, &SetNames::of(&manifests))?, report)
         }
         Some(changed) => {
             let (before, mut after) = args.evaluate_both(&manifests, &changed, wanted, hub.is_some(), now)?;
             let is_asked =
                 |placement: &report::PlacementReport| hub.is_none() || is_in_files(placement, &changed);
             let difference = diff::difference(&before, &after, is_asked);
-            let text = args.render_difference(&difference)?;
+            let text = args.render_difference(&difference, &SetNames::of(&changed))?;
             if hub.is_some() && wanted.is_none() {
                 let satisfied = before.satisfied();
                 after.placements.retain(|placement| {
@@ -264,12 +265,13 @@ impl Args {
         Report { placements }
     }
 
-    fn render(&self, report: &Report) -> anyhow::Result<String> {
-        self.output.render(report, |width| table::render(report, width))
+    fn render(&self, report: &Report, sets: &SetNames) -> anyhow::Result<String> {
+        let output = self.output;
+        output.render(report, |width| sets.proposed(table::render(report, width)))
     }
 
-    fn render_difference(&self, difference: &diff::Difference) -> anyhow::Result<String> {
-        self.output
-            .render(difference, |width| diff_table::render(difference, width))
+    fn render_difference(&self, difference: &diff::Difference, sets: &SetNames) -> anyhow::Result<String> {
+        let render = |width| sets.proposed(diff_table::render(difference, width));
+        self.output.render(difference, render)
     }
 }
