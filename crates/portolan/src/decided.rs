@@ -6,12 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use portolan_api::cluster::PlacementDecision;
+use portolan_api::cluster::{Placement, PlacementDecision};
 use portolan_api::decision::{self, GroupKey};
 use portolan_api::labels::{SCHEDULER_NAME, multicluster as kep, ocm, portolan};
 use portolan_api::multicluster;
 use portolan_engine::placement::PlacementKey;
 use serde::Serialize;
+
+use crate::input::Manifests;
 
 /// What one object says: its placement and the clusters it lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,6 +107,30 @@ impl Said {
     }
 }
 
+/// Whether no controller has evaluated a Placement: it has no condition, and no object decides for it.
+pub(crate) fn is_undecided(manifests: &Manifests, key: &PlacementKey) -> bool {
+    let mut placements = manifests.placements();
+    let Some(placement) = placements.find(|placement| PlacementKey::of(placement) == *key) else {
+        return false;
+    };
+    let decisions = manifests.decisions().filter_map(Said::by_decision);
+    let slices = manifests.slices().filter_map(Said::by_slice);
+    has_no_condition(placement) && !decisions.chain(slices).any(|said| said.placement == *key)
+}
+
+/// Whether no controller has written a condition into the status of a Placement.
+pub(crate) fn has_no_condition(placement: &Placement) -> bool {
+    let status = placement.status.as_ref();
+    status.is_none_or(|status| status.conditions.is_empty())
+}
+
+/// The note about a Placement that no controller has evaluated, and the command that says more.
+pub(crate) fn no_decision_yet(key: &PlacementKey) -> String {
+    format!(
+        "the hub has no decision yet: no controller has evaluated this Placement; `portolan doctor {key}` says why"
+    )
+}
+
 /// The clusters that any of the objects lists. Objects come with what they are called.
 pub(crate) fn union<'a>(objects: impl IntoIterator<Item = (&'a str, &'a Said)>) -> Decided {
     let mut decided = Decided::new();
@@ -185,5 +211,29 @@ mod tests {
         let (from, to) = (decision(0, "c1"), decision(1, "c1"));
         let groups = &union([("a", &from), ("b", &to)])["c1"].groups;
         assert_eq!(groups.iter().map(|group| group.index).collect::<Vec<_>>(), [0, 1]);
+    }
+
+    #[test]
+    fn a_placement_without_condition_and_decision_is_undecided() {
+        let placement = |status: serde_json::Value| {
+            serde_json::json!({ "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
+                "metadata": { "name": "p", "namespace": "ns" }, "spec": {}, "status": status })
+        };
+        let decision = serde_json::json!({ "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+            "kind": "PlacementDecision", "metadata": { "name": "p-decision-1", "namespace": "ns",
+                "labels": { "cluster.open-cluster-management.io/placement": "p" } } });
+        let condition = serde_json::json!({ "type": "PlacementSatisfied", "status": "True", "reason": "x",
+            "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z" });
+        let is_undecided = |objects: Vec<serde_json::Value>| {
+            let list = serde_json::json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+            let manifests = crate::input::read_bytes("hub.json", list.to_string().into_bytes()).unwrap();
+            super::is_undecided(&manifests, &PlacementKey::new("ns", "p"))
+        };
+        let plain = || placement(serde_json::json!({}));
+        assert!(is_undecided(vec![plain()]));
+        assert!(!is_undecided(vec![plain(), decision]));
+        assert!(!is_undecided(vec![placement(
+            serde_json::json!({ "conditions": [condition] })
+        )]));
     }
 }

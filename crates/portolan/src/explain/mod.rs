@@ -16,8 +16,9 @@ use crate::given::{self, Given};
 use crate::input::{Notes, Problem, Problems};
 use crate::live::{Event, Extent, Namespaces, Session};
 use crate::output::{self, Format};
+use crate::set_names::SetNames;
 use crate::world::{self, World};
-use crate::{cli, clock};
+use crate::{cli, clock, decided};
 use summary::Summary;
 
 /// Say why each cluster is in a placement's decision or not
@@ -106,6 +107,7 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
             return Err(Problems::from(no_placement_named(&world, &place, &files)).into());
         }
     };
+    let sets = SetNames::of(&manifests);
     let text = match &args.cluster {
         None => {
             let explanation = explain(&mut world, &key, now)?;
@@ -118,18 +120,22 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
             };
             let others = if args.all { usize::MAX } else { LISTED_OTHERS };
             args.output.render(&explained, |width| {
-                table::all(&explained.explanation, &explained.summary, others, width)
-                    + &table::events(explained.events.as_deref(), now, width)
+                let clusters = table::all(&explained.explanation, &explained.summary, others, width);
+                sets.proposed(clusters) + &table::events(explained.events.as_deref(), now, width)
             })?
         }
         Some(cluster) => {
             let explained = explain_cluster(&mut world, &key, cluster, &place, now)?;
             args.output.render(&explained, |width| {
-                table::one(&explained.explanation, explained.smallest_change.as_ref(), width)
+                let flip = explained.smallest_change.as_ref();
+                sets.proposed(table::one(&explained.explanation, flip, width))
             })?
         }
     };
     if hub.is_some() && !is_applied {
+        if decided::is_undecided(&manifests, &key) {
+            notes.remark(decided::no_decision_yet(&key));
+        }
         note_stored(&mut world, &key, now, &mut notes)?;
     }
     output::remark(&notes.to_string());
@@ -239,6 +245,35 @@ fn no_placement_named(world: &World, place: &str, files: &[String]) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cluster_that_spread_passes_over_is_not_said_to_be_ranked_behind() {
+        let group = "cluster.open-cluster-management.io";
+        let cluster = |name: &str, zone: &str| {
+            serde_json::json!({ "apiVersion": format!("{group}/v1"), "kind": "ManagedCluster",
+                "metadata": { "name": name, "labels": { "zone": zone } }, "spec": { "hubAcceptsClient": true } })
+        };
+        let list = serde_json::json!({ "apiVersion": "v1", "kind": "List", "items": [
+            { "apiVersion": format!("{group}/v1beta2"), "kind": "ManagedClusterSet", "metadata": { "name": "all" },
+              "spec": { "clusterSelector": { "selectorType": "LabelSelector", "labelSelector": {} } } },
+            { "apiVersion": format!("{group}/v1beta2"), "kind": "ManagedClusterSetBinding",
+              "metadata": { "name": "all", "namespace": "ns" }, "spec": { "clusterSet": "all" } },
+            cluster("a1", "a"), cluster("a2", "a"), cluster("a3", "a"), cluster("b1", "b"),
+            { "apiVersion": format!("{group}/v1beta1"), "kind": "Placement", "metadata": { "name": "p", "namespace": "ns" },
+              "spec": { "numberOfClusters": 3, "spreadPolicy": { "spreadConstraints": [
+                { "topologyKey": "zone", "topologyKeyType": "Label", "whenUnsatisfiable": "ScheduleAnyway" }] } } }] });
+        let manifests = crate::input::read_bytes("hub.json", list.to_string().into_bytes()).unwrap();
+        let mut world = World::new(&manifests, world::Inventory::Auto);
+        let explanation = explain(&mut world, &PlacementKey::new("ns", "p"), Timestamp::UNIX_EPOCH).unwrap();
+        let summary = Summary::new(&explanation, world::Inventory::Auto.resolve(&manifests));
+        let text = table::all(&explanation, &summary, 5, Some(80));
+        assert!(text.contains("rank 3, spread takes another"), "{text}");
+        assert!(!text.contains("numberOfClusters is 3"), "{text}");
+        assert!(
+            text.contains("not selected: 1 passed over for another domain (spread)"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn a_decision_that_differs_is_said_to_have_more_less_or_others() {

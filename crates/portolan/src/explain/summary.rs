@@ -31,7 +31,7 @@ impl Summary {
         let others = explanation.clusters.iter().filter(|verdict| !verdict.selected);
         for verdict in others {
             *groups
-                .entry((verdict.stage, reason(verdict, inventory)))
+                .entry((verdict.stage, reason(explanation, verdict, inventory)))
                 .or_default() += 1;
         }
         let mut not_selected: Vec<Group> = groups
@@ -64,11 +64,18 @@ impl Summary {
     }
 }
 
+/// Whether spec.spreadPolicy gives the place of a cluster to another domain: its rank alone would select it.
+pub(super) fn is_left_to_spread(explanation: &Explanation, verdict: &Verdict) -> bool {
+    let number = explanation.number_of_clusters.unwrap_or(0);
+    verdict.stage == Stage::NumberOfClusters && verdict.rank.is_some_and(|rank| rank <= number)
+}
+
 /// The reason of a verdict in a few words that follow a number. Fields of a check are names of the API, not prose.
-fn reason(verdict: &Verdict, inventory: Inventory) -> &'static str {
+fn reason(explanation: &Explanation, verdict: &Verdict, inventory: Inventory) -> &'static str {
     let field = verdict.checks.first().map_or("", |check| check.field.as_str());
     match (verdict.stage, inventory) {
         (Stage::Selected, _) => "selected",
+        _ if is_left_to_spread(explanation, verdict) => "passed over for another domain (spread)",
         (Stage::NumberOfClusters, _) => "ranked behind numberOfClusters",
         (Stage::SpreadPolicy, _) => "lost to spread",
         (Stage::TaintToleration, _) => "tainted",

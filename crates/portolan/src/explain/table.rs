@@ -6,7 +6,7 @@ use portolan_api::labels::conditions;
 use portolan_engine::explain::{Explanation, Flip, Stage, Verdict};
 use portolan_engine::status::Code;
 
-use super::summary::Summary;
+use super::summary::{Summary, is_left_to_spread};
 use crate::live::Event;
 use crate::output;
 use crate::output::table::{Cell, Column, Table, Tone};
@@ -332,6 +332,9 @@ fn reason(explanation: &Explanation, verdict: &Verdict) -> Cell {
     ) {
         (Some(check), ..) if verdict.stage == Stage::TaintToleration => reason.or(&check.observed),
         (Some(check), ..) => reason.or(format!("wants {}; has {}", check.expression, check.observed)),
+        (None, Some(rank), _) if is_left_to_spread(explanation, verdict) => {
+            reason.or(format!("rank {rank}, spread takes another domain"))
+        }
         (None, Some(rank), Some(number)) if verdict.stage == Stage::NumberOfClusters => {
             reason.or(format!("rank {rank}, numberOfClusters is {number}"))
         }

@@ -18,7 +18,7 @@ use crate::live::{Extent, Namespaces};
 use crate::object_name::{self, ObjectName};
 use crate::output::Format;
 use crate::output::table::Table;
-use crate::{clock, output};
+use crate::{clock, decided, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -101,6 +101,12 @@ impl Filter<'_> {
     fn name(&self, name: Option<&str>) -> bool {
         self.name.is_none_or(|wanted| name == Some(wanted))
     }
+
+    /// The one Placement that is asked for, if no controller has evaluated it.
+    fn undecided(&self, manifests: &Manifests) -> Option<PlacementKey> {
+        let key = PlacementKey::new(self.namespace?, self.name?);
+        decided::is_undecided(manifests, &key).then_some(key)
+    }
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -110,7 +116,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let given = given::read(&args.input, args.extent(), args.namespaces(namespace), &mut notes)?;
     let place = given.place();
     let usual = given.namespace().to_owned();
-    let Given { before, applied, .. } = given;
+    let Given { before, applied, hub } = given;
     let manifests = applied.unwrap_or(before);
     args.refuse_namespace(&manifests).map_err(Problems::from)?;
     let filter = Filter {
@@ -137,7 +143,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let text = args.render(&manifests, &filter)?;
     match text {
         Some(text) => output::print(&text)?,
-        None => output::remark(&format!("nothing found{}\n", args.hint(&filter))),
+        None => {
+            let hint = match filter.undecided(&manifests).filter(|_| hub.is_some()) {
+                Some(key) => format!("; {}", decided::no_decision_yet(&key)),
+                None => args.hint(&filter),
+            };
+            output::remark(&format!("nothing found{hint}\n"));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -4,6 +4,7 @@ mod board;
 mod follow;
 mod line;
 
+use std::fmt::Debug;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -11,10 +12,13 @@ use std::time::Duration;
 use clap::ValueEnum;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::ListParams;
-use kube::{Api, ResourceExt};
-use portolan_api::cluster::Placement;
-use portolan_api::spelling;
+use kube::core::NamespaceResourceScope;
+use kube::{Api, Client, ResourceExt};
+use portolan_api::cluster::{self, Placement};
+use portolan_api::labels::{multicluster as kep, ocm};
+use portolan_api::{multicluster, shorten, spelling};
 use portolan_engine::placement::PlacementKey;
+use serde::de::DeserializeOwned;
 
 use crate::completions::names;
 use crate::input::Problems;
@@ -22,7 +26,7 @@ use crate::live::Server;
 use crate::object_name::{self, ObjectName};
 use crate::stop::Stop;
 use crate::tracing_export::TraceArgs;
-use crate::{clock, live, logging, output};
+use crate::{clock, decided, live, logging, output};
 use board::Turn;
 
 pub(crate) use follow::{Ends, follow};
@@ -105,7 +109,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let show = |turns: Vec<Turn>, at_start: bool| args.show(turns, wanted, at_start, &mut columns);
         let watched = async {
             match (wanted, namespace) {
-                (Some(key), _) => say_placement_is_missing(&server, key).await,
+                (Some(key), _) => say_placement_has_no_decision(&server, key).await,
                 (None, Some(namespace)) => say_namespace_is_missing(&server, namespace).await,
                 (None, None) => {}
             }
@@ -120,24 +124,53 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A placement that is not there may come; until then somebody who mistyped its name would wait in silence.
-async fn say_placement_is_missing(server: &Server, key: &PlacementKey) {
+/// A Placement that does not exist may be created, and one that no controller has evaluated may be evaluated; until then a
+/// user who mistyped the name, or whose hub has no controller, would wait in silence.
+async fn say_placement_has_no_decision(server: &Server, key: &PlacementKey) {
     let api: Api<Placement> = Api::namespaced(server.client.clone(), &key.namespace);
     // Without the right to read Placements their decisions can still be watched.
-    if let Ok(None) = api.get_metadata_opt(&key.name).await {
-        let others = api.list_metadata(&ListParams::default()).await;
-        let others = others.map(|list| list.items).unwrap_or_default();
-        let others: Vec<String> = others.iter().map(ResourceExt::name_any).collect();
-        let meant = spelling::did_you_mean(&key.name, others.iter().map(String::as_str));
-        let next = match meant {
-            Some(meant) => format!("did you mean {}/{meant}?", key.namespace),
-            None => "`portolan get placements` lists all".to_owned(),
-        };
-        output::remark(&format!(
-            "there is no Placement {key} on {} yet; waiting for its decision. {next}\n",
-            server.url
-        ));
+    match api.get_opt(&key.name).await {
+        Ok(None) => say_placement_is_missing(server, key, &api).await,
+        Ok(Some(placement)) if decided::has_no_condition(&placement) => {
+            let name = shorten::label_value(&key.name);
+            let client = &server.client;
+            let of_ocm = has_any::<cluster::PlacementDecision>(client, key, ocm::PLACEMENT, &name).await;
+            let of_kep =
+                has_any::<multicluster::PlacementDecision>(client, key, kep::DECISION_KEY, &name).await;
+            if !of_ocm && !of_kep {
+                output::remark(&format!("{}\n", decided::no_decision_yet(key)));
+            }
+        }
+        _ => {}
     }
+}
+
+/// Whether the namespace of a Placement has an object with this label. An object that cannot be read may be there.
+async fn has_any<K>(client: &Client, key: &PlacementKey, label: &str, value: &str) -> bool
+where
+    K: kube::Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + DeserializeOwned + Debug,
+{
+    let api: Api<K> = Api::namespaced(client.clone(), &key.namespace);
+    let parameters = ListParams::default().labels(&format!("{label}={value}")).limit(1);
+    match api.list_metadata(&parameters).await {
+        Ok(list) => !list.items.is_empty(),
+        Err(error) => !live::is_unserved(&error),
+    }
+}
+
+async fn say_placement_is_missing(server: &Server, key: &PlacementKey, api: &Api<Placement>) {
+    let others = api.list_metadata(&ListParams::default()).await;
+    let others = others.map(|list| list.items).unwrap_or_default();
+    let others: Vec<String> = others.iter().map(ResourceExt::name_any).collect();
+    let meant = spelling::did_you_mean(&key.name, others.iter().map(String::as_str));
+    let next = match meant {
+        Some(meant) => format!("did you mean {}/{meant}?", key.namespace),
+        None => "`portolan get placements` lists all".to_owned(),
+    };
+    output::remark(&format!(
+        "there is no Placement {key} on {} yet; waiting for its decision. {next}\n",
+        server.url
+    ));
 }
 
 /// The same for a namespace, whichever placements it will have.

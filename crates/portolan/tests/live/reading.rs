@@ -89,8 +89,13 @@ fn a_hub_gives_the_answers_that_its_manifests_give() {
             run.stdout
         };
         assert_eq!(ask(from_hub, "simulate", note), ask(from_files, "simulate", ""));
+        // No controller runs there.
+        let undecided = format!(
+            "{note}note: the hub has no decision yet: no controller has evaluated this Placement; `portolan doctor \
+             {placement}` says why\n"
+        );
         assert_eq!(
-            ask(from_hub, "explain", note),
+            ask(from_hub, "explain", &undecided),
             ask(from_files, "explain", "") + "\nno events\n"
         );
         live.stop();
@@ -582,6 +587,24 @@ fn kinds_that_are_not_served_are_noted_and_the_rest_is_read() {
         "{}",
         run.stderr
     );
+    live.stop();
+}
+
+#[test]
+fn a_placement_that_no_controller_has_evaluated_is_said_to_have_no_decision() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    live.apply_files(&example("gpu-training"));
+    for args in [
+        &["get", "decisions", "ml/training"][..],
+        &["explain", "ml/training"],
+        &["watch", "ml/training", "--until-quiet", "1s"],
+    ] {
+        let run = run(&scratch, &[args, &["--kubeconfig", live.argument()]].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let said = "the hub has no decision yet: no controller has evaluated this Placement; `portolan doctor ml/training`";
+        assert_eq!(run.stderr.matches(said).count(), 1, "{args:?}: {}", run.stderr);
+    }
     live.stop();
 }
 
