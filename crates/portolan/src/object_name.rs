@@ -3,6 +3,8 @@
 //! NAMESPACE/NAME names both. NAME alone is looked for in the namespace of `--namespace`, or else in that of the
 //! kubeconfig's context, or else in `default`, as kubectl does. Files alone have no context: there it is `default`.
 
+use std::collections::BTreeSet;
+
 use portolan_api::spelling;
 use portolan_engine::placement::PlacementKey;
 
@@ -110,9 +112,10 @@ fn hint(kind: &str, asked: &PlacementKey, there: &[PlacementKey]) -> String {
 }
 
 /// The objects that may be meant: those of the same name in other namespaces, or one that is spelt alike.
-fn meant(asked: &PlacementKey, there: &[PlacementKey]) -> Vec<String> {
-    let alike = there.iter().filter(|key| key.name == asked.name);
-    let alike: Vec<String> = alike.take(SUGGESTED).map(ToString::to_string).collect();
+pub(crate) fn meant(asked: &PlacementKey, there: &[PlacementKey]) -> Vec<String> {
+    let alike: BTreeSet<&PlacementKey> = there.iter().filter(|key| key.name == asked.name).collect();
+    let alike = alike.into_iter().take(SUGGESTED);
+    let alike: Vec<String> = alike.map(ToString::to_string).collect();
     if !alike.is_empty() {
         return alike;
     }

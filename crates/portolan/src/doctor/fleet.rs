@@ -336,7 +336,7 @@ fn misnamed(manifests: &Manifests, concern: &Concern<'_>) -> Option<Check> {
             let name = metadata.name.as_deref()?;
             let namespace = metadata.namespace.as_deref().unwrap_or_default();
             (concern.has_namespace(namespace) && said != name)
-                .then(|| format!("{namespace}/{name} (spec.clusterSet is {said:?})"))
+                .then(|| format!("{namespace}/{name}, and spec.clusterSet is {said:?}"))
         })
         .collect();
     let all = names(misnamed.iter().map(String::as_str));
@@ -344,7 +344,8 @@ fn misnamed(manifests: &Manifests, concern: &Concern<'_>) -> Option<Check> {
         Check::note(
             "bindings",
             format!(
-                "a binding binds the ManagedClusterSet of its own name, whatever spec.clusterSet says: {all}"
+                "a binding has the name of its cluster set, and binds the set of that name: {all}: rename the binding, or correct \
+                 spec.clusterSet if that is the mistake"
             ),
         )
     })

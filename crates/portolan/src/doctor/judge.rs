@@ -10,6 +10,7 @@ use portolan_engine::placement::{PlacementKey, is_ours};
 use super::concern::Concern;
 use super::read::{NoAnswer, Observed};
 use super::{Check, fleet, names, subject};
+use crate::set_names::SetNames;
 
 /// A Placement that is younger than this may still be waiting for its first evaluation.
 const FIRST_EVALUATION: SignedDuration = SignedDuration::from_secs(10);
@@ -27,8 +28,10 @@ pub(super) fn judge(observed: &Observed, wanted: Option<&PlacementKey>, now: Tim
     let mut checks = match &observed.version {
         Ok(version) => vec![Check::ok("hub", format!("answers, version {version}"))],
         Err(NoAnswer::Unreachable(why)) => {
-            let advice = "check --kubeconfig, --context and whether the hub runs; `portolan up` starts one";
-            return vec![Check::problem("hub", why, advice)];
+            // The error of a request ends with the next step where there is one.
+            let next = "check --kubeconfig, --context and whether the hub runs; `portolan up` starts one";
+            let (found, advice) = why.split_once("; ").unwrap_or((why, next));
+            return vec![Check::problem("hub", found, advice)];
         }
         Err(NoAnswer::Refused { why, credentials }) => {
             let found = format!(
@@ -68,6 +71,10 @@ pub(super) fn judge(observed: &Observed, wanted: Option<&PlacementKey>, now: Tim
     if let (Some(manifests), Some(concern)) = (manifests, &concern) {
         checks.extend(fleet::judge(observed, manifests, concern, now));
         checks.extend(subject::judge(observed, manifests, concern, now));
+        let sets = SetNames::of(manifests);
+        for check in &mut checks {
+            check.found = sets.proposed(std::mem::take(&mut check.found));
+        }
     }
     checks
 }
@@ -85,9 +92,10 @@ fn rights(observed: &Observed) -> Check {
         ),
         Some(missing) => Check::problem(
             "rights",
-            format!("{user} may not {}", listed(missing)),
+            format!("{user} may not {}", missing.join(", ")),
             "ask an administrator of the hub for these rights; what cannot be read is not checked",
-        ),
+        )
+        .or(format!("{user} may not {}", listed(missing))),
     }
 }
 
@@ -96,22 +104,23 @@ fn rights(observed: &Observed) -> Check {
 fn unread(observed: &Observed) -> Option<Check> {
     let first = observed.unread.first()?;
     let what: Vec<String> = observed.unread.iter().map(|unread| unread.what.clone()).collect();
-    let found = format!(
-        "cannot {}: {}; the credentials are {}",
-        listed(&what),
-        first.why,
-        observed.credentials
-    );
+    let found = |what: String| {
+        let (why, credentials) = (&first.why, &observed.credentials);
+        format!("cannot {what}: {why}; the credentials are {credentials}")
+    };
     let advice = "get credentials that may read this from the administrator of the hub, or choose others with --kubeconfig or \
                   --context; what cannot be read is not checked";
-    Some(Check::problem("reading", found, advice))
+    Some(Check::problem("reading", found(what.join(", ")), advice).or(found(listed(&what))))
 }
 
 /// The first rights by name; the rest is counted, since the advice is the same for all.
 fn listed(rights: &[String]) -> String {
     const NAMED: usize = 4;
     match rights.len().checked_sub(NAMED) {
-        Some(more @ 1..) => format!("{} and {more} more", rights[..NAMED].join(", ")),
+        Some(more @ 1..) => format!(
+            "{} and {more} more (-o wide lists all)",
+            rights[..NAMED].join(", ")
+        ),
         _ => rights.join(", "),
     }
 }

@@ -100,6 +100,9 @@ struct Check {
     result: Verdict,
     /// What was found.
     found: String,
+    /// The same with a list cut short, for people with little room.
+    #[serde(skip)]
+    brief: Option<String>,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
@@ -127,6 +130,7 @@ impl Check {
             name,
             result: Verdict::Ok,
             found: found.into(),
+            brief: None,
             advice: None,
         }
     }
@@ -136,8 +140,15 @@ impl Check {
             name,
             result: Verdict::Problem,
             found: found.into(),
+            brief: None,
             advice: Some(advice.into()),
         }
+    }
+
+    /// The check with a shorter text for people.
+    fn or(mut self, brief: String) -> Check {
+        self.brief = Some(brief);
+        self
     }
 
     fn note(name: &'static str, found: impl Into<String>) -> Check {
@@ -145,6 +156,7 @@ impl Check {
             name,
             result: Verdict::Note,
             found: found.into(),
+            brief: None,
             advice: None,
         }
     }
@@ -154,6 +166,7 @@ impl Check {
             name,
             result: Verdict::Unknown,
             found: found.into(),
+            brief: None,
             advice: None,
         }
     }
@@ -204,7 +217,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         problems,
         checks,
     };
-    let text = args.output.render(&report, |_| report.text())?;
+    let text = args
+        .output
+        .render(&report, |_| report.text(args.output == Format::Wide))?;
     output::print(&text)?;
     Ok(match (problems, is_readable) {
         (0, _) => ExitCode::SUCCESS,
@@ -215,7 +230,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 impl Report {
     /// A line a check, and under each problem what to do.
-    fn text(&self) -> String {
+    fn text(&self, is_wide: bool) -> String {
         let mut text = format!("{}\n\n", self.hub);
         for check in &self.checks {
             let mark = match check.result {
@@ -224,7 +239,9 @@ impl Report {
                 Verdict::Problem => Tone::Bad.paint("PROBLEM"),
                 Verdict::Unknown => Tone::Doubtful.paint("UNKNOWN"),
             };
-            text.push_str(&format!("{mark}  {}: {}\n", check.name, plain(&check.found)));
+            let found = check.brief.as_ref().filter(|_| !is_wide);
+            let found = plain(found.unwrap_or(&check.found));
+            text.push_str(&format!("{mark}  {}: {found}\n", check.name));
             if let Some(advice) = &check.advice {
                 text.push_str(&format!("         → {}\n", plain(advice)));
             }

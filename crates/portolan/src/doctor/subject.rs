@@ -17,7 +17,7 @@ use super::complaint::{Complaint, concluded};
 use super::concern::{Concern, decided, key_in, references, works_of};
 use super::read::Observed;
 use super::{Check, names, plain_works, works};
-use crate::decided::Said;
+use crate::decided::{Said, has_no_condition};
 use crate::input::Manifests;
 use crate::object_name;
 
@@ -55,7 +55,8 @@ pub(super) fn judge(
         return vec![Check::problem(
             MISSING,
             format!("there is no Placement, ManifestWorkReplicaSet, ManifestWork or Work {wanted}"),
-            "`portolan get placements`, `portolan rollout list` and `kubectl get manifestworks,works -A` list all",
+            meant(observed, manifests, wanted)
+                + "`portolan get placements`, `portolan rollout list` and `kubectl get manifestworks,works -A` list all",
         )];
     }
     let mut checks = broken;
@@ -99,6 +100,23 @@ pub(super) fn judge(
         checks.extend(plain_works::judge(manifests, &plain_works));
     }
     checks
+}
+
+/// The question whether another subject is meant; empty where none is spelt alike.
+fn meant(observed: &Observed, manifests: &Manifests, wanted: &PlacementKey) -> String {
+    let placements = manifests.placements().map(PlacementKey::of);
+    let sets = observed.replica_sets.iter().flatten();
+    let works = observed.works.iter().flatten();
+    let plain = observed.plain_works.iter().flatten();
+    let there: Vec<PlacementKey> = placements
+        .chain(sets.map(|set| key_in(&set.metadata)))
+        .chain(works.map(|work| key_in(&work.metadata)))
+        .chain(plain.map(|work| key_in(&work.metadata)))
+        .collect();
+    match object_name::meant(wanted, &there).as_slice() {
+        [] => String::new(),
+        meant => format!("did you mean {}? ", meant.join(" or ")),
+    }
 }
 
 /// Placements that cannot be read.
@@ -200,6 +218,10 @@ fn conditions_of(placements: &[&Placement]) -> Vec<Check> {
 }
 
 fn decisions_of(manifests: &Manifests, placements: &[&Placement]) -> Vec<Check> {
+    // The check of the controller says what is wrong where none of them is evaluated.
+    if placements.iter().all(|placement| has_no_condition(placement)) {
+        return Vec::new();
+    }
     let clusters = decided(manifests);
     let complaints: Vec<Complaint> = placements
         .iter()

@@ -1,5 +1,6 @@
 //! What is read is made up here; what is judged is real.
 
+mod advice;
 mod works;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -333,7 +334,7 @@ fn the_last_line_counts_problems_and_checks_that_could_not_be_made() {
             problems: problems.count(),
             checks: checks.collect(),
         };
-        report.text().lines().last().unwrap().to_owned()
+        report.text(false).lines().last().unwrap().to_owned()
     };
     use Verdict::{Ok, Problem, Unknown};
     assert_eq!(last(&[Ok, Ok]), "no problem found");
@@ -529,7 +530,10 @@ fn a_binding_that_is_missing_or_without_effect_is_named() {
     let check = checks.iter().find(|check| check.name == "bindings").unwrap();
     assert_eq!(check.result, Verdict::Note);
     assert!(
-        check.found.ends_with("shop/global (spec.clusterSet is \"typo\")"),
+        check.found.contains("a binding has the name of its cluster set")
+            && check
+                .found
+                .contains("shop/global, and spec.clusterSet is \"typo\": rename"),
         "{check:?}"
     );
 }

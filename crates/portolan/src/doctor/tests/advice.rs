@@ -1,0 +1,59 @@
+//! What the report says to people: nothing twice, nothing cut where there is room, and what a misspelt name may mean.
+
+use super::*;
+use crate::doctor::Report;
+
+#[test]
+fn the_missing_rights_are_cut_short_only_in_the_table() {
+    let mut hub = observed(&healthy());
+    let rights = (1..=7).map(|number| format!("list kind{number}"));
+    hub.missing_rights = Some(rights.collect());
+    let report = Report {
+        hub: "https://hub".to_owned(),
+        subject: None,
+        problems: 1,
+        checks: judge(&hub, None, now()),
+    };
+    let table = report.text(false);
+    assert!(
+        table.contains("list kind4 and 3 more (-o wide lists all)"),
+        "{table}"
+    );
+    assert!(!table.contains("kind5"), "{table}");
+    for whole in [report.text(true), serde_json::to_string(&report).unwrap()] {
+        assert!(whole.contains("list kind6, list kind7"), "{whole}");
+        assert!(!whole.contains("3 more"), "{whole}");
+    }
+}
+
+#[test]
+fn a_hub_that_does_not_answer_is_reported_with_one_advice() {
+    let mut silent = observed(&[]);
+    let why = "https://hub refuses connections; does a server run there (`portolan up` starts a hub)?";
+    silent.version = Err(NoAnswer::Unreachable(why.to_owned()));
+    let checks = judge(&silent, None, now());
+    assert_eq!(checks[0].found, "https://hub refuses connections");
+    assert_eq!(
+        checks[0].advice.as_deref(),
+        Some("does a server run there (`portolan up` starts a hub)?")
+    );
+}
+
+#[test]
+fn decisions_are_not_said_to_be_fine_where_nothing_is_evaluated() {
+    let hub = changed(3, "/status", json!({}));
+    let checks = judge(&hub, None, now());
+    assert!(
+        !checks.iter().any(|check| check.name == "decisions"),
+        "{checks:#?}"
+    );
+}
+
+#[test]
+fn a_misspelt_subject_is_answered_with_the_name_that_may_be_meant() {
+    let hub = observed(&healthy());
+    let checks = judge(&hub, Some(&PlacementKey::new("shop", "wbe")), now());
+    let missing = checks.last().unwrap();
+    let advice = missing.advice.as_deref().unwrap();
+    assert!(advice.starts_with("did you mean shop/web? "), "{advice}");
+}
