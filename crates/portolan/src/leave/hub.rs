@@ -49,7 +49,7 @@ pub(super) struct Hub {
 pub(super) struct Found {
     pub(super) cluster: Option<ObjectMeta>,
     pub(super) namespace: Option<ObjectMeta>,
-    has_account: bool,
+    pub(super) has_account: bool,
 }
 
 impl Found {

@@ -125,9 +125,6 @@ async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
     // All works of a namespace that is deleted are removed first: the agent holds the works that it applied, and the account
     // of the agent ends before the namespace.
     hub.keeps_templates = !found.owns_namespace(name);
-    if found.lacks_account() && !args.force && !said(hub.works().await, &server)?.is_empty() {
-        output::remark(&without_account(name));
-    }
     said(hub.begin().await, &server)?;
     let patience = Patience {
         works: args
@@ -136,7 +133,8 @@ async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
         rest: args.timeout.unwrap_or(TIMEOUT),
     };
     said(waiting::decisions(&hub, patience.rest).await, &server)?;
-    if let Some(why) = works_gone(&hub, &server, patience, args.force).await? {
+    let note = (found.lacks_account() && !args.force).then(|| without_account(name));
+    if let Some(why) = works_gone(&hub, &server, patience, args.force, note).await? {
         return Ok(unfinished(&why));
     }
     said(hub.release_templates().await, &server)?;
@@ -161,9 +159,10 @@ async fn works_gone(
     server: &Server,
     patience: Patience,
     force: bool,
+    note: Option<String>,
 ) -> anyhow::Result<Option<String>> {
     let name = hub.cluster.as_str();
-    match said(waiting::works(hub, patience.works, force).await, server)? {
+    match said(waiting::works(hub, patience.works, force, note).await, server)? {
         Waited::Done => Ok(None),
         Waited::Left(works) if force => {
             // First, so that an agent cannot hold its works, or do anything else, while the rest is waited for.
@@ -171,7 +170,7 @@ async fn works_gone(
             said(hub.release_works(&works).await, server)?;
             output::remark(&released(name, &works));
             Ok(
-                match said(waiting::works(hub, patience.rest, force).await, server)? {
+                match said(waiting::works(hub, patience.rest, force, None).await, server)? {
                     Waited::Done => None,
                     Waited::Left(works) => Some(waiting::held_by_others(name, &works)),
                 },
@@ -258,6 +257,7 @@ fn finished(found: &Found, name: &str, url: &str) -> String {
             "its embedded agent ends; the next start of `portolan up` with --spokes {number} or more makes the member \
              again, and a start with fewer does not"
         ),
+        None if found.lacks_account() => format!("`portolan join {name}` lets the cluster in again"),
         None => format!(
             "its agent's credentials are no longer valid: stop the agent of {name} if it still runs; `portolan join {name}` \
              lets the cluster in again"
@@ -291,20 +291,31 @@ mod tests {
 
     fn found(annotations: &serde_json::Value) -> Found {
         let cluster = json!({"name": "member-3", "annotations": annotations});
-        let mut found = Found::default();
-        found.cluster = Some(serde_json::from_value(cluster).unwrap());
-        found
+        Found {
+            cluster: Some(serde_json::from_value(cluster).unwrap()),
+            ..Found::default()
+        }
     }
 
     #[test]
     fn an_embedded_member_that_is_removed_is_not_said_to_join_again() {
-        let real = finished(&found(&json!({})), "member-3", "https://hub");
+        let mut joined = found(&json!({}));
+        joined.has_account = true;
+        let real = finished(&joined, "member-3", "https://hub");
         assert!(real.contains("`portolan join member-3`"), "{real}");
+        assert!(real.contains("credentials are no longer valid"), "{real}");
         let embedded = found(&json!({"portolan.dev/embedded-by": "portolan-up"}));
         let text = finished(&embedded, "member-3", "https://hub");
         assert!(!text.contains("join"), "{text}");
         assert!(text.contains("`portolan up` with --spokes 3 or more"), "{text}");
         assert_eq!(embedded.stopped(), None);
+    }
+
+    #[test]
+    fn a_cluster_without_an_account_is_removed_without_words_about_credentials() {
+        let text = finished(&found(&json!({})), "member-3", "https://hub");
+        assert!(!text.contains("credentials"), "{text}");
+        assert!(text.contains("`portolan join member-3`"), "{text}");
     }
 
     #[test]

@@ -61,8 +61,13 @@ pub(super) async fn decisions(hub: &Hub, timeout: Duration) -> Doing<()> {
     }
 }
 
-/// Deletes the works of the cluster and waits until they are gone.
-pub(super) async fn works(hub: &Hub, timeout: Duration, force: bool) -> Doing<Waited> {
+/// Deletes the works of the cluster and waits until they are gone. `note` is said before the wait, if works are held.
+pub(super) async fn works(
+    hub: &Hub,
+    timeout: Duration,
+    force: bool,
+    mut note: Option<String>,
+) -> Doing<Waited> {
     let (begun, since) = (Instant::now(), clock::now());
     let mut told: Option<(usize, Instant)> = None;
     loop {
@@ -77,12 +82,14 @@ pub(super) async fn works(hub: &Hub, timeout: Duration, force: bool) -> Doing<Wa
             return Ok(if works.is_empty() {
                 Waited::Done
             } else {
+                note.take().iter().for_each(|note| output::remark(note));
                 Waited::Left(works)
             });
         }
         let is_news = told.is_none_or(|(number, at)| number != works.len() || at.elapsed() >= REMIND);
         // A hub that answers at once needs no words.
         if is_news && begun.elapsed() >= Duration::from_secs(1) {
+            note.take().iter().for_each(|note| output::remark(note));
             let heard = hub.heartbeat().await?;
             output::remark(&progress(&hub.cluster, &works, heard, since, clock::now(), force));
             told = Some((works.len(), Instant::now()));
