@@ -172,7 +172,11 @@ pub fn toleration_operator(index: usize, operator: &str) -> Mistake {
 
 /// A mode of the prioritizer policy that does not exist.
 pub fn mode(mode: &str) -> Mistake {
-    let error = FieldError::of_text("spec.prioritizerPolicy.mode", mode, "", "Additive or Exact");
+    let accepted = match spelling::did_you_mean(mode, ["Additive", "Exact"]) {
+        Some(meant) => format!("Additive or Exact; did you mean {meant}?"),
+        None => "Additive or Exact".to_owned(),
+    };
+    let error = FieldError::of_text("spec.prioritizerPolicy.mode", mode, "", accepted);
     Mistake::new("", error)
 }
 
