@@ -5,6 +5,7 @@ mod control;
 mod hub;
 mod list;
 mod plan;
+mod seen;
 mod status;
 mod status_table;
 mod table;

@@ -5,15 +5,16 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use portolan_controllers::overview::{Overview, OverviewState, overview};
+use portolan_controllers::overview::{Overview, OverviewState};
 use portolan_engine::placement::PlacementKey;
 
 use super::hub::{self, Target};
+use super::seen::Seen;
 use super::status_table;
 use crate::live::{self, Server, connection};
 use crate::output::{prose, terminal};
 use crate::stop::Stop;
-use crate::{clock, output};
+use crate::{clock, output, shell};
 
 const STATUS_EXAMPLES: &str = "\
 Examples:
@@ -96,14 +97,18 @@ enum Format {
 }
 
 pub(super) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
-    let overview = live::block_on(async {
+    let seen = live::block_on(async {
         let (server, key) = args.target.connect().await?;
         let found = hub::read(&server, &key).await?;
         live::note(&found.left_out);
-        Ok(overview(found.objects, clock::now()))
+        Ok(Seen::of(found.objects))
     })?;
+    let Seen {
+        overview,
+        misconfigured,
+    } = seen;
     let text = args.output.render(&overview, |width| {
-        status_table::render(&overview, clock::now(), width)
+        status_table::render(&overview, &misconfigured, clock::now(), width)
     })?;
     output::print(&text)?;
     let is_fine = match overview.state {
@@ -152,8 +157,10 @@ async fn follow(server: &Server, key: &PlacementKey, args: &WatchArgs) -> anyhow
             let mut left_out = found.left_out;
             left_out.retain(|object| noted.insert(object.to_string()));
             live::note(&left_out);
-            let now = overview(found.objects, clock::now());
-            if !show(&now, args, &mut last)? {
+            let seen = Seen::of(found.objects);
+            let is_read = show(&seen, args, &mut last)?;
+            let now = seen.overview;
+            if !is_read {
                 return Ok(now.is_complete());
             }
             match now.state {
@@ -179,10 +186,12 @@ async fn follow(server: &Server, key: &PlacementKey, args: &WatchArgs) -> anyhow
     }
 }
 
-/// Prints why clusters failed, for people: JSON has it in every line.
+/// Prints why clusters failed and how the rollout goes on, for people: JSON has it in every line.
 fn show_failures(now: &Overview, args: &WatchArgs) -> anyhow::Result<()> {
     if args.output == Format::Text {
-        for line in status_table::failures(now) {
+        let steps = status_table::next_steps(now).into_iter();
+        for line in status_table::failures(now).into_iter().chain(steps) {
+            let line = shell::as_called(&line);
             output::print_line(&prose::wrapped(&line, terminal::columns()))?;
         }
     }
@@ -190,10 +199,10 @@ fn show_failures(now: &Overview, args: &WatchArgs) -> anyhow::Result<()> {
 }
 
 /// Prints a line when it differs from the last one. Whether anybody still reads.
-fn show(now: &Overview, args: &WatchArgs, last: &mut Option<String>) -> anyhow::Result<bool> {
+fn show(seen: &Seen, args: &WatchArgs, last: &mut Option<String>) -> anyhow::Result<bool> {
     let line = match args.output {
-        Format::Text => status_table::line(now),
-        Format::Json => output::json_line(now)?,
+        Format::Text => status_table::line(&seen.overview, &seen.misconfigured),
+        Format::Json => output::json_line(&seen.overview)?,
     };
     if last.as_ref() == Some(&line) {
         return Ok(true);

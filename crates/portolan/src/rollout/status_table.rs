@@ -15,13 +15,19 @@ use crate::output::table::{Cell, Column, Table, Tone};
 /// Clusters of a kind that are named one by one.
 const LISTED: usize = 10;
 
-const WHEN_STOPPED: &str = "  it goes on by itself when you correct the template, repair the clusters that failed, or raise maxFailures\n";
+const WHEN_STOPPED: &str = "it goes on by itself when you correct the template, repair the clusters that failed, or raise maxFailures";
 const WHEN_MANDATORY: &str =
-    "  it goes on by itself when you correct the template or repair the clusters of the group that failed\n";
+    "it goes on by itself when you correct the template or repair the clusters of the group that failed";
 
 /// The whole state.
-pub(super) fn render(overview: &Overview, now: Timestamp, width: Option<usize>) -> String {
-    let mut text = format!("{}/{}: {}\n", overview.namespace, overview.name, gist(overview));
+pub(super) fn render(
+    overview: &Overview,
+    misconfigured: &[String],
+    now: Timestamp,
+    width: Option<usize>,
+) -> String {
+    let gist = gist(overview, misconfigured);
+    let mut text = format!("{}/{}: {gist}\n", overview.namespace, overview.name);
     for mistake in &overview.mistakes {
         text.push_str(&format!("{}\n", Tone::Bad.paint(mistake)));
     }
@@ -46,23 +52,45 @@ pub(super) fn render(overview: &Overview, now: Timestamp, width: Option<usize>) 
             text.push_str(&listed("next", placement.starting.iter().cloned()));
         }
         text.push_str(&soaking(&placement.soaking));
-        if placement.max_failure_breach && !overview.aborted {
-            text.push_str(match failed_mandatory(placement) {
-                Some(_) => WHEN_MANDATORY,
-                None => WHEN_STOPPED,
-            });
+        if let Some(next) = when_stopped(overview, placement) {
+            text.push_str(&format!("  {next}\n"));
         }
         text.push_str(&listed("offline", placement.offline.iter().cloned()));
         text.push_str(&listed("kept, cannot be reached", placement.kept.iter().cloned()));
         text.push_str(&troubles(placement, now, width));
     }
-    if overview.aborted && !overview.is_complete() {
-        text.push_str(&format!(
-            "\nnothing more is started; `portolan rollout resume {}/{}` goes on, and a new template rolls out\n",
-            overview.namespace, overview.name
-        ));
+    if let Some(next) = when_aborted(overview) {
+        text.push_str(&format!("\n{next}\n"));
     }
     text
+}
+
+/// How a rollout goes on that is aborted, or that a Placement has stopped: a line each.
+pub(super) fn next_steps(overview: &Overview) -> Vec<String> {
+    let placements = overview.placements.iter();
+    let stopped = placements.filter_map(|placement| when_stopped(overview, placement));
+    let stopped = stopped.map(|next| format!("  {next}"));
+    let aborted = when_aborted(overview).map(|next| format!("  {next}"));
+    let mut steps: Vec<String> = stopped.chain(aborted).collect();
+    steps.dedup();
+    steps
+}
+
+fn when_stopped(overview: &Overview, placement: &PlacementOverview) -> Option<&'static str> {
+    let next = match failed_mandatory(placement) {
+        Some(_) => WHEN_MANDATORY,
+        None => WHEN_STOPPED,
+    };
+    (placement.max_failure_breach && !overview.aborted).then_some(next)
+}
+
+fn when_aborted(overview: &Overview) -> Option<String> {
+    (overview.aborted && !overview.is_complete()).then(|| {
+        format!(
+            "nothing more is started; `portolan rollout resume {}/{}` goes on, and a new template rolls out",
+            overview.namespace, overview.name
+        )
+    })
 }
 
 /// A mandatory group with a cluster that failed. It tolerates no failure, whatever maxFailures says.
@@ -72,8 +100,8 @@ fn failed_mandatory(placement: &PlacementOverview) -> Option<&GroupOverview> {
 }
 
 /// One line that changes when something does.
-pub(super) fn line(overview: &Overview) -> String {
-    let mut parts = vec![gist(overview)];
+pub(super) fn line(overview: &Overview, misconfigured: &[String]) -> String {
+    let mut parts = vec![gist(overview, misconfigured)];
     for placement in &overview.placements {
         if let Some(problem) = &placement.problem {
             parts.push(format!("{}: {problem}", placement.name));
@@ -110,22 +138,31 @@ pub(super) fn failures(overview: &Overview) -> Vec<String> {
     shown.chain(more).collect()
 }
 
-fn gist(overview: &Overview) -> String {
+/// The state of a rollout that has no clusters to count. `misconfigured` are the Placements that select nothing for that
+/// reason.
+fn without_clusters(overview: &Overview, misconfigured: &[String]) -> Option<String> {
     let held = match (overview.aborted, overview.paused) {
         (true, _) => "; aborted",
         (_, true) => "; paused",
         _ => "",
     };
     match overview.state {
-        OverviewState::NoClusters => return "no clusters: the placement selects none".to_owned(),
+        OverviewState::NoClusters => Some(match misconfigured.first() {
+            Some(name) => format!("no clusters: the placement {name} is misconfigured"),
+            None => "no clusters: the placement selects none".to_owned(),
+        }),
         // What is wrong follows.
-        OverviewState::Invalid => return format!("invalid, so that its works stay as they are{held}"),
-        OverviewState::PlacementUnknown if overview.clusters == 0 => {
-            return format!(
-                "it is not known which clusters are selected, so that its works stay as they are{held}"
-            );
-        }
-        _ => {}
+        OverviewState::Invalid => Some(format!("invalid, so that its works stay as they are{held}")),
+        OverviewState::PlacementUnknown if overview.clusters == 0 => Some(format!(
+            "it is not known which clusters are selected, so that its works stay as they are{held}"
+        )),
+        _ => None,
+    }
+}
+
+fn gist(overview: &Overview, misconfigured: &[String]) -> String {
+    if let Some(state) = without_clusters(overview, misconfigured) {
+        return state;
     }
     let mut text = format!("{} done", part(overview.done, overview.clusters, "cluster"));
     if overview.is_complete() {
@@ -348,7 +385,7 @@ mod tests {
     }
 
     fn rendered(overview: &Overview) -> String {
-        let text = render(overview, Timestamp::UNIX_EPOCH, None);
+        let text = render(overview, &[], Timestamp::UNIX_EPOCH, None);
         anstream::adapter::strip_str(&text).to_string()
     }
 
@@ -361,7 +398,7 @@ mod tests {
             "shop/web: invalid, so that its works stay as they are\ncannot accept spec.x\n"
         );
         assert_eq!(
-            line(&invalid),
+            line(&invalid, &[]),
             "invalid, so that its works stay as they are; cannot accept spec.x"
         );
     }
@@ -376,7 +413,38 @@ mod tests {
             rendered(&unknown),
             format!("shop/web: {gist}\n\nfleet (All)\n  nothing is decided yet\n")
         );
-        assert_eq!(line(&unknown), format!("{gist}; fleet: nothing is decided yet"));
+        assert_eq!(
+            line(&unknown, &[]),
+            format!("{gist}; fleet: nothing is decided yet")
+        );
+    }
+
+    #[test]
+    fn a_rollout_without_clusters_says_which_placement_is_misconfigured() {
+        let none = overview(OverviewState::NoClusters);
+        assert_eq!(line(&none, &[]), "no clusters: the placement selects none");
+        let fleet = ["fleet".to_owned()];
+        assert_eq!(
+            line(&none, &fleet),
+            "no clusters: the placement fleet is misconfigured"
+        );
+    }
+
+    #[test]
+    fn a_rollout_that_ended_early_says_how_it_goes_on() {
+        let mut ended = overview(OverviewState::MaxFailuresExceeded);
+        ended.clusters = 1;
+        ended.placements[0].max_failure_breach = true;
+        let stopped = next_steps(&ended);
+        assert_eq!(stopped, [format!("  {WHEN_STOPPED}")]);
+        assert!(rendered(&ended).contains(&stopped[0]));
+        ended.aborted = true;
+        let aborted = next_steps(&ended);
+        assert_eq!(aborted.len(), 1, "{aborted:?}");
+        assert!(
+            aborted[0].contains("`portolan rollout resume shop/web`"),
+            "{aborted:?}"
+        );
     }
 
     #[test]
@@ -441,7 +509,7 @@ mod tests {
         }];
         overview.placements[0].failures = vec![failed(Status::TimeOut)];
         assert!(overview.is_left_to_failures());
-        let text = line(&overview);
+        let text = line(&overview, &[]);
         assert!(
             text.starts_with("2 of 3 clusters done, the others failed, and maxFailures allows that"),
             "{text}"
@@ -457,6 +525,6 @@ mod tests {
     fn one_cluster_is_no_clusters() {
         let mut one = overview(OverviewState::Progressing);
         one.clusters = 1;
-        assert_eq!(line(&one), "0 of 1 cluster done");
+        assert_eq!(line(&one, &[]), "0 of 1 cluster done");
     }
 }
