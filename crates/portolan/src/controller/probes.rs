@@ -38,11 +38,18 @@ pub(crate) struct Probes {
     pub(crate) address: SocketAddr,
 }
 
+fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> anyhow::Error {
+    anyhow::anyhow!(
+        "cannot listen on {address} for metrics: {error}; --metrics-listen takes another address, and with port 0 the system \
+         chooses a free one"
+    )
+}
+
 impl Probes {
     pub(crate) async fn bind(address: SocketAddr) -> anyhow::Result<Probes> {
-        let listener = TcpListener::bind(address).await.with_context(|| {
-            format!("cannot listen on {address} for metrics; --metrics-listen takes another address")
-        })?;
+        let listener = TcpListener::bind(address)
+            .await
+            .map_err(|error| cannot_listen(address, &error))?;
         let address = listener
             .local_addr()
             .context("cannot tell the address of the metrics")?;
@@ -144,6 +151,18 @@ mod tests {
     use http_body_util::BodyExt;
 
     use super::*;
+
+    #[tokio::test]
+    async fn an_address_in_use_is_reported_with_the_cause_before_the_advice() {
+        let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let Err(error) = Probes::bind(taken.local_addr().unwrap()).await else {
+            panic!("the address is in use");
+        };
+        let text = format!("{error:#}");
+        let cause = text.find("in use").unwrap();
+        let advice = text.find("--metrics-listen").unwrap();
+        assert!(cause < advice && text.contains("port 0"), "{text}");
+    }
 
     struct Fake(Vec<String>);
 

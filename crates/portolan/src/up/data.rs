@@ -18,13 +18,15 @@ pub(super) fn folder(given: Option<&Path>, demo: bool) -> anyhow::Result<PathBuf
             )?
         }
     };
-    std::fs::create_dir_all(&folder).with_context(|| {
-        format!(
-            "cannot make the folder {}; --data DIR names another",
-            folder.display()
-        )
-    })?;
+    std::fs::create_dir_all(&folder).map_err(|error| cannot_make(&folder, &error))?;
     Ok(folder)
+}
+
+fn cannot_make(folder: &Path, error: &std::io::Error) -> anyhow::Error {
+    anyhow::anyhow!(
+        "cannot make the folder {}: {error}; --data DIR names another",
+        folder.display()
+    )
 }
 
 /// A demo and a hub in earnest are kept apart.
@@ -38,6 +40,14 @@ fn default(data_home: Option<PathBuf>, home: Option<PathBuf>, demo: bool) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_reported_with_the_cause_before_the_advice() {
+        let error = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
+        let text = format!("{:#}", cannot_make(Path::new("/data"), &error));
+        let expected = format!("cannot make the folder /data: {error}; --data DIR names another");
+        assert_eq!(text, expected);
+    }
 
     #[test]
     fn data_goes_where_the_user_keeps_data() {
