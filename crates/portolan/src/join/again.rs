@@ -37,11 +37,7 @@ pub(super) fn changes(before: &ManagedCluster, newcomer: &Newcomer) -> String {
     let all: Vec<String> = changed.chain(accepted).collect();
     match all.is_empty() {
         true => String::new(),
-        false => format!(
-            "{} was part of the fleet before; changed: {}\n",
-            newcomer.name,
-            all.join(", ")
-        ),
+        false => format!("changed on {}: {}\n", newcomer.name, all.join(", ")),
     }
 }
 
@@ -67,7 +63,7 @@ mod tests {
         };
         assert_eq!(
             changes(&before, &newcomer),
-            "west-1 was part of the fleet before; changed: label new=1, label region: west → east, \
+            "changed on west-1: label new=1, label region: west → east, \
              label cluster.open-cluster-management.io/clusterset: test → prod\n"
         );
         let same = Newcomer {
