@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::manifests::{Key, Object};
 use super::place::Place;
 use super::problem::{Notes, Problem, Problems, bounded};
-use super::{finding, kind, normal, rules, works};
+use super::{finding, kind, normal, rules, works, written};
 
 /// The one text that the definition limits and the engine judges: on a hub whose definition accepts more, a bad one makes
 /// the placement `Misconfigured`.
@@ -118,7 +118,8 @@ fn errors(kind: &Kind, value: &Value, place: &Place, subject: &str, notes: &mut 
             && !follows_from(error, &spelling)
             && !is_missing_owner_uid(error)
     });
-    let mut errors: Vec<FieldError> = structural.map(FieldError::with_word_about_booleans).collect();
+    let structural = structural.map(FieldError::with_word_about_booleans);
+    let mut errors: Vec<FieldError> = structural.map(written::corrected).collect();
     if key_is_generated(value) {
         errors.push(FieldError::missing(
             "metadata.name",

@@ -24,6 +24,7 @@ mod rules;
 mod source;
 mod tree;
 mod works;
+mod written;
 
 use std::path::{Path, PathBuf};
 
