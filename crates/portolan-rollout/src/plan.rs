@@ -88,8 +88,8 @@ struct Situation<'a> {
     /// When the first of the skipped clusters has succeeded for long enough, and is not skipped any more.
     first_soaked: Option<Timestamp>,
     removed: Vec<Cluster>,
-    /// Clusters that got the workload in the group that they are in now, with their status.
-    in_place: BTreeMap<&'a str, Status>,
+    /// Clusters that got the workload in the group that they are in now, and whether they have succeeded for long enough.
+    in_place: BTreeMap<&'a str, bool>,
 }
 
 impl<'a> Situation<'a> {
@@ -138,7 +138,8 @@ impl<'a> Situation<'a> {
         };
         let cluster = entry(existing, key);
         if existing.group_key.as_ref() == Some(key) && cluster.is_started() {
-            self.in_place.insert(name, existing.status);
+            let is_done = is_done(self.strategy, existing, self.times.now);
+            self.in_place.insert(name, is_done);
         }
         if self.strategy.is_mandatory(key) {
             self.mandatory.push(cluster);
@@ -225,7 +226,9 @@ impl<'a> Situation<'a> {
             steps.push(Step {
                 key,
                 members,
-                is_behind: is_later_started && in_place().any(|status| *status == Status::Succeeded),
+                // A success that soaks is not enough: a member of a later group can say that it has the workload already, and would
+                // take the soak time out of every group before its own.
+                is_behind: is_later_started && in_place().any(|is_done| *is_done),
             });
             is_later_started |= in_place().next().is_some();
         }
