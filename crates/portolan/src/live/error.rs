@@ -71,7 +71,7 @@ fn allowed(message: &str) -> String {
     match quoted("in the namespace \"") {
         Some(namespace) => format!("`kubectl auth can-i --list -n {namespace}` shows what is allowed there"),
         None if message.contains("at the cluster scope")
-            && quoted("cannot list resource \"").is_some_and(is_in_namespaces) =>
+            && quoted("cannot list resource \"").is_some_and(has_namespace_flag) =>
         {
             "`kubectl auth can-i --list` shows what is allowed; with rights in one namespace, use -n NS"
                 .to_owned()
@@ -80,10 +80,9 @@ fn allowed(message: &str) -> String {
     }
 }
 
-/// Whether the objects of a resource of Portolan are in namespaces.
-fn is_in_namespaces(plural: &str) -> bool {
-    let mut kinds = portolan_api::structural::kinds().iter();
-    kinds.any(|kind| kind.plural == plural && kind.namespaced)
+/// Whether the commands that read objects of a kind can be limited to one namespace.
+fn has_namespace_flag(plural: &str) -> bool {
+    matches!(plural, "placements" | "placementdecisions")
 }
 
 /// What is said of a request that was not answered by an API server.
@@ -298,8 +297,10 @@ mod tests {
             text.ends_with("; with rights in one namespace, use -n NS"),
             "{text}"
         );
-        let text = refused("managedclusters", "at the cluster scope");
-        assert!(!text.contains("-n NS"), "{text}");
+        for other in ["managedclusters", "managedclustersetbindings"] {
+            let text = refused(other, "at the cluster scope");
+            assert!(!text.contains("-n NS"), "{text}");
+        }
     }
 
     #[test]

@@ -278,7 +278,9 @@ fn events_of_a_placement_are_shown_newest_last_whoever_they_are_from() {
         "--placement",
         "ml/training",
     ];
-    let text = fine(&scratch, &[&args[..], &NOW].concat());
+    let explained = run(&scratch, &[&args[..], &NOW].concat());
+    assert_eq!(explained.code, 0, "{}", explained.stderr);
+    let text = explained.stdout;
     let (_, events) = text.split_once("LAST SEEN").unwrap();
     let events: Vec<Vec<&str>> = events
         .lines()
