@@ -77,6 +77,11 @@ impl Core {
     }
 }
 
+/// Whether the request is to be made as another user.
+pub(super) fn is_impersonated(headers: &HeaderMap) -> bool {
+    headers.contains_key(USER)
+}
+
 /// The namespace and name of the service account that a user name stands for. A name that only begins like one is that of a
 /// user: the right to act as the accounts of a namespace does not cover it.
 fn account(user: &str) -> Option<(&str, &str)> {

@@ -215,21 +215,13 @@ impl Limited {
         sender: &Identity,
         take: impl Fn(&Quota<String>, &String) -> Result<Share<String>, Exceeded>,
     ) -> Result<Claim, Over> {
-        let over = |whose: String| {
-            |exceeded| match exceeded {
-                Exceeded::Owner { limit, taken } => Over { whose, limit, taken },
-                Exceeded::InAll { limit, taken } => {
-                    let whose = "all users".to_owned();
-                    Over { whose, limit, taken }
-                }
-            }
-        };
-        let user = format!("the user {:?}", sender.user);
-        let own = take(&self.users, &sender.user).map_err(over(user))?;
+        let own = take(&self.users, &sender.user)
+            .map_err(|exceeded| Over::of(exceeded, || format!("the user {:?}", sender.user)))?;
         let namespace = match sender.account() {
             Some((namespace, _)) => {
-                let all = format!("the group \"system:serviceaccounts:{namespace}\"");
-                Some(take(&self.namespaces, &namespace.to_owned()).map_err(over(all))?)
+                let all = || format!("the group \"system:serviceaccounts:{namespace}\"");
+                let taken = take(&self.namespaces, &namespace.to_owned());
+                Some(taken.map_err(|exceeded| Over::of(exceeded, all))?)
             }
             None => None,
         };
@@ -238,6 +230,21 @@ impl Limited {
 }
 
 impl Over {
+    fn of(exceeded: Exceeded, owner: impl FnOnce() -> String) -> Self {
+        match exceeded {
+            Exceeded::Owner { limit, taken } => Self {
+                whose: owner(),
+                limit,
+                taken,
+            },
+            Exceeded::InAll { limit, taken } => Self {
+                whose: "all users".to_owned(),
+                limit,
+                taken,
+            },
+        }
+    }
+
     fn of_answers(&self) -> Failure {
         let Self { whose, limit, taken } = self;
         Failure::too_many_requests(format!(

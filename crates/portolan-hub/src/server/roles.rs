@@ -62,10 +62,16 @@ impl Roles {
 
     /// Reads what was written since.
     fn catch_up(&self, store: &Store) {
-        // A poisoned lock is taken anyway: events that were lost with a panic are read again with the next reload, and a panic ends
-        // the hub.
-        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        if reading.catch_up(store) {
+        let (mut reading, is_whole) = match self.reading.lock() {
+            Ok(reading) => (reading, true),
+            // A panic in the middle: what was read last may not be in the index.
+            Err(poisoned) => (poisoned.into_inner(), false),
+        };
+        if !is_whole {
+            reading.reload(store);
+            self.reading.clear_poison();
+        }
+        if reading.catch_up(store) || !is_whole {
             let index = Arc::new(reading.index.clone());
             *self.current.write().unwrap_or_else(PoisonError::into_inner) = index;
         }

@@ -15,6 +15,7 @@ use serde_json::json;
 use super::apart::apart_always;
 use super::arrival::Arrival;
 use super::call::{Call, Permission};
+use super::impersonate::is_impersonated;
 use super::in_flight::{BodyBytes, Claim, Counted};
 use super::journal::Change;
 use super::metrics::Labels;
@@ -148,8 +149,8 @@ impl Core {
     ) -> Answer<Response<Body>> {
         let sender = self.sender(peer, &headers)?;
         let counted = match peer {
-            // They are short, and whoever watches over the hub must get them whoever else asks.
-            _ if discovery::is_probe(uri.path()) => None,
+            // They are short, and a monitor of the hub must get them however many others ask. To act as somebody may take long.
+            _ if discovery::is_probe(uri.path()) && !is_impersonated(&headers) => None,
             Peer::Known(_) => None,
             // Before the request waits for anything.
             Peer::Remote(_) => self.in_flight.request(&sender)?,
@@ -225,6 +226,8 @@ impl Core {
         } = asking;
         let asked = Asked::of(&head.method, &place, &head.query);
         let name = asked.name(&place, &head.query);
+        // Before the right is looked for, so that no later change of the roles is missed.
+        let roles = self.gate.roles.current();
         self.authorize_in_turn(&sender, &identity, asked.authorized, rbac_target(&place, &name))
             .await?;
         head.query.check()?;
@@ -249,7 +252,7 @@ impl Core {
             permission: Permission {
                 verb: asked.authorized,
                 name,
-                roles: self.gate.roles.current(),
+                roles,
             },
         };
         let is_apply = call.content_type() == super::media_type::APPLY_PATCH;

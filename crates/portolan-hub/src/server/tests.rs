@@ -309,6 +309,28 @@ async fn a_right_that_was_taken_away_while_a_request_waited_does_not_count() {
 }
 
 #[tokio::test]
+async fn a_right_that_was_taken_away_while_a_body_arrived_does_not_count() {
+    let core = core_with_limits(ClientLimits::default()).await;
+    let (send, rest) = futures::channel::mpsc::unbounded::<Result<http_body::Frame<Bytes>, Infallible>>();
+    let request = Request::post(CONFIG_MAPS)
+        .header("content-type", "application/json")
+        .body(StreamBody::new(rest).boxed_unsync())
+        .unwrap();
+    let mut arriving = Box::pin(remote(&core, "ann").oneshot(request));
+    assert!(futures::poll!(arriving.as_mut()).is_pending());
+    let removed = Request::delete("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/all")
+        .body(Empty::<Bytes>::new())
+        .unwrap();
+    let admin = Service::new(core.clone(), Peer::admin());
+    assert_eq!(admin.oneshot(removed).await.unwrap().status(), StatusCode::OK);
+    let map = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"late"}}"#;
+    send.unbounded_send(Ok(http_body::Frame::data(map.into())))
+        .unwrap();
+    drop(send);
+    assert_eq!(arriving.await.unwrap().status(), StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
 async fn a_request_that_waits_for_a_revision_keeps_no_other_request_waiting() {
     let core = core_with_limits(ClientLimits::default()).await;
     let ann = Identity::authenticated("ann", std::iter::empty::<String>());
