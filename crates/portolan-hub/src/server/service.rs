@@ -242,7 +242,7 @@ impl Core {
         let (counted, body) = self.take_in(counted, verb, &sender, body).await?;
         let call = Call {
             method: head.method,
-            sender: sender.clone(),
+            sender,
             identity,
             resource,
             place,
@@ -258,6 +258,18 @@ impl Core {
         let is_apply = call.content_type() == super::media_type::APPLY_PATCH;
         let is_dry = call.query.get("dryRun").is_some();
         labels.name(verb, &call.resource, &call.place, is_apply, is_dry);
+        self.carry_out(verb, call, counted, labels).await
+    }
+
+    /// Does what is asked for. The answer counts until the client has read it.
+    async fn carry_out(
+        self: &Arc<Self>,
+        verb: Verb,
+        call: Call,
+        counted: Counted,
+        labels: &Labels,
+    ) -> Answer<Response<Body>> {
+        let sender = call.sender.clone();
         let (change, refusal) = (Change::of(verb, &call), Refusal::of(verb, &call));
         let response = self.serve(verb, call).await?;
         change

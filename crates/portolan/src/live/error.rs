@@ -73,8 +73,7 @@ fn allowed(message: &str) -> String {
         None if message.contains("at the cluster scope")
             && quoted("cannot list resource \"").is_some_and(has_namespace_flag) =>
         {
-            "`kubectl auth can-i --list` shows what is allowed; with rights in one namespace, use -n NS"
-                .to_owned()
+            "`kubectl auth can-i --list` shows what is allowed; in one namespace, use -n NS".to_owned()
         }
         None => "`kubectl auth can-i --list` shows what is allowed".to_owned(),
     }
@@ -293,10 +292,7 @@ mod tests {
             "`kubectl auth can-i --list -n ml` shows what is allowed there"
         );
         let text = refused("placements", "at the cluster scope");
-        assert!(
-            text.ends_with("; with rights in one namespace, use -n NS"),
-            "{text}"
-        );
+        assert!(text.ends_with("; in one namespace, use -n NS"), "{text}");
         for other in ["managedclusters", "managedclustersetbindings"] {
             let text = refused(other, "at the cluster scope");
             assert!(!text.contains("-n NS"), "{text}");

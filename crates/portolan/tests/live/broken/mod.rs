@@ -72,7 +72,11 @@ fn run(scratch: &Scratch, args: &[&str], kubeconfig: &str, limit: &str) -> Run {
     let mut command = command(scratch, &args);
     let output = command.env("PORTOLAN_REQUEST_TIMEOUT", limit).output();
     let output = output.expect("the binary ends");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the binary prints UTF-8");
+    // Lines are measured, and how long the path of the folder is differs from machine to machine.
+    let text = |bytes: Vec<u8>| {
+        let text = String::from_utf8(bytes).expect("the binary prints UTF-8");
+        text.replace(kubeconfig, "hub.kubeconfig")
+    };
     Run {
         code: output.status.code().expect("the binary exits by itself"),
         stdout: text(output.stdout),
