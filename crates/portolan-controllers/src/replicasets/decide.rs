@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use portolan_api::labels::ocm;
 
+use super::attempts::Attempts;
 use super::decisions::{Reading, read};
-use super::evaluate::{View, evaluate};
+use super::evaluate::{Verdict, View, evaluate};
 use super::key::{SetKey, WorkKey};
 use super::message::{Job, SetWrite, WorkWrite};
 use super::refusals::{Cause, REFUSALS, Refusal};
@@ -32,7 +33,7 @@ impl State {
         look: impl FnOnce(&View<'_>) -> T,
     ) -> Option<T> {
         let set = self.sets.get(key)?;
-        let (no_works, no_refusals) = (BTreeMap::new(), BTreeMap::new());
+        let (no_works, no_refusals, no_attempts) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let reading = |placement: &str| -> Reading {
             let place = (key.namespace.clone(), placement.to_owned());
             read(self.placements.get(&place), self.decisions.get(&place))
@@ -50,6 +51,7 @@ impl State {
             absences: &self.absences,
             right: &|cluster: &str| self.bound.right(&key.namespace, cluster),
             refusals: self.refusals.get(key).unwrap_or(&no_refusals),
+            attempts: self.attempts.get(key).map_or(&no_attempts, |of| &of.clusters),
             now,
         }))
     }
@@ -61,10 +63,11 @@ impl State {
         };
         let nothing = BTreeMap::new();
         let works = self.works.get(key).unwrap_or(&nothing);
+        let template = set.template;
         let job = |works, object, is_farewell| {
             Decision::Write(Job {
                 set: key.clone(),
-                template: set.template,
+                template,
                 works,
                 object,
                 is_farewell,
@@ -85,20 +88,12 @@ impl State {
             // Not all is known that it takes; when it is, everything is looked at.
             return Decision::Nothing;
         }
-        let works = self.works.get_mut(key).into_iter().flat_map(BTreeMap::values_mut);
-        works.for_each(|work| work.see(now));
-        recall(&mut self.refusals, &self.bound, key);
-        let Some(mut verdict) = self.look_at(key, now, evaluate) else {
+        let Some(verdict) = self.judge(key, now) else {
             return Decision::Nothing;
         };
-        let room = match verdict.unbound.is_empty() {
-            true => 0,
-            false => self.room_for_refusals(&key.namespace),
+        let Some(set) = self.sets.get(key) else {
+            return Decision::Nothing;
         };
-        if note_unbound(&mut self.refusals, key, (&verdict.unbound, room), now) {
-            // They count as failed now, and that may stop the rollout.
-            verdict = self.look_at(key, now, evaluate).unwrap_or_default();
-        }
         if !verdict.works.is_empty() {
             // What there is to tell follows when this has ended.
             return job(verdict.works, None, false);
@@ -127,6 +122,33 @@ impl State {
                 job(Vec::new(), Some(SetWrite::Status { version, status }), false)
             }
         }
+    }
+
+    /// Takes note of what the works report and of who refuses a work, and decides.
+    fn judge(&mut self, key: &SetKey, now: Moment) -> Option<Verdict> {
+        let set = self.sets.get(key)?;
+        let attempts = self.attempts.entry(key.clone());
+        let attempts = attempts.or_insert_with(|| Attempts::at(set.template));
+        attempts.observe(set, self.works.get_mut(key).unwrap_or(&mut BTreeMap::new()), now);
+        recall(&mut self.refusals, &self.bound, key);
+        let mut verdict = self.look_at(key, now, evaluate)?;
+        let room = match verdict.unbound.is_empty() {
+            true => 0,
+            false => self.room_for_refusals(&key.namespace),
+        };
+        if note_unbound(&mut self.refusals, key, (&verdict.unbound, room), now) {
+            // They count as failed now, and that may stop the rollout.
+            verdict = self.look_at(key, now, evaluate)?;
+        }
+        let attempts = self.attempts.get_mut(key)?;
+        if let Some(selected) = &verdict.selected {
+            attempts.keep(selected);
+        }
+        if attempts.begin(&verdict.losing, now) {
+            // Their time runs from now on.
+            verdict = self.look_at(key, now, evaluate)?;
+        }
+        Some(verdict)
     }
 }
 

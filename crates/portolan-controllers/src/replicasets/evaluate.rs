@@ -9,6 +9,7 @@ use portolan_rollout::{Cluster, Existing, Groups, Input, Plan, Status, is_done, 
 use serde_json::json;
 use tokio::time::Instant;
 
+use super::attempts::Attempt;
 use super::decisions::Reading;
 use super::failures::{Failure, most_frequent};
 use super::key::WorkKey;
@@ -36,6 +37,8 @@ pub(super) struct View<'a> {
     pub(super) right: &'a dyn Fn(&str) -> Right,
     /// By cluster.
     pub(super) refusals: &'a BTreeMap<String, Refusal>,
+    /// By cluster.
+    pub(super) attempts: &'a BTreeMap<String, Attempt>,
     pub(super) now: Moment,
 }
 
@@ -46,6 +49,10 @@ pub(super) struct Verdict {
     pub(super) tally: Tally,
     /// Clusters whose turn it was and that no bound set has.
     pub(super) unbound: Vec<String>,
+    /// Clusters whose turn it was and whose former work is still leaving.
+    pub(super) losing: Vec<String>,
+    /// Every cluster that a decision names; nothing while one is in doubt.
+    pub(super) selected: Option<BTreeSet<String>>,
     /// When to look again although nothing happened.
     pub(super) recheck: Option<Instant>,
 }
@@ -162,6 +169,7 @@ pub(super) fn evaluate(view: &View<'_>) -> Verdict {
             }
         }
     }
+    verdict.selected = (!in_doubt).then_some(taken);
     verdict
 }
 
@@ -327,24 +335,35 @@ impl<'a> Rollout<'a> {
         plan(&self.reference.strategy, &input)
     }
 
-    /// A work with another template is none: the cluster waits for its turn.
+    /// The attempt of a cluster at the template, unless it has ended with a success.
+    fn attempt(&self, cluster: &str) -> Option<&Attempt> {
+        let soak = self.reference.strategy.soak_time();
+        let attempt = self.view.attempts.get(cluster);
+        attempt.filter(|attempt| !attempt.has_soaked(soak))
+    }
+
+    /// A work with another template is none: the cluster waits for its turn. One that was given the template has had its turn,
+    /// whatever somebody made of the work meanwhile.
     fn existing(&self, cluster: &str) -> Option<Existing> {
-        if let Some(work) = self.current(cluster) {
-            return Some(Existing {
-                cluster_name: cluster.to_owned(),
-                group_key: work.group.clone(),
-                status: work.report.status,
-                last_transition_time: work.since(self.view.now),
-                first_report_time: work.first_report(self.reference.strategy.soak_time(), self.view.now),
-            });
-        }
-        let refusal = self.failed_refusal(cluster)?;
+        let (now, attempt) = (self.view.now, self.attempt(cluster));
+        let awaited = attempt.map(|attempt| attempt.awaited(now));
+        let first_report_time = attempt.and_then(|attempt| attempt.first_report(now));
+        let (work, status, since) = match (self.current(cluster), self.failed_refusal(cluster)) {
+            (Some(work), _) => {
+                let since = work.since(now);
+                let status = work.report.status;
+                let since = awaited.filter(|_| status == Status::ToApply).or(since);
+                (Some(work), status, since)
+            }
+            (None, Some(refusal)) => (None, Status::Failed, Some(refusal.first.wall(now))),
+            (None, None) => (None, Status::ToApply, Some(awaited?)),
+        };
         Some(Existing {
             cluster_name: cluster.to_owned(),
-            group_key: None,
-            status: Status::Failed,
-            last_transition_time: Some(refusal.first.wall(self.view.now)),
-            first_report_time: None,
+            group_key: work.and_then(|work| work.group.clone()),
+            status,
+            last_transition_time: since,
+            first_report_time,
         })
     }
 
@@ -398,7 +417,9 @@ impl<'a> Rollout<'a> {
             verdict.recheck = earliest(verdict.recheck, Some(refusal.until));
             return;
         }
-        let since = self.view.now.wall.to_string();
+        let now = self.view.now;
+        let since = self.attempt(name).map_or(now.wall, |attempt| attempt.begun(now));
+        let since = since.to_string();
         let (set, placement) = (self.view.set, &self.reference.placement);
         let right = match broken(Rule::BoundClustersOnly) {
             true => Right::Granted,
@@ -406,7 +427,7 @@ impl<'a> Rollout<'a> {
         };
         // A work that is there stays as it is without the right: whoever lost a cluster must not change what runs there.
         match (self.work(name), right) {
-            (Some((_, work)), _) if work.is_leaving => {}
+            (Some((_, work)), _) if work.is_leaving => verdict.losing.push(name.to_owned()),
             (_, Right::Missing) => verdict.unbound.push(name.to_owned()),
             (_, Right::Unknown) => {
                 let why = "it is not known yet which clusters are bound to this namespace";

@@ -24,6 +24,7 @@
 //! * A cluster that has no namespace, or whose server refuses the work, counts as failed after a few attempts, and is
 //!   tried again.
 
+mod attempts;
 mod decide;
 mod decisions;
 mod evaluate;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
 
 use portolan_api::labels::{ocm, portolan};
 use portolan_api::structural::is_label_value;
@@ -140,6 +141,13 @@ impl Set {
     pub(super) fn placements(&self) -> BTreeSet<&str> {
         let references = self.references.iter().flatten();
         references.map(|reference| reference.placement.as_str()).collect()
+    }
+
+    /// The longest time that a success has to last.
+    pub(super) fn longest_soak(&self) -> Duration {
+        let references = self.references.iter().flatten();
+        let soaks = references.map(|reference| reference.strategy.soak_time());
+        soaks.max().unwrap_or_default()
     }
 
     pub(super) fn is_leaving(&self) -> bool {

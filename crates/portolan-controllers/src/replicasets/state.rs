@@ -11,6 +11,7 @@ use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_runtime::watch::{Delta, Key};
 use tokio::time::Instant;
 
+use super::attempts::Attempts;
 use super::decisions::{Chosen, Part};
 use super::index::{Index, UnreadableWorks};
 use super::key::{SetKey, WorkKey};
@@ -55,6 +56,7 @@ pub(crate) struct State {
     /// Which clusters may get works.
     pub(super) bound: Bound,
     pub(super) refusals: BTreeMap<SetKey, BTreeMap<String, Refusal>>,
+    pub(super) attempts: BTreeMap<SetKey, Attempts>,
     /// When the status of a replica set was last written.
     pub(super) told: BTreeMap<SetKey, Instant>,
     /// Since when a decision of a replica set is unsettled.
@@ -112,6 +114,7 @@ impl State {
             absences: Absences::default(),
             bound: Bound::everywhere(),
             refusals: BTreeMap::new(),
+            attempts: BTreeMap::new(),
             told: BTreeMap::new(),
             unsettled: BTreeMap::new(),
             queue: queue(longest_backoff),
@@ -150,6 +153,7 @@ impl State {
                 .refer(&key, &referred, &none, |place| decisions.get(place));
         }
         self.refusals.remove(&key);
+        self.attempts.remove(&key);
         self.gone.remove(&key);
         self.told.remove(&key);
         self.unsettled.remove(&key);

@@ -7,7 +7,6 @@ use portolan_api::work::ManifestWork;
 use portolan_rollout::{GroupKey, Status};
 use portolan_runtime::failure::shortened;
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use super::set::Fingerprint;
 use crate::moment::{Moment, Since, status_written};
@@ -31,18 +30,16 @@ pub(super) struct Work {
     recorded: Option<Timestamp>,
     /// Since when it is in the state that it reports. Nothing before somebody looked.
     seen: Option<Since>,
-    history: History,
+    /// The last success that has ended, until somebody looks.
+    ended: Option<Success>,
 }
 
-/// What a work's agent has reported on its generation so far.
-#[derive(Clone, Copy, Debug, Default)]
-struct History {
-    /// Since when there are reports, whatever they said.
-    first_report: Option<Since>,
-    /// Since when the success had been that ended with the last report, until somebody looks.
-    ended: Option<Since>,
-    /// The longest success that has ended.
-    longest_success: Option<Duration>,
+/// A success of a cluster.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Success {
+    /// What it was a success with.
+    pub(super) content: Fingerprint,
+    pub(super) since: Since,
 }
 
 /// Characters of an agent's message that are kept for each work. A message of an API server that names several fields
@@ -114,7 +111,7 @@ impl Work {
             generation: metadata.generation,
             recorded: status_written(metadata).filter(|_| is_found),
             seen: None,
-            history: History::default(),
+            ended: None,
         }
     }
 
@@ -132,15 +129,15 @@ impl Work {
             let times = (status == Status::Succeeded).then_some((changed, given));
             (work.generation, status, times)
         };
-        if self.uid != before.uid || self.generation != before.generation {
-            return;
-        }
-        self.history = before.history;
-        if state(self) == state(before) {
+        self.ended = before.ended;
+        if self.uid == before.uid && state(self) == state(before) {
             self.seen = before.seen;
             self.recorded = before.recorded;
-        } else if before.report.status == Status::Succeeded {
-            self.history.ended = before.seen;
+        } else if before.report.status == Status::Succeeded
+            && let Some(since) = before.seen
+        {
+            let content = before.content;
+            self.ended = Some(Success { content, since });
         }
     }
 
@@ -149,13 +146,16 @@ impl Work {
         if self.seen.is_none() {
             self.seen = self.began(now);
         }
-        let history = &mut self.history;
-        if let Some(success) = history.ended.take() {
-            history.longest_success = history.longest_success.max(Some(success.age(now)));
-        }
-        if history.first_report.is_none() && self.report.status != Status::ToApply {
-            history.first_report = self.seen;
-        }
+    }
+
+    /// Since when it is in its state. Nothing before somebody looked.
+    pub(super) fn seen(&self) -> Option<Since> {
+        self.seen
+    }
+
+    /// The last success that has ended since somebody looked.
+    pub(super) fn take_ended_success(&mut self) -> Option<Success> {
+        self.ended.take()
     }
 
     /// Since when it is in its state, by what a controller saw or the hub wrote down, never by the member's clock: one that
@@ -183,14 +183,6 @@ impl Work {
         let given = self.report.given?;
         let reached = self.report.changed?.min(self.since(now)?);
         Some(reached.duration_since(given).as_secs().max(0))
-    }
-
-    /// Since when the work's agent reports on this generation, on the wall clock as it goes now. Nothing once it has succeeded
-    /// for as long as it should: what becomes of the workload later is measured anew.
-    pub(super) fn first_report(&self, soak: Duration, now: Moment) -> Option<Timestamp> {
-        let longest = self.history.longest_success;
-        let has_soaked = longest.is_some_and(|longest| longest >= soak);
-        Some(self.history.first_report.filter(|_| !has_soaked)?.wall(now))
     }
 
     /// Since when the work is in its state, on the wall clock as it goes now.

@@ -1,7 +1,5 @@
 //! Soak times count from what a controller saw or the hub wrote down, whatever the member's clock shows.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 use portolan_api::work::ManifestWork;
 use portolan_rollout::Status;
@@ -15,7 +13,6 @@ use crate::upkeep::fake::{object, second};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
-const SOAK: Duration = Duration::from_secs(60);
 
 /// A work that has succeeded. It got its template at second 0, it succeeded when the member's clock showed `changed`, and
 /// the hub wrote its status down at `written`.
@@ -116,42 +113,6 @@ fn new_times_alone_do_not_give_a_cluster_that_has_not_succeeded_more_time() {
         assert_eq!(next.since(second(changed).into()), began, "{changed} {given}");
         work = next;
     }
-}
-
-#[test]
-fn the_first_report_of_a_generation_stays_the_first_whatever_follows() {
-    let at = |status: &str, generation: i64| {
-        let mut object = succeeded(0, 0);
-        object.metadata.generation = Some(generation);
-        for condition in &mut object.status.as_mut().unwrap().conditions {
-            condition.observed_generation = Some(generation);
-        }
-        object.status.as_mut().unwrap().conditions[1].status = status.to_owned();
-        Work::of(&object, false)
-    };
-    let mut work = at("False", 1);
-    work.see(second(10).into());
-    for (now, status) in [(20, "True"), (30, "False"), (40, "True")] {
-        let mut next = at(status, 1);
-        next.follow(&work);
-        next.see(second(now).into());
-        assert_eq!(next.since(second(now).into()), Some(second(now)), "{status}");
-        assert_eq!(
-            next.first_report(SOAK, second(now).into()),
-            Some(second(10)),
-            "{status}"
-        );
-        work = next;
-    }
-    // Once it has succeeded for as long as it should, what follows is measured anew.
-    let mut later = at("False", 1);
-    later.follow(&work);
-    later.see(second(100).into());
-    assert_eq!(later.first_report(SOAK, second(100).into()), None);
-    let mut edited = at("True", 2);
-    edited.follow(&work);
-    edited.see(second(50).into());
-    assert_eq!(edited.first_report(SOAK, second(50).into()), Some(second(50)));
 }
 
 #[test]

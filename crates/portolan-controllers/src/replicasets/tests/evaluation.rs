@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::absence::Absences;
 use crate::bound::Right;
+use crate::replicasets::attempts::Attempts;
 use crate::replicasets::decisions::Reading;
 use crate::replicasets::evaluate::{Verdict, View, evaluate};
 use crate::replicasets::key::{SetKey, WorkKey};
@@ -70,6 +71,7 @@ fn verdict(set: &Set, works: &[(WorkKey, Work)], read: &dyn Fn(&str) -> Reading)
         absences: &Absences::default(),
         right: &|_| Right::Granted,
         refusals: &BTreeMap::new(),
+        attempts: &BTreeMap::new(),
         now: second(0).into(),
     })
 }
@@ -308,37 +310,40 @@ fn a_cluster_that_is_offline_or_out_of_time_is_not_done_before_it_has_soaked() {
         "metadata": {"name": "w", "namespace": "a", "uid": "w", "resourceVersion": "1", "generation": 1},
         "spec": template("2"), "status": {"conditions": [condition("Applied"), condition("Available")]},
     }));
-    let mut work = Work::of(&object, false);
-    work.see(second(0).into());
+    let key = WorkKey {
+        cluster: "a".to_owned(),
+        name: "w".to_owned(),
+    };
+    let mut attempts = Attempts::at(set.template);
+    let mut first = BTreeMap::from([(key.clone(), Work::of(&object, false))]);
+    attempts.observe(&set, &mut first, second(0).into());
     // It succeeds anew, so that its soak begins anew.
     for condition in &mut object.status.as_mut().unwrap().conditions {
         condition.last_transition_time.0 = second(50);
     }
     let mut again = Work::of(&object, false);
-    again.follow(&work);
-    again.see(second(50).into());
-    let key = WorkKey {
-        cluster: "a".to_owned(),
-        name: "w".to_owned(),
-    };
-    let done = |work: &Work, offline: &[&str], now: i64| {
+    again.follow(&first[&key]);
+    let mut again = BTreeMap::from([(key, again)]);
+    attempts.observe(&set, &mut again, second(50).into());
+    let done = |works: &BTreeMap<WorkKey, Work>, offline: &[&str], now: i64| {
         let answer = evaluate(&View {
             set: &set,
-            works: &BTreeMap::from([(key.clone(), work.clone())]),
+            works,
             read: &|_| groups(&["a"]),
             wanted: &|_| None,
             offline: &offline.iter().map(|name| (*name).to_owned()).collect(),
             absences: &Absences::default(),
             right: &|_| Right::Granted,
             refusals: &BTreeMap::new(),
+            attempts: &attempts.clusters,
             now: second(now).into(),
         });
         let tally = &answer.tally.placements[0];
         (tally.done, tally.failed)
     };
-    assert_eq!(done(&work, &[], 30), (0, 0), "it soaks");
-    assert_eq!(done(&work, &["a"], 30), (0, 0), "it soaks, and is offline");
-    assert_eq!(done(&work, &["a"], 60), (1, 0));
+    assert_eq!(done(&first, &[], 30), (0, 0), "it soaks");
+    assert_eq!(done(&first, &["a"], 30), (0, 0), "it soaks, and is offline");
+    assert_eq!(done(&first, &["a"], 60), (1, 0));
     assert_eq!(done(&again, &[], 69), (0, 0));
     assert_eq!(done(&again, &[], 70), (0, 1), "it is out of time");
     assert_eq!(done(&again, &[], 110), (1, 0), "it has soaked after all");
