@@ -4,15 +4,17 @@
 //! the stack: what is accepted of the language is turned into a tree of our own ([`read`]) and walked over the object
 //! ([`walk`]), where every step is counted and nothing is built but the list of places.
 
-mod conditions;
 mod read;
+mod steps;
+mod values;
 mod walk;
 
 use serde_json::Value;
 
 use crate::report::Key;
 
-pub(super) use walk::{Steps, weight};
+pub(super) use steps::Steps;
+pub(super) use values::weight;
 
 /// Longest expression, in bytes.
 const LONGEST: usize = 1024;

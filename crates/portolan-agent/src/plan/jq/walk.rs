@@ -4,61 +4,15 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::conditions::{conditions, is_true, type_of};
-use super::{Expression, Part};
-use crate::cost::Cost;
+use super::steps::{End, Found, Steps};
+use super::values::{apply, holds, is_true, order, relates, type_of, weight};
+use super::{Expression, Function, Part};
 use crate::report::{Key, Trail};
 
-/// Most steps for one object. A step is a value that is visited, or 64 bytes that are compared.
-const MOST_STEPS: usize = 1_000_000;
 /// Most values that are at hand at once, and most places.
 const MOST_VALUES: usize = 10_000;
-
-/// How much may still be done for one object, whatever the number of its expressions.
-#[derive(Debug)]
-pub(in crate::plan) struct Steps<'c> {
-    left: usize,
-    cost: &'c mut Cost,
-}
-
-impl<'c> Steps<'c> {
-    pub(in crate::plan) fn new(cost: &'c mut Cost) -> Steps<'c> {
-        Steps {
-            left: MOST_STEPS,
-            cost,
-        }
-    }
-
-    /// For what is not of jq.
-    pub(in crate::plan) fn cost(&mut self) -> &mut Cost {
-        self.cost
-    }
-}
-
-/// Why a walk ended.
-pub(super) enum End {
-    /// The expression has no answer for the value, as `.a` of a number.
-    Error(String),
-    /// There is too much to do.
-    Bound(String),
-}
-
-pub(super) type Found<T> = Result<T, End>;
-
-impl Steps<'_> {
-    pub(super) fn take(&mut self, number: usize) -> Found<()> {
-        match self.left.checked_sub(number) {
-            Some(left) => self.left = left,
-            None => {
-                let why = format!("more than {MOST_STEPS} steps; accepted: an expression that does less");
-                return Err(End::Bound(why));
-            }
-        }
-        self.cost
-            .step(number)
-            .map_err(|spent| End::Bound(spent.to_string()))
-    }
-}
+/// Bytes that every pattern counts for. Repetitions make a short one large: up to the limit of a compiled pattern.
+const PATTERN_AT_LEAST: usize = 64;
 
 /// A value on the way, and where it is; a value that is nowhere cannot be named.
 #[derive(Clone, Debug)]
@@ -156,13 +110,7 @@ fn add<'v>(
             end => end?,
         },
         Expression::First(inner) => {
-            let inner = walk(inner, node, steps);
-            match (inner.found.into_iter().next(), inner.end) {
-                (_, Err(End::Bound(why))) => return Err(End::Bound(why)),
-                // jq asks for no more than the first answer, so it does not come to the error.
-                (Some(first), _) => found.push(first),
-                (None, end) => end?,
-            }
+            found.extend(first(walk(inner, node, steps))?);
         }
         Expression::Select(condition) => {
             let answers = walk(condition, node, steps);
@@ -178,6 +126,106 @@ fn add<'v>(
         }
     }
     bounded(found)
+}
+
+/// jq asks for no more than the first answer, so it does not come to an error after it.
+fn first(answers: Answers<'_>) -> Found<Option<Node<'_>>> {
+    match (answers.found.into_iter().next(), answers.end) {
+        (_, Err(End::Bound(why))) => Err(End::Bound(why)),
+        (None, Err(end)) => Err(end),
+        (first, _) => Ok(first),
+    }
+}
+
+/// Adds the answers of a condition to those that are there.
+fn conditions(
+    condition: &Expression,
+    node: &Node<'_>,
+    steps: &mut Steps<'_>,
+    found: &mut Vec<Value>,
+) -> Found<()> {
+    match condition {
+        Expression::Compare(left, comparison, right) => {
+            let right = walk(right, node, steps);
+            for right in &right.found {
+                let left = walk(left, node, steps);
+                for left in &left.found {
+                    let order = order(&left.value, &right.value, steps)?;
+                    found.push(holds(*comparison, order).into());
+                }
+                left.end?;
+            }
+            right.end?;
+        }
+        Expression::And(left, right) | Expression::Or(left, right) => {
+            let decides = matches!(condition, Expression::Or(..));
+            let left = walk(left, node, steps);
+            for left in &left.found {
+                if is_true(&left.value) == decides {
+                    found.push(decides.into());
+                    continue;
+                }
+                let right = walk(right, node, steps);
+                found.extend(right.found.iter().map(|right| Value::from(is_true(&right.value))));
+                right.end?;
+            }
+            left.end?;
+        }
+        Expression::Any(inner) | Expression::All(inner) => {
+            found.push(of_children(condition, inner, node, steps)?.into());
+        }
+        Expression::Function(function) => {
+            if let (Function::Length, Value::String(text)) = (function, node.value.as_ref()) {
+                steps.take(text.len().div_ceil(64))?;
+            }
+            found.push(apply(*function, &node.value)?);
+        }
+        Expression::Test(pattern) => found.push(matches(pattern, &node.value, steps)?.into()),
+        Expression::Of(relation, other) => {
+            let other = walk(other, node, steps);
+            for other in &other.found {
+                found.push(relates(*relation, &node.value, &other.value, steps)?.into());
+            }
+            other.end?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn matches(pattern: &regex::Regex, value: &Value, steps: &mut Steps<'_>) -> Found<bool> {
+    let Some(text) = value.as_str() else {
+        let why = format!("test of a value of the type {}", type_of(value));
+        return Err(End::Error(why));
+    };
+    // A large pattern takes a step of its own for each of its parts at each byte.
+    steps.take((text.len() * pattern.as_str().len().max(PATTERN_AT_LEAST)).div_ceil(64))?;
+    Ok(pattern.is_match(text))
+}
+
+/// The answer of `any` or `all`: whether the inner condition holds for a child of the node, or for all of them.
+fn of_children(
+    condition: &Expression,
+    inner: &Expression,
+    node: &Node<'_>,
+    steps: &mut Steps<'_>,
+) -> Found<bool> {
+    // The first answer like this decides.
+    let wanted = matches!(condition, Expression::Any(_));
+    for child in step(node, &Part::Every, steps)? {
+        let answers = walk(inner, &child, steps);
+        let mut found = answers.found.iter();
+        let is_decided = found.any(|answer| is_true(&answer.value) == wanted);
+        match answers.end {
+            // jq asks no further, so it does not come to the error.
+            Err(End::Error(_)) if is_decided => return Ok(wanted),
+            end => end?,
+        }
+        if is_decided {
+            return Ok(wanted);
+        }
+    }
+    Ok(!wanted)
 }
 
 fn bounded(found: &[Node<'_>]) -> Found<()> {
@@ -310,14 +358,4 @@ fn recurse<'v>(node: &Node<'v>, steps: &mut Steps<'_>) -> Found<Vec<Node<'v>>> {
         bounded(&open)?;
     }
     Ok(found)
-}
-
-/// What a copy of the value costs.
-pub(in crate::plan) fn weight(value: &Value) -> usize {
-    match value {
-        Value::String(text) => 1 + text.len() / 64,
-        Value::Array(items) => 1 + items.iter().map(weight).sum::<usize>(),
-        Value::Object(fields) => 1 + fields.values().map(weight).sum::<usize>(),
-        _ => 1,
-    }
 }

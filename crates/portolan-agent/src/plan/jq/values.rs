@@ -1,109 +1,13 @@
-//! What the conditions of `select` answer: comparisons, `and`, `or`, and the functions.
+//! What jq makes of values: their order, their types, and the functions and relations that conditions ask for.
 
 use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::walk::{End, Found, Node, Steps, step, walk, weight};
-use super::{Comparison, Expression, Function, Part, Relation};
+use super::steps::{End, Found, Steps};
+use super::{Comparison, Function, Relation};
 
-/// Bytes that every pattern counts for. Repetitions make a short one large: up to the limit of a compiled pattern.
-const PATTERN_AT_LEAST: usize = 64;
-
-/// Adds the answers of a condition to those that are there.
-pub(super) fn conditions(
-    condition: &Expression,
-    node: &Node<'_>,
-    steps: &mut Steps<'_>,
-    found: &mut Vec<Value>,
-) -> Found<()> {
-    match condition {
-        Expression::Compare(left, comparison, right) => {
-            let right = walk(right, node, steps);
-            for right in &right.found {
-                let left = walk(left, node, steps);
-                for left in &left.found {
-                    let order = order(&left.value, &right.value, steps)?;
-                    found.push(holds(*comparison, order).into());
-                }
-                left.end?;
-            }
-            right.end?;
-        }
-        Expression::And(left, right) | Expression::Or(left, right) => {
-            let decides = matches!(condition, Expression::Or(..));
-            let left = walk(left, node, steps);
-            for left in &left.found {
-                if is_true(&left.value) == decides {
-                    found.push(decides.into());
-                    continue;
-                }
-                let right = walk(right, node, steps);
-                found.extend(right.found.iter().map(|right| Value::from(is_true(&right.value))));
-                right.end?;
-            }
-            left.end?;
-        }
-        Expression::Any(inner) | Expression::All(inner) => {
-            found.push(of_children(condition, inner, node, steps)?.into());
-        }
-        Expression::Function(function) => {
-            if let (Function::Length, Value::String(text)) = (function, node.value.as_ref()) {
-                steps.take(text.len().div_ceil(64))?;
-            }
-            found.push(apply(*function, &node.value)?);
-        }
-        Expression::Test(pattern) => match node.value.as_str() {
-            Some(text) => {
-                // A large pattern takes a step of its own for each of its parts at each byte.
-                steps.take((text.len() * pattern.as_str().len().max(PATTERN_AT_LEAST)).div_ceil(64))?;
-                found.push(pattern.is_match(text).into());
-            }
-            None => {
-                return Err(End::Error(format!(
-                    "test of a value of the type {}",
-                    type_of(&node.value)
-                )));
-            }
-        },
-        Expression::Of(relation, other) => {
-            let other = walk(other, node, steps);
-            for other in &other.found {
-                found.push(relates(*relation, &node.value, &other.value, steps)?.into());
-            }
-            other.end?;
-        }
-        _ => {}
-    }
-    Ok(())
-}
-
-/// The answer of `any` or `all`: whether the inner condition holds for a child of the node, or for all of them.
-fn of_children(
-    condition: &Expression,
-    inner: &Expression,
-    node: &Node<'_>,
-    steps: &mut Steps<'_>,
-) -> Found<bool> {
-    // The first answer like this decides.
-    let wanted = matches!(condition, Expression::Any(_));
-    for child in step(node, &Part::Every, steps)? {
-        let answers = walk(inner, &child, steps);
-        let mut found = answers.found.iter();
-        let is_decided = found.any(|answer| is_true(&answer.value) == wanted);
-        match answers.end {
-            // jq asks no further, so it does not come to the error.
-            Err(End::Error(_)) if is_decided => return Ok(wanted),
-            end => end?,
-        }
-        if is_decided {
-            return Ok(wanted);
-        }
-    }
-    Ok(!wanted)
-}
-
-fn apply(function: Function, value: &Value) -> Found<Value> {
+pub(super) fn apply(function: Function, value: &Value) -> Found<Value> {
     Ok(match (function, value) {
         (Function::Not, value) => (!is_true(value)).into(),
         (Function::Type, value) => type_of(value).into(),
@@ -119,7 +23,12 @@ fn apply(function: Function, value: &Value) -> Found<Value> {
     })
 }
 
-fn relates(relation: Relation, value: &Value, other: &Value, steps: &mut Steps<'_>) -> Found<bool> {
+pub(super) fn relates(
+    relation: Relation,
+    value: &Value,
+    other: &Value,
+    steps: &mut Steps<'_>,
+) -> Found<bool> {
     let error = |name: &str| {
         let types = format!("{} and {}", type_of(value), type_of(other));
         Err(End::Error(format!("{name} of values of the types {types}")))
@@ -175,7 +84,7 @@ fn contains(value: &Value, part: &Value, steps: &mut Steps<'_>) -> Found<bool> {
     }
 }
 
-fn holds(comparison: Comparison, order: Ordering) -> bool {
+pub(super) fn holds(comparison: Comparison, order: Ordering) -> bool {
     match comparison {
         Comparison::Less => order.is_lt(),
         Comparison::AtMost => order.is_le(),
@@ -187,7 +96,7 @@ fn holds(comparison: Comparison, order: Ordering) -> bool {
 }
 
 /// The order of jq: by type first.
-fn order(a: &Value, b: &Value, steps: &mut Steps<'_>) -> Found<Ordering> {
+pub(super) fn order(a: &Value, b: &Value, steps: &mut Steps<'_>) -> Found<Ordering> {
     steps.take(1)?;
     let rank = |value: &Value| match value {
         Value::Null => 0,
@@ -256,5 +165,15 @@ pub(super) fn type_of(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
+    }
+}
+
+/// What a copy of the value costs.
+pub(in crate::plan) fn weight(value: &Value) -> usize {
+    match value {
+        Value::String(text) => 1 + text.len() / 64,
+        Value::Array(items) => 1 + items.iter().map(weight).sum::<usize>(),
+        Value::Object(fields) => 1 + fields.values().map(weight).sum::<usize>(),
+        _ => 1,
     }
 }
