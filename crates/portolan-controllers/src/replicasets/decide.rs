@@ -7,13 +7,14 @@ use portolan_api::labels::ocm;
 
 use super::attempts::Attempts;
 use super::decisions::{Reading, read};
-use super::evaluate::{Verdict, View, evaluate};
+use super::evaluate::evaluate;
 use super::key::{SetKey, WorkKey};
 use super::message::{Job, SetWrite, WorkWrite};
 use super::refusals::{Cause, REFUSALS, Refusal};
 use super::set::Set;
 use super::state::State;
 use super::status;
+use super::verdict::{Verdict, View};
 use super::works::Work;
 use crate::bound::{Bound, Right};
 use crate::moment::Moment;

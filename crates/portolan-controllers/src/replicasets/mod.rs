@@ -34,11 +34,13 @@ mod key;
 mod message;
 pub mod overview;
 mod refusals;
+mod rollout;
 mod set;
 mod state;
 mod status;
 #[cfg(test)]
 mod tests;
+mod verdict;
 mod works;
 mod write;
 

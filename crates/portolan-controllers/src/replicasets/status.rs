@@ -10,10 +10,10 @@ use portolan_api::count;
 use portolan_api::labels::{conditions, reasons};
 use portolan_api::work::{ManifestWorkReplicaSetStatus, PlacementSummary, Summary};
 
-use super::evaluate::{PlacementTally, Tally};
 use super::failures;
 use super::refusals;
 use super::set::{Mistake, OWNER_LABEL, Set};
+use super::verdict::{PlacementTally, Tally};
 
 /// Errors, or clusters, that a message repeats.
 const LISTED: usize = 5;

@@ -11,10 +11,11 @@ use crate::absence::Absences;
 use crate::bound::Right;
 use crate::replicasets::attempts::Attempts;
 use crate::replicasets::decisions::Reading;
-use crate::replicasets::evaluate::{Verdict, View, evaluate};
+use crate::replicasets::evaluate::evaluate;
 use crate::replicasets::key::{SetKey, WorkKey};
 use crate::replicasets::message::WorkWrite;
 use crate::replicasets::set::Set;
+use crate::replicasets::verdict::{Verdict, View};
 use crate::replicasets::works::Work;
 use crate::upkeep::fake::{object, second};
 
