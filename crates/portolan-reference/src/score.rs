@@ -233,7 +233,11 @@ fn add_on(
     }
     if !expired.is_empty() {
         expired.sort_unstable();
-        let message = format!("AddOnPlacementScores {} expired", expired.join(" "));
+        let named = expired[..expired.len().min(3)].join(" ");
+        let message = match expired.len() {
+            ..=3 => format!("AddOnPlacementScores {named} expired"),
+            all => format!("AddOnPlacementScores {named} and {} more expired", all - 3),
+        };
         outcome.status = Status::warning(&format!("AddOn/{resource}/{score}"), message);
     }
     scores

@@ -7,6 +7,10 @@ use super::{Input, Prioritizer, Reads, Scored};
 use crate::filter::taint_toleration::earliest;
 use crate::status::Status;
 
+/// Expired scores that a message names. With more, the event and the log line of a large fleet are a list of clusters whose end,
+/// which says that the scores are expired, is cut off.
+const NAMED: usize = 3;
+
 #[derive(Debug)]
 pub(super) struct AddOn {
     resource: Arc<str>,
@@ -53,9 +57,7 @@ impl Prioritizer for AddOn {
             });
         }
         if !expired.is_empty() {
-            expired.sort_unstable();
-            let message = format!("AddOnPlacementScores {} expired", expired.join(" "));
-            scored.warning = Some(Status::warning(&self.name(), message));
+            scored.warning = Some(Status::warning(&self.name(), expiry(expired)));
         }
         scored
     }
@@ -67,5 +69,29 @@ impl Prioritizer for AddOn {
     /// OCM compares these coordinates by address, so that two equal ones both count.
     fn adds_up(&self) -> bool {
         true
+    }
+}
+
+/// The words about scores that are expired, the first ones by name.
+fn expiry(mut expired: Vec<String>) -> String {
+    expired.sort_unstable();
+    let more = match expired.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    expired.truncate(NAMED);
+    format!("AddOnPlacementScores {}{more} expired", expired.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_names_three_expired_scores_and_the_number_of_the_others() {
+        let scores = |number: usize| (0..number).rev().map(|n| format!("c{n}/gpu")).collect();
+        let said = "AddOnPlacementScores c0/gpu c1/gpu c2/gpu";
+        assert_eq!(expiry(scores(3)), format!("{said} expired"));
+        assert_eq!(expiry(scores(4)), format!("{said} and 1 more expired"));
     }
 }
