@@ -105,14 +105,25 @@ pub fn group_selector(error: FieldError) -> Mistake {
     Mistake::new("", error)
 }
 
+/// The only variable of an expression of a placement.
+const VARIABLE: &str = "managedCluster";
+
 /// An expression that does not compile. The text starts with the compiler's words, as OCM's does.
 pub fn expression(path: &str, source: &str, error: &CompileError) -> Mistake {
-    let message = format!("{error} (in {path}: {:?})", preview(source));
-    let accepted = match source.trim() {
-        "" => {
-            "an expression that is true or false, such as managedCluster.metadata.labels[\"env\"] == \"prod\", or no entry"
+    let mut message = format!("{error} (in {path}: {:?})", preview(source));
+    let meant = match error {
+        CompileError::Undeclared { name, .. } => spelling::did_you_mean(name, [VARIABLE]),
+        _ => None,
+    };
+    let accepted = match (source.trim(), meant) {
+        ("", _) => format!(
+            "an expression that is true or false, such as {VARIABLE}.metadata.labels[\"env\"] == \"prod\", or no entry"
+        ),
+        (_, Some(meant)) => {
+            message.push_str(&format!("; did you mean {meant}?"));
+            format!("an expression that compiles; did you mean {meant}?")
         }
-        _ => "an expression that compiles; its only variable is managedCluster",
+        (_, None) => format!("an expression that compiles; its only variable is {VARIABLE}"),
     };
     let error = FieldError::of_text(path, source, error.to_string(), accepted);
     Mistake {
