@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use portolan_api::count::counted;
-use portolan_runtime::failure::shortened;
+use portolan_runtime::failure::{says, shortened};
 
 use super::works::Why;
 
@@ -54,9 +54,10 @@ pub(super) fn said(failures: &[Failure]) -> String {
             more => format!("{first} and {}", counted(more - 1, "more cluster")),
         };
         let text = shortened(why.message.trim_end_matches('.'), LONGEST_CAUSE);
-        match text.is_empty() {
-            true => format!("; {who}: {}", why.reason),
-            false => format!("; {who}: {}: {text}", why.reason),
+        match text.as_str() {
+            "" => format!("; {who}: {}", why.reason),
+            text if says(text, &why.reason) => format!("; {who}: {text}"),
+            text => format!("; {who}: {}: {text}", why.reason),
         }
     });
     said.collect()
@@ -87,6 +88,13 @@ mod tests {
             said(&failures),
             "; east and 2 more clusters: Refused: field is immutable; north: NotFound"
         );
+    }
+
+    #[test]
+    fn a_cause_whose_text_says_its_reason_is_said_once() {
+        let missing = why("NotFound", "ConfigMap a/b: 404: namespaces \"a\" not found");
+        let text = said(&most_frequent([("east", &missing)].into_iter()));
+        assert_eq!(text, "; east: ConfigMap a/b: 404: namespaces \"a\" not found");
     }
 
     #[test]

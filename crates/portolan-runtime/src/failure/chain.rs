@@ -72,7 +72,18 @@ fn status<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Status> {
     }
 }
 
-/// `403 Forbidden: message`.
+/// Whether a text says the reason of a condition or a status in its own words, as `namespaces "east" not found` says `NotFound`:
+/// together with the reason a reader would read the same twice.
+pub fn says(text: &str, reason: &str) -> bool {
+    let folded = |text: &str| {
+        let letters = text.chars().filter(|letter| !letter.is_whitespace());
+        letters.flat_map(char::to_lowercase).collect::<String>()
+    };
+    !reason.is_empty() && folded(text).contains(&folded(reason))
+}
+
+/// `403 Forbidden: message`, or `404: message` where the message says that nothing was found. Other reasons stay: scripts and
+/// pages look for `403 Forbidden`.
 fn answer(status: &Status) -> String {
     let name = match status.reason.as_str() {
         "" | NOT_A_STATUS => http::StatusCode::from_u16(status.code)
@@ -86,6 +97,10 @@ fn answer(status: &Status) -> String {
         code => format!("{code} {name}"),
     };
     let message = one_line(&status.message);
+    let head = match status.code {
+        404 if message != name && says(&message, "NotFound") => "404".to_owned(),
+        _ => head,
+    };
     match message.as_str() {
         "" => format!("{head}: the server gave no message"),
         message if message == name => head,
@@ -191,6 +206,15 @@ mod tests {
     fn an_answer_is_its_code_its_reason_and_its_message() {
         for (error, expected) in [
             (
+                api(404, "NotFound", "namespaces \"east\" not found"),
+                "404: namespaces \"east\" not found",
+            ),
+            (
+                api(404, "NotFound", "the server could not find the requested resource"),
+                "404 NotFound: the server could not find the requested resource",
+            ),
+            (api(404, "NotFound", "NotFound"), "404 NotFound"),
+            (
                 api(403, "Forbidden", "user x cannot list placements"),
                 "403 Forbidden: user x cannot list placements",
             ),
@@ -211,6 +235,13 @@ mod tests {
         ] {
             assert_eq!(error_chain(&error), expected);
         }
+    }
+
+    #[test]
+    fn a_text_says_a_reason_in_other_letters_and_no_other_reason() {
+        assert!(says("404: namespaces \"east\" not found", "NotFound"));
+        assert!(!says("field is immutable", "Refused"));
+        assert!(!says("field is immutable", ""));
     }
 
     #[test]

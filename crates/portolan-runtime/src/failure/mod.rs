@@ -6,5 +6,5 @@
 mod chain;
 mod class;
 
-pub use chain::{error_chain, shortened};
+pub use chain::{error_chain, says, shortened};
 pub use class::Failure;

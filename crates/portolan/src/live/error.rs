@@ -346,7 +346,10 @@ mod tests {
         );
         let object = answered(404, "NotFound", "clusters \"x\" not found");
         let text = explain(&object, "read the cluster x", "https://hub").to_string();
-        assert!(text.contains("404 NotFound") && !is_unserved(&object), "{text}");
+        assert!(
+            text.ends_with("answered 404: clusters \"x\" not found") && !is_unserved(&object),
+            "{text}"
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use portolan_controllers::overview::{
     ClusterOverview, GroupOverview, Overview, OverviewState, PlacementOverview,
 };
 use portolan_rollout::Status;
+use portolan_runtime::failure::says;
 
 use crate::output::age;
 use crate::output::table::{Cell, Column, Table, Tone};
@@ -335,9 +336,14 @@ fn what_failed(cluster: &ClusterOverview) -> &'static str {
     }
 }
 
-/// What the work of the cluster says.
+/// What the work of the cluster says: reason and message, or the message alone where it says the reason.
 fn why(cluster: &ClusterOverview) -> String {
-    let parts = [cluster.reason.as_deref(), cluster.message.as_deref()];
+    let message = cluster.message.as_deref();
+    let reason = cluster.reason.as_deref();
+    let parts = [
+        reason.filter(|reason| !message.is_some_and(|message| says(message, reason))),
+        message,
+    ];
     let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join(": ")
 }
@@ -483,6 +489,8 @@ mod tests {
                 "  b failed: its agent says no reason"
             ]
         );
+        overview.placements[0].failures = vec![failed("c", Some("applied manifest failed: no quota"))];
+        assert_eq!(failures(&overview), ["  c failed: applied manifest failed: no quota"]);
         overview.placements[0].failures = (0..12).map(|number| failed(&number.to_string(), None)).collect();
         let lines = failures(&overview);
         assert_eq!(lines.len(), LISTED + 1);
