@@ -27,6 +27,11 @@ pub(super) fn all(
     others: usize,
     width: Option<usize>,
 ) -> String {
+    if let Some(why) = unevaluated(explanation).filter(|_| others < usize::MAX) {
+        let lost = summary.sentence();
+        let lost = format!("{}: {why}; --all lists the clusters\n", lost.trim_end());
+        return heading(explanation, summary, &lost);
+    }
     let mut table = Table::new([
         Column::name("CLUSTER"),
         Column::new("VERDICT"),
@@ -58,9 +63,17 @@ pub(super) fn all(
     };
     format!(
         "{}{}\n{clusters}{hidden}",
-        heading(explanation, summary),
+        heading(explanation, summary, &summary.sentence()),
         cut_off(explanation)
     )
+}
+
+/// The reason that all clusters have where none was evaluated. A row for each cluster would repeat it.
+fn unevaluated(explanation: &Explanation) -> Option<&str> {
+    let mut verdicts = explanation.clusters.iter();
+    let is_so = verdicts.all(|verdict| verdict.stage == Stage::NotEvaluated);
+    let first = explanation.clusters.first()?;
+    is_so.then_some(first.reason.as_str())
 }
 
 /// What controllers and consumers said, newest last.
@@ -101,7 +114,8 @@ pub(super) fn events(events: Option<&[Event]>, now: Timestamp, width: Option<usi
     }
 }
 
-fn heading(explanation: &Explanation, summary: &Summary) -> String {
+/// What became of the placement. `lost` says how many clusters were lost to what.
+fn heading(explanation: &Explanation, summary: &Summary, lost: &str) -> String {
     let Explanation {
         namespace,
         name,
@@ -118,9 +132,8 @@ fn heading(explanation: &Explanation, summary: &Summary) -> String {
         false => format!("{status:?}"),
     };
     format!(
-        "{namespace}/{name}: {status}, {} selected{wanted}\n{}{}",
+        "{namespace}/{name}: {status}, {} selected{wanted}\n{lost}{}",
         counted(selected, "cluster"),
-        summary.sentence(),
         complaint(explanation)
     )
 }
