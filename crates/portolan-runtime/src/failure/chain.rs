@@ -210,7 +210,11 @@ mod tests {
                 "404: namespaces \"east\" not found",
             ),
             (
-                api(404, "NotFound", "the server could not find the requested resource"),
+                api(
+                    404,
+                    "NotFound",
+                    "the server could not find the requested resource",
+                ),
                 "404 NotFound: the server could not find the requested resource",
             ),
             (api(404, "NotFound", "NotFound"), "404 NotFound"),

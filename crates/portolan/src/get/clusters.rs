@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::{Filter, decisions};
 use crate::input::Manifests;
 use crate::output;
-use crate::output::table::{Cell, Column, Table, Tone};
+use crate::output::table::{Cell, Column, ELLIPSIS, Table, Tone};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -154,7 +154,7 @@ pub(super) fn table(rows: &[Row], now: Timestamp) -> Table {
         Column::name("CLUSTER"),
         Column::text("SETS", 10),
         Column::new("AVAILABLE"),
-        Column::name("TAINTS"),
+        Column::ends("TAINTS", 14),
         Column::new("DECISIONS").drop(2),
         Column::new("AGE").drop(1),
     ];
@@ -164,7 +164,6 @@ pub(super) fn table(rows: &[Row], now: Timestamp) -> Table {
     let mut table = Table::new(header);
     for row in rows {
         let namespace = row.namespace.as_deref().map(Cell::from);
-        let taints: Vec<String> = row.taints.iter().map(taint).collect();
         table.row(
             namespace.into_iter().chain([
                 row.name.as_str().into(),
@@ -173,7 +172,7 @@ pub(super) fn table(rows: &[Row], now: Timestamp) -> Table {
                     Some(_) => Cell::toned("Leaving", Tone::Doubtful),
                     None => available(row.available.as_deref()),
                 },
-                Cell::toned(taints.join(","), Tone::Doubtful),
+                taints(&row.taints),
                 row.decisions.into(),
                 row.created
                     .map_or("-".into(), |time| output::age(time, now).into()),
@@ -190,6 +189,21 @@ fn available(status: Option<&str>) -> Cell {
         Some(other) => Cell::toned(other, Tone::Doubtful),
         None => Cell::toned("-", Tone::Faint),
     }
+}
+
+/// All taints; where there is too little room the first one without the domain of its key, and the number of the others.
+fn taints(taints: &[Taint]) -> Cell {
+    let all: Vec<String> = taints.iter().map(taint).collect();
+    let cell = Cell::toned(all.join(","), Tone::Doubtful);
+    let Some(first) = all.first() else { return cell };
+    let first = match first.rsplit_once('/') {
+        Some((_, name)) => format!("{ELLIPSIS}/{name}"),
+        None => first.clone(),
+    };
+    cell.or(match taints.len() - 1 {
+        0 => first,
+        others => format!("{first} +{others}{ELLIPSIS}"),
+    })
 }
 
 /// As in explanations: `key[=value]:effect`.
@@ -218,5 +232,30 @@ mod tests {
         assert!(text.contains("Leaving") && !text.contains("True"), "{text}");
         let row = serde_json::to_value(&rows[0]).unwrap();
         assert_eq!(row["leaving"], "2026-01-01T11:00:00Z");
+    }
+    #[test]
+    fn taints_leave_room_for_every_column_on_a_narrow_terminal() {
+        let cluster = json!({ "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+            "metadata": { "name": "eu-central-1-001", "labels": { "cluster.open-cluster-management.io/clusterset": "production" } },
+            "spec": { "taints": [
+                { "key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect" },
+                { "key": "maintenance.example.com/window", "value": "january", "effect": "PreferNoSelect" },
+                { "key": "gpu", "effect": "NoSelect" }] } });
+        let manifests = crate::input::read_bytes("hub.json", cluster.to_string().into_bytes()).unwrap();
+        let table = table(
+            &rows(&manifests, Inventory::ManagedClusters, &Filter::default()),
+            Timestamp::UNIX_EPOCH,
+        );
+        let narrow = table.render(Some(80));
+        let header = narrow.lines().next().unwrap_or_default();
+        assert!(header.contains("AGE") && !header.contains(ELLIPSIS), "{narrow}");
+        assert!(narrow.contains("…/unreachable:NoSelect +2…"), "{narrow}");
+        let wide = table.render(None);
+        assert!(
+            wide.contains(
+                "io/unreachable:NoSelect,maintenance.example.com/window=january:PreferNoSelect,gpu:NoSelect"
+            ),
+            "{wide}"
+        );
     }
 }

@@ -490,7 +490,10 @@ mod tests {
             ]
         );
         overview.placements[0].failures = vec![failed("c", Some("applied manifest failed: no quota"))];
-        assert_eq!(failures(&overview), ["  c failed: applied manifest failed: no quota"]);
+        assert_eq!(
+            failures(&overview),
+            ["  c failed: applied manifest failed: no quota"]
+        );
         overview.placements[0].failures = (0..12).map(|number| failed(&number.to_string(), None)).collect();
         let lines = failures(&overview);
         assert_eq!(lines.len(), LISTED + 1);

@@ -15,6 +15,8 @@ pub(super) enum Cut {
     End(usize),
     /// In the middle, down to this width: names that start alike often differ at their end.
     Middle(usize),
+    /// In the middle as well, and other columns are not left out for it: nobody copies the text into a command.
+    Ends(usize),
     /// Not at all: the text goes on below, in lines of at least this width.
     Wrap(usize),
 }
@@ -85,7 +87,7 @@ impl Cell {
         };
         match cut {
             Cut::Wrap(_) => wrapped(text, width),
-            Cut::Last | Cut::End(_) | Cut::Middle(_) => vec![shortened(text, width, cut)],
+            Cut::Last | Cut::End(_) | Cut::Middle(_) | Cut::Ends(_) => vec![shortened(text, width, cut)],
         }
     }
 }
@@ -106,7 +108,7 @@ pub(super) fn shortened(text: &str, width: usize, cut: Cut) -> String {
         return String::new();
     }
     let tail = match cut {
-        Cut::Middle(_) => room / 2,
+        Cut::Middle(_) | Cut::Ends(_) => room / 2,
         Cut::Last | Cut::End(_) | Cut::Wrap(_) => 0,
     };
     let head = start(text.chars(), room - tail);

@@ -40,6 +40,14 @@ impl Column {
         }
     }
 
+    /// A column of text whose end counts as much as its start: shortened in the middle, down to `least`.
+    pub(crate) const fn ends(header: &'static str, least: usize) -> Column {
+        Column {
+            cut: Cut::Ends(least),
+            ..Column::new(header)
+        }
+    }
+
     /// A column of text that is told in full: wrapped, in lines of at least `least`.
     pub(crate) const fn prose(header: &'static str, least: usize) -> Column {
         Column {
@@ -70,7 +78,7 @@ impl Column {
     pub(super) fn enough(&self, natural: usize, room: usize) -> usize {
         match self.cut {
             Cut::Middle(_) => natural.min(room / 2).max(self.least(natural)),
-            Cut::Last | Cut::End(_) | Cut::Wrap(_) => self.least(natural),
+            Cut::Last | Cut::End(_) | Cut::Ends(_) | Cut::Wrap(_) => self.least(natural),
         }
     }
 
@@ -78,7 +86,7 @@ impl Column {
         match self.cut {
             Cut::Last => natural,
             // A header is never shortened for the sake of a cell.
-            Cut::End(least) | Cut::Middle(least) | Cut::Wrap(least) => {
+            Cut::End(least) | Cut::Middle(least) | Cut::Ends(least) | Cut::Wrap(least) => {
                 natural.min(least.max(self.header.width()))
             }
         }
