@@ -154,7 +154,7 @@ impl Binding {
             format!("spec.clusterSet is {said:?}, but a binding binds the set of its own name, {name:?}")
         });
         let missing = (!bound).then(|| {
-            format!("there is no ManagedClusterSet {name:?}; until there is, the binding gives no clusters")
+            format!("the ManagedClusterSetBinding has no effect: there is no ManagedClusterSet {name:?}")
         });
         let said: Vec<String> = misnamed.into_iter().chain(missing).collect();
         let message = said.join("; ");

@@ -85,7 +85,7 @@ fn in_no_set(fleet: &Fleet, wanted: &[String], sets: &Eligibility, cluster: &Clu
     let names = |sets: &[String]| list(sets.iter().map(String::as_str), ", ");
     match (sets.bound.as_slice(), sets.eligible.as_slice()) {
         ([], _) => {
-            let expression = "a ManagedClusterSetBinding to an existing ManagedClusterSet".to_owned();
+            let expression = "a ManagedClusterSetBinding named after a ManagedClusterSet".to_owned();
             let observed = "none".to_owned();
             Check {
                 sentence: format!("the namespace needs {expression} and has {observed}"),
@@ -134,12 +134,12 @@ fn missing_sets(fleet: &Fleet, wanted: &[String]) -> String {
         .iter()
         .map(String::as_str)
         .filter(|set| !fleet.has_set(set));
-    let missing: Vec<&str> = missing.collect();
+    let missing: Vec<String> = missing.map(|set| format!("{set:?}")).collect();
     if missing.is_empty() || fleet.inventory() == Inventory::ClusterProfiles {
         return String::new();
     }
-    let names = list(missing.iter().copied(), ", ");
-    format!("; there is no ManagedClusterSet [{names}]")
+    let names = list(missing.iter().map(String::as_str), " or ");
+    format!("; there is no ManagedClusterSet {names}")
 }
 
 /// The first thing wrong in each predicate: they are alternatives, so every one of them failed.

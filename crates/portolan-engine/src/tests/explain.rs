@@ -253,7 +253,7 @@ fn a_set_that_is_not_bound_is_named_beside_those_that_are() {
     let mut world = World::new(&[cluster("a", &[])], json!({"clusterSets": ["dev"]}));
     assert_eq!(
         verdict(&mut world, "a").reason,
-        "spec.clusterSets asks for [dev], but only [all] is bound to this namespace; there is no ManagedClusterSet [dev]"
+        "spec.clusterSets asks for [dev], but only [all] is bound to this namespace; there is no ManagedClusterSet \"dev\""
     );
     world
         .engine

@@ -311,7 +311,7 @@ fn bindings(manifests: &Manifests, concern: &Concern<'_>) -> Check {
                 names(unbound.iter().copied())
             ),
             format!(
-                "apply a ManagedClusterSetBinding in {} {} whose name and spec.clusterSet are one of: {}",
+                "create a ManagedClusterSetBinding in {} {}, named after a ManagedClusterSet: {}",
                 match unbound.len() {
                     1 => "the namespace",
                     _ => "each of the namespaces",

@@ -151,7 +151,7 @@ fn a_binding_is_bound_while_the_set_of_its_name_exists() {
             .unwrap();
         let condition = binding.status.as_ref().unwrap().conditions[0].clone();
         assert_eq!(condition.type_, "Bound");
-        let missing = "there is no ManagedClusterSet \"prod\"; until there is, the binding gives no clusters";
+        let missing = "the ManagedClusterSetBinding has no effect: there is no ManagedClusterSet \"prod\"";
         let expected = if condition.status == "True" { "" } else { missing };
         assert_eq!(condition.message, expected);
         (
