@@ -59,8 +59,8 @@ pub(crate) struct UnusableSet {
     pub(crate) remedy: String,
 }
 
-/// Why a binding does nothing.
-pub(crate) fn dangling(namespace: &str, binding: &str) -> String {
+/// Why a binding does nothing. Every condition that says so has these words as a part between semicolons.
+pub fn dangling(namespace: &str, binding: &str) -> String {
     format!(
         "ManagedClusterSetBinding {namespace}/{binding} has no effect: there is no ManagedClusterSet {:?}",
         preview(binding)

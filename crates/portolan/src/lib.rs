@@ -43,6 +43,7 @@ mod set_names;
 mod shell;
 mod simulate;
 mod stop;
+mod stray_bindings;
 mod tracing_export;
 mod up;
 mod version;

@@ -14,6 +14,7 @@ use super::concern::Concern;
 use super::read::Observed;
 use super::{Check, leaving, names};
 use crate::input::Manifests;
+use crate::stray_bindings::{StrayBindings, concerning};
 use crate::up::spokes::Fate;
 
 /// Lease durations without a heartbeat after which a cluster counts as silent, as in OCM's registration.
@@ -266,26 +267,8 @@ fn bindings(manifests: &Manifests, concern: &Concern<'_>) -> Check {
         .cluster_sets()
         .filter_map(|set| set.metadata.name.as_deref())
         .collect();
-    let astray: Vec<String> = manifests
-        .bindings()
-        .filter_map(|binding| {
-            let metadata = &binding.metadata;
-            let name = metadata.name.as_deref()?;
-            let namespace = metadata.namespace.as_deref().unwrap_or_default();
-            let is_checked = concern.has_namespace(namespace);
-            (is_checked && !sets.contains(name)).then(|| format!("{namespace}/{name}"))
-        })
-        .collect();
-    if !astray.is_empty() {
-        let all = names(astray.iter().map(String::as_str));
-        return Check::problem(
-            "bindings",
-            format!("without effect: {all}"),
-            format!(
-                "a ManagedClusterSetBinding has the name of an existing ManagedClusterSet, also in spec.clusterSet; \
-                 correct or delete {all}"
-            ),
-        );
+    if let Some(stray) = stray(manifests, concern) {
+        return stray;
     }
     if let Some(note) = misnamed(manifests, concern) {
         return note;
@@ -325,6 +308,29 @@ fn bindings(manifests: &Manifests, concern: &Concern<'_>) -> Check {
             "every namespace with Placements has a binding to an existing set",
         ),
     }
+}
+
+/// Bindings to sets that do not exist. The conditions of the Placements that they concern say so, too, and are not repeated.
+fn stray(manifests: &Manifests, concern: &Concern<'_>) -> Option<Check> {
+    let (mut keys, mut said) = (Vec::new(), Vec::new());
+    for (namespace, name, words) in StrayBindings::of(manifests).iter() {
+        if !concern.has_namespace(namespace) {
+            continue;
+        }
+        let placements = manifests.placements();
+        let placements =
+            placements.filter(|placement| placement.metadata.namespace.as_deref() == Some(namespace));
+        keys.push(format!("{namespace}/{name}"));
+        said.push(concerning(words, placements.count()));
+    }
+    (!keys.is_empty()).then(|| {
+        let keys = names(keys.iter().map(String::as_str));
+        let advice = format!(
+            "a ManagedClusterSetBinding has the name of an existing ManagedClusterSet, also in spec.clusterSet; correct or \
+             delete {keys}"
+        );
+        Check::problem("bindings", names(said.iter().map(String::as_str)), advice)
+    })
 }
 
 /// Bindings whose `spec.clusterSet` is another name than their own. Each of them binds the set of its own name.

@@ -20,6 +20,7 @@ use super::{Check, names, plain_works, works};
 use crate::decided::{Said, has_no_condition};
 use crate::input::Manifests;
 use crate::object_name;
+use crate::stray_bindings::StrayBindings;
 
 /// The check of what does not exist.
 pub(super) const MISSING: &str = "subject";
@@ -64,7 +65,7 @@ pub(super) fn judge(
         checks.extend(of_others(&placements));
     }
     if !placements.is_empty() {
-        checks.extend(conditions_of(&placements));
+        checks.extend(conditions_of(&placements, &StrayBindings::of(manifests)));
         checks.extend(decisions_of(manifests, &placements));
     }
     let overviews: Vec<(&ManifestWorkReplicaSet, Overview)> = replica_sets
@@ -164,7 +165,8 @@ pub(super) fn is_wrong(condition: &Condition) -> bool {
     }
 }
 
-fn conditions_of(placements: &[&Placement]) -> Vec<Check> {
+/// What is wrong with Placements, but for bindings without a set, which have a check of their own.
+fn conditions_of(placements: &[&Placement], stray: &StrayBindings) -> Vec<Check> {
     let complaints: Vec<Complaint> = placements
         .iter()
         .filter_map(|placement| {
@@ -178,7 +180,11 @@ fn conditions_of(placements: &[&Placement]) -> Vec<Check> {
             }
             let said: Vec<String> = wrong
                 .into_iter()
-                .map(|condition| format!("{} {}: {}", condition.type_, condition.status, condition.message))
+                .filter_map(|condition| {
+                    let (message, bindings) = stray.split(&condition.message);
+                    let is_said = message.is_empty() && !bindings.is_empty();
+                    (!is_said).then(|| format!("{} {}: {message}", condition.type_, condition.status))
+                })
                 .collect();
             let object = PlacementKey::of(placement).to_string();
             (!said.is_empty()).then(|| Complaint {

@@ -524,7 +524,11 @@ fn a_binding_that_is_missing_or_without_effect_is_named() {
     assert_eq!(name, "bindings");
     assert!(found.ends_with("shop"), "{found}");
     let (name, found) = problem(&changed(2, "/metadata/name", json!("typo")));
-    assert_eq!((name, found.as_str()), ("bindings", "without effect: shop/typo"));
+    let words = "ManagedClusterSetBinding shop/typo has no effect: there is no ManagedClusterSet \"typo\"";
+    assert_eq!(
+        (name, found),
+        ("bindings", format!("{words}; it concerns 1 Placement"))
+    );
     // The name counts, so that this one has an effect.
     let checks = judge(&changed(2, "/spec/clusterSet", json!("typo")), None, now());
     let check = checks.iter().find(|check| check.name == "bindings").unwrap();

@@ -24,6 +24,7 @@ use crate::live::{Extent, Namespaces};
 use crate::output::{self, Format};
 use crate::progress::Progress;
 use crate::set_names::SetNames;
+use crate::stray_bindings::StrayBindings;
 use crate::world::{self, World};
 use crate::{cli, clock};
 use report::Report;
@@ -142,7 +143,7 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     let (text, after) = match changed {
         None => {
             let report = args.evaluate(&manifests, wanted, now)?;
-            (args.render(&report, &SetNames::of(&manifests))?, report)
+            (args.render(&report, &manifests)?, report)
         }
         Some(changed) => {
             let (before, mut after) = args.evaluate_both(&manifests, &changed, wanted, hub.is_some(), now)?;
@@ -265,9 +266,10 @@ impl Args {
         Report { placements }
     }
 
-    fn render(&self, report: &Report, sets: &SetNames) -> anyhow::Result<String> {
-        let output = self.output;
-        output.render(report, |width| sets.proposed(table::render(report, width)))
+    fn render(&self, report: &Report, manifests: &Manifests) -> anyhow::Result<String> {
+        let (sets, stray) = (SetNames::of(manifests), StrayBindings::of(manifests));
+        let render = |width| sets.proposed(table::render(report, &stray, width));
+        self.output.render(report, render)
     }
 
     fn render_difference(&self, difference: &diff::Difference, sets: &SetNames) -> anyhow::Result<String> {

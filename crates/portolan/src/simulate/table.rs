@@ -6,20 +6,19 @@ use portolan_api::labels::ocm;
 
 use super::report::{PlacementReport, Report, Verdict};
 use crate::output::table::{Cell, Column, Table, Tone};
+use crate::stray_bindings::StrayBindings;
 
 /// With more placements than this their clusters are not listed.
 const DETAILED_PLACEMENTS: usize = 10;
 /// How many clusters of a placement are listed.
 const LISTED_CLUSTERS: usize = 20;
 
-pub(super) fn render(report: &Report, width: Option<usize>) -> String {
+pub(super) fn render(report: &Report, stray: &StrayBindings, width: Option<usize>) -> String {
     if report.placements.is_empty() {
         return "no placements\n".to_owned();
     }
     let mut text = summary(&report.placements, width);
-    for placement in &report.placements {
-        text.push_str(&complaint(placement));
-    }
+    text.push_str(&complaints(&report.placements, stray));
     if report.placements.len() <= DETAILED_PLACEMENTS {
         for placement in &report.placements {
             text.push_str(&clusters(placement, width));
@@ -68,19 +67,58 @@ fn status(verdict: Verdict) -> Cell {
     Cell::toned(verdict.to_string(), verdict.tone())
 }
 
-/// Why a placement did not get what it asked for, and what else its conditions say.
-fn complaint(placement: &PlacementReport) -> String {
-    let mut messages: Vec<String> = placement.complaint().into_iter().collect();
-    messages.extend(
-        placement
-            .remarks()
-            .map(|condition| format!("{}: {}", condition.type_, condition.message)),
-    );
-    let lines = messages.iter().map(|message| {
-        let message = message.replace(char::is_control, " ");
-        format!("\n{}/{}: {message}\n", placement.namespace, placement.name)
+/// Why placements did not get what they asked for, and what else their conditions say. A binding without a set concerns every
+/// placement of its namespace and is said once.
+fn complaints(placements: &[PlacementReport], stray: &StrayBindings) -> String {
+    let told: Vec<(String, Vec<Message>)> = placements
+        .iter()
+        .map(|placement| {
+            (
+                format!("{}/{}", placement.namespace, placement.name),
+                messages(placement),
+            )
+        })
+        .collect();
+    let all = || told.iter().flat_map(|(_, messages)| messages);
+    let all = || all().map(|message| message.text.as_str());
+    let stray = stray.repeated(all());
+    let mut text = String::new();
+    for (placement, messages) in &told {
+        for Message {
+            heading,
+            text: message,
+        } in messages
+        {
+            let (message, _) = stray.split(message);
+            if !message.is_empty() {
+                let line = format!("{placement}: {heading}{message}").replace(char::is_control, " ");
+                text.push_str(&format!("\n{line}\n"));
+            }
+        }
+    }
+    for line in stray.lines(all()) {
+        text.push_str(&format!("\n{}\n", line.replace(char::is_control, " ")));
+    }
+    text
+}
+
+/// What a condition or the evaluation says.
+struct Message {
+    /// The type of a condition that is not always there, with a colon.
+    heading: String,
+    text: String,
+}
+
+fn messages(placement: &PlacementReport) -> Vec<Message> {
+    let complaint = placement.complaint().map(|text| Message {
+        heading: String::new(),
+        text,
     });
-    lines.collect()
+    let remarks = placement.remarks().map(|condition| Message {
+        heading: format!("{}: ", condition.type_),
+        text: condition.message.clone(),
+    });
+    complaint.into_iter().chain(remarks).collect()
 }
 
 /// The selected clusters in rank order, each with its group and score.

@@ -57,3 +57,33 @@ fn a_misspelt_subject_is_answered_with_the_name_that_may_be_meant() {
     let advice = missing.advice.as_deref().unwrap();
     assert!(advice.starts_with("did you mean shop/web? "), "{advice}");
 }
+
+#[test]
+fn a_binding_without_a_set_is_one_problem_for_all_placements_that_say_so() {
+    let words = "ManagedClusterSetBinding shop/ghost has no effect: there is no ManagedClusterSet \"ghost\"";
+    let mut objects = healthy();
+    let mut ghost = objects[2].clone();
+    ghost["metadata"]["name"] = json!("ghost");
+    let mut warning = objects[3]["status"]["conditions"][0].clone();
+    warning["type"] = json!("PlacementWarning");
+    warning["message"] = json!(words);
+    let conditions = objects[3]["status"]["conditions"].as_array_mut().unwrap();
+    conditions.push(warning);
+    objects.push(ghost);
+    let (name, found) = problem(&observed(&objects));
+    assert_eq!(
+        (name, found),
+        ("bindings", format!("{words}; it concerns 1 Placement"))
+    );
+    // What else the condition says is a problem of the Placement.
+    objects[3]["status"]["conditions"][1]["message"] =
+        json!(format!("{words}; spec.clusterSets[1] is \"x\""));
+    let found: Vec<String> = problems(&observed(&objects))
+        .into_iter()
+        .map(|check| check.found)
+        .collect();
+    assert_eq!(
+        found[1..],
+        ["shop/web: PlacementWarning True: spec.clusterSets[1] is \"x\""]
+    );
+}
