@@ -70,7 +70,11 @@ pub(super) fn judge(observed: &Observed, wanted: Option<&PlacementKey>, now: Tim
     checks.push(controller(observed, &placements, &stale, now));
     if let (Some(manifests), Some(concern)) = (manifests, &concern) {
         checks.extend(fleet::judge(observed, manifests, concern, now));
-        checks.extend(subject::judge(observed, manifests, concern, now));
+        let subject = subject::judge(observed, manifests, concern, now).into_iter();
+        checks.extend(subject.map(|check| Check {
+            is_of_subject: wanted.is_some(),
+            ..check
+        }));
         let sets = SetNames::of(manifests);
         for check in &mut checks {
             check.found = sets.proposed(std::mem::take(&mut check.found));

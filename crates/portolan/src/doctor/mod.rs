@@ -106,6 +106,9 @@ struct Check {
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
+    /// Whether the check is about what was asked for, rather than about the hub or something that it depends on.
+    #[serde(skip)]
+    is_of_subject: bool,
 }
 
 /// How a check ended.
@@ -125,23 +128,25 @@ impl Check {
         self.result == Verdict::Problem && ["controller", "decisions"].contains(&self.name)
     }
 
-    fn ok(name: &'static str, found: impl Into<String>) -> Check {
+    fn new(name: &'static str, result: Verdict, found: impl Into<String>) -> Check {
         Check {
             name,
-            result: Verdict::Ok,
+            result,
             found: found.into(),
             brief: None,
             advice: None,
+            is_of_subject: false,
         }
+    }
+
+    fn ok(name: &'static str, found: impl Into<String>) -> Check {
+        Check::new(name, Verdict::Ok, found)
     }
 
     fn problem(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Check {
         Check {
-            name,
-            result: Verdict::Problem,
-            found: found.into(),
-            brief: None,
             advice: Some(advice.into()),
+            ..Check::new(name, Verdict::Problem, found)
         }
     }
 
@@ -152,23 +157,11 @@ impl Check {
     }
 
     fn note(name: &'static str, found: impl Into<String>) -> Check {
-        Check {
-            name,
-            result: Verdict::Note,
-            found: found.into(),
-            brief: None,
-            advice: None,
-        }
+        Check::new(name, Verdict::Note, found)
     }
 
     fn unknown(name: &'static str, found: impl Into<String>) -> Check {
-        Check {
-            name,
-            result: Verdict::Unknown,
-            found: found.into(),
-            brief: None,
-            advice: None,
-        }
+        Check::new(name, Verdict::Unknown, found)
     }
 }
 
@@ -229,25 +222,33 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 impl Report {
-    /// A line a check, and under each problem what to do.
+    /// A line a check, and under each problem what to do. What was asked for comes first, then what it depends on: a person who
+    /// asks about one object does not look for the answer behind checks of the hub.
     fn text(&self, is_wide: bool) -> String {
+        let (own, others): (Vec<&Check>, Vec<&Check>) =
+            self.checks.iter().partition(|check| check.is_of_subject);
+        let found = |check: &Check| match &check.brief {
+            Some(brief) if !is_wide => plain(brief),
+            _ => plain(&check.found),
+        };
         let mut text = format!("{}\n\n", self.hub);
-        for check in &self.checks {
-            let mark = match check.result {
-                Verdict::Ok => Tone::Good.paint("OK") + "     ",
-                Verdict::Note => Tone::Good.paint("NOTE") + "   ",
-                Verdict::Problem => Tone::Bad.paint("PROBLEM"),
-                Verdict::Unknown => Tone::Doubtful.paint("UNKNOWN"),
-            };
-            let found = check.brief.as_ref().filter(|_| !is_wide);
-            let found = plain(found.unwrap_or(&check.found));
-            text.push_str(&format!("{mark}  {}: {found}\n", check.name));
-            if let Some(advice) = &check.advice {
-                text.push_str(&format!("         → {}\n", plain(advice)));
-            }
+        if let Some(subject) = self.subject.as_ref().filter(|_| !own.is_empty()) {
+            text.push_str(&format!("{subject}:\n{}\n", lines(&own, found)));
+            text.push_str(&format!("The hub, and what {subject} depends on:\n"));
         }
+        text.push_str(&lines(&others, found));
         text.push_str(&format!("\n{}\n", self.conclusion()));
         text
+    }
+
+    /// Whether there are problems of what was asked for, and others that may be their cause.
+    fn has_outer_cause(&self) -> bool {
+        let problems = self
+            .checks
+            .iter()
+            .filter(|check| check.result == Verdict::Problem);
+        let own = problems.filter(|check| check.is_of_subject).count();
+        (1..self.problems).contains(&own)
     }
 
     /// The last line.
@@ -264,11 +265,32 @@ impl Report {
         match self.problems {
             0 => format!("no problem found{unknown}"),
             1 => format!("1 problem found{unknown}"),
+            more if self.has_outer_cause() => format!(
+                "{more} problems found{unknown}; begin with those of the hub: the others may follow from them"
+            ),
             more => {
                 format!("{more} problems found{unknown}; begin with the first: others may follow from it")
             }
         }
     }
+}
+
+/// A line a check, and under each problem what to do.
+fn lines(checks: &[&Check], found: impl Fn(&Check) -> String) -> String {
+    let mut text = String::new();
+    for check in checks {
+        let mark = match check.result {
+            Verdict::Ok => Tone::Good.paint("OK") + "     ",
+            Verdict::Note => Tone::Good.paint("NOTE") + "   ",
+            Verdict::Problem => Tone::Bad.paint("PROBLEM"),
+            Verdict::Unknown => Tone::Doubtful.paint("UNKNOWN"),
+        };
+        text.push_str(&format!("{mark}  {}: {}\n", check.name, found(check)));
+        if let Some(advice) = &check.advice {
+            text.push_str(&format!("         → {}\n", plain(advice)));
+        }
+    }
+    text
 }
 
 /// Messages of others may hold anything.

@@ -87,3 +87,29 @@ fn a_binding_without_a_set_is_one_problem_for_all_placements_that_say_so() {
         ["shop/web: PlacementWarning True: spec.clusterSets[1] is \"x\""]
     );
 }
+
+#[test]
+fn what_was_asked_for_comes_before_the_hub_and_what_it_depends_on() {
+    let mut objects = healthy();
+    objects[0]["spec"]["hubAcceptsClient"] = json!(false);
+    objects[3]["status"]["conditions"][0]["status"] = json!("False");
+    let wanted = PlacementKey::new("shop", "web");
+    let checks = judge(&observed(&objects), Some(&wanted), now());
+    let report = Report {
+        hub: "https://hub".to_owned(),
+        subject: Some(wanted.to_string()),
+        problems: 2,
+        checks,
+    };
+    let text = report.text(false);
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
+    assert!(text.starts_with("https://hub\n\nshop/web:\n"), "{text}");
+    assert!(
+        at("placements: shop/web") < at("The hub, and what shop/web depends on:\n"),
+        "{text}"
+    );
+    assert!(at("depends on:\n") < at("accepted: "), "{text}");
+    assert!(text.contains("begin with those of the hub"), "{text}");
+    // Programs get the checks in the order in which things depend on each other.
+    assert_eq!(report.checks[0].name, "hub");
+}
