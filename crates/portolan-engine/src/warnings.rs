@@ -47,7 +47,10 @@ pub(crate) fn unusable_set(fleet: &Fleet, namespace: &str, set: &str, bound: &[S
         remedy: match did_you_mean(set, bound.iter().map(String::as_str)) {
             _ if fleet.is_bound(namespace, set) => "create the set, which is bound already".to_owned(),
             Some(meant) => format!("did you mean {meant:?}?"),
-            None => "create the set and a ManagedClusterSetBinding of this name".to_owned(),
+            // A set of a similar name may exist that is not bound, so that creating one is not the only way.
+            None => {
+                "correct the name, or create the set and a ManagedClusterSetBinding of this name".to_owned()
+            }
         },
     }
 }
@@ -124,9 +127,13 @@ impl Describer<'_> {
                     format!("spec.clusterSets[{position}]"),
                     set,
                     unusable.problem,
-                    match unusable.remedy.strip_prefix("did you") {
-                        Some(_) => format!("a bound set [{bound}]; {}", unusable.remedy),
-                        None => format!("a bound set [{bound}], or {}", unusable.remedy),
+                    match unusable.remedy.as_str() {
+                        asks if asks.starts_with("did you") => format!("a bound set [{bound}]; {asks}"),
+                        // A bound set is another name already.
+                        other => {
+                            let other = other.strip_prefix("correct the name, or ").unwrap_or(other);
+                            format!("a bound set [{bound}], or {other}")
+                        }
                     },
                 );
                 (unusable.reason, error)

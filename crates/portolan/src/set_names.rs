@@ -50,7 +50,8 @@ impl SetNames {
                 if !is_said {
                     whole.push_str(&format!("; {}", unbound(meant)));
                 }
-                let creates = part.strip_prefix("; ").and_then(|part| part.strip_prefix(CREATE));
+                let creates = part.strip_prefix("; correct the name, or ");
+                let creates = creates.and_then(|part| part.strip_prefix(CREATE));
                 whole.push_str(creates.filter(|_| !is_said).unwrap_or(part));
             }
             text = whole;
@@ -114,7 +115,7 @@ mod tests {
         let meant = "; did you mean production? It is not bound to the namespace: correct the name and create a \
                      ManagedClusterSetBinding production";
         assert_eq!(
-            names().proposed(format!("{said}; {CREATE}")),
+            names().proposed(format!("{said}; correct the name, or {CREATE}")),
             format!("{said}{meant}")
         );
         assert_eq!(names().proposed(said.to_owned()), format!("{said}{meant}"));

@@ -55,7 +55,8 @@ fn sets_that_are_not_bound_are_named() {
         )
     };
     let missing = sets(
-        "there is no ManagedClusterSet of this name; create the set and a ManagedClusterSetBinding of this name",
+        "there is no ManagedClusterSet of this name; correct the name, or create the set and a \
+         ManagedClusterSetBinding of this name",
     );
     assert_eq!(satisfied(&mut world), is("False", "NoIntersection", &missing));
     // A set that does not exist is another mistake than one that is not bound.
