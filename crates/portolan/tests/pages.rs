@@ -92,6 +92,18 @@ fn every_story_is_satisfied_from_its_directory_alone() {
 
 /// A reader may come years after a page was written: a score with `validUntil` would have expired by then.
 #[test]
+fn every_manifest_of_an_example_says_in_its_first_line_what_it_is() {
+    for folder in stories() {
+        for entry in std::fs::read_dir(folder).expect("an example has files") {
+            let path = entry.expect("a file of an example").path();
+            let is_manifest = path.extension().is_some_and(|extension| extension == "yaml");
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(!is_manifest || text.starts_with("# "), "{}", path.display());
+        }
+    }
+}
+
+#[test]
 fn no_example_gives_another_answer_a_hundred_years_later() {
     for story in stories() {
         let path = story.display().to_string();
