@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use portolan_api::labels::ocm;
 
 use super::report::{PlacementReport, Report, Verdict};
-use crate::output::table::{Cell, Column, Table, Tone};
+use crate::output::table::{Cell, Column, Table, Tone, shortened_name};
 use crate::stray_bindings::StrayBindings;
 
 /// With more placements than this their clusters are not listed.
@@ -156,12 +156,9 @@ fn clusters(placement: &PlacementReport, width: Option<usize>) -> String {
         0 => String::new(),
         more => format!("  … and {more} more; -o json lists all\n"),
     };
-    format!(
-        "\n{}/{}\n{}{more}",
-        placement.namespace,
-        placement.name,
-        table.render(width)
-    )
+    let name = format!("{}/{}", placement.namespace, placement.name);
+    let name = shortened_name(&name, width.unwrap_or(usize::MAX));
+    format!("\n{name}\n{}{more}", table.render(width))
 }
 
 /// Cluster to group, as `0` or `0 canary`.

@@ -98,6 +98,18 @@ fn every_table_about_manifests_fits_the_terminal() {
 }
 
 #[test]
+fn the_clusters_of_a_placement_with_a_name_of_100_characters_fit_the_terminal() {
+    let scratch = Scratch::new();
+    let mut objects = fleet();
+    objects[2]["metadata"]["name"] = format!("ledger-{}", "north-".repeat(16))
+        .trim_end_matches('-')
+        .into();
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+    scratch.write("fleet.json", list.to_string());
+    fits(&scratch, &["simulate", "-f", "fleet.json"]);
+}
+
+#[test]
 fn every_table_about_a_hub_fits_the_terminal() {
     let scratch = Scratch::new();
     let live = Live::new(scratch.path());

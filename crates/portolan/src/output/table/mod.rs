@@ -83,7 +83,12 @@ impl Table {
         told: &mut HashMap<(usize, String), String>,
     ) -> Vec<Cell> {
         let mut row = row.to_vec();
-        let Some(first) = row.first().map(|cell| cell.text.clone()) else {
+        // The name as the table shows it: a name of 200 characters would make the reference longer than the text.
+        let first = layout.columns.first().and_then(|(column, width)| {
+            let lines = row.get(*column)?.within(*width, self.columns[*column].cut);
+            Some(lines.concat())
+        });
+        let Some(first) = first else {
             return row;
         };
         let columns = layout.columns.iter();

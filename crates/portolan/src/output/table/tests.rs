@@ -156,3 +156,16 @@ fn a_long_text_that_a_row_before_has_is_shown_once() {
     );
     assert_eq!(plain(&table, None).matches("in no set").count(), 3);
 }
+
+#[test]
+fn a_row_is_referred_to_by_its_name_as_the_table_shows_it() {
+    let mut table = Table::new([Column::name("CLUSTER"), Column::prose("REASON", 25).told_once()]);
+    for number in 1..=2 {
+        let name = format!("cluster-{}-{number}", "long-".repeat(30));
+        table.row([name.into(), "the cluster is in no set of the namespace".into()]);
+    }
+    let text = plain(&table, Some(50));
+    let last = text.lines().last().unwrap();
+    assert!(last.contains('…') && last.contains("  as cluster-"), "{text}");
+    assert_eq!(text.lines().count(), 4, "{text}");
+}
