@@ -5,7 +5,9 @@
 
 mod feed;
 mod guard;
+mod known;
 mod patience;
+mod size;
 mod source;
 
 use std::sync::Arc;
@@ -15,7 +17,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::reading::Unreadable;
 
 pub use feed::{Closed, Feed};
-pub use patience::{patient, with_timeout};
+pub use patience::{bounded, patient, patient_for_a_list, with_limits};
 pub use source::Source;
 
 /// What a watch says.

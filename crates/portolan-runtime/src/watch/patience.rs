@@ -1,4 +1,4 @@
-//! Limits how long a request may wait for an answer.
+//! Limits how long a request may wait for an answer, and how much is read of it.
 
 use std::time::Duration;
 
@@ -7,42 +7,65 @@ use kube::Client;
 use kube::client::Body;
 use tower::BoxError;
 
+use super::size::{ANSWER_BYTES, Answer, Pages, Sizes};
+
 /// How long a server may take for an answer, or to begin a watch. Servers give up after a minute themselves.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(70);
 
-/// A client that does not wait forever for a server that has fallen silent, with a limit above that of servers.
+/// A client that does not wait forever for a server that has fallen silent, with a limit above that of servers. It does not
+/// read for ever what a server sends without an end, either.
 pub fn patient(client: Client) -> Client {
-    with_timeout(client, ANSWER_TIMEOUT)
+    with_limits(client, ANSWER_TIMEOUT, ANSWER_BYTES)
 }
 
-/// A client whose requests fail after `limit`. kube limits the silence of a watch once the watch has begun; the limit
-/// here is for the beginnings of watches and for all other requests. The client has no namespace of its own.
-pub fn with_timeout(client: Client, limit: Duration) -> Client {
+/// A client as of [`patient`] for one list at a time: the pages of a list have at most `bytes` together.
+pub fn patient_for_a_list(client: Client, bytes: u64) -> Client {
+    let sizes = Sizes {
+        list: Some(Pages::of(bytes)),
+        ..Sizes::answers_of(ANSWER_BYTES)
+    };
+    limited(client, Some(ANSWER_TIMEOUT), sizes)
+}
+
+/// A client for callers that have time limits of their own: only what is read of an answer is limited.
+pub fn bounded(client: Client) -> Client {
+    limited(client, None, Sizes::answers_of(ANSWER_BYTES))
+}
+
+/// A client whose requests fail after `time`, and when the answer has more than `bytes`. kube limits the silence of a watch
+/// once the watch has begun; the time here is for the beginnings of watches and for all other requests. The client has no
+/// namespace of its own.
+pub fn with_limits(client: Client, time: Duration, bytes: usize) -> Client {
+    limited(client, Some(time), Sizes::answers_of(bytes))
+}
+
+pub(super) fn limited(client: Client, time: Option<Duration>, sizes: Sizes) -> Client {
     let service = tower::service_fn(move |request: Request<Body>| {
-        let client = client.clone();
+        let (client, sizes) = (client.clone(), sizes.clone());
         async move {
             let asked = format!("{} {}", request.method(), request.uri().path());
-            match tokio::time::timeout(limit, answer(client, request)).await {
-                Ok(answer) => answer,
-                Err(_) => Err(format!("the server did not answer {asked} within {limit:?}").into()),
+            let answer = answer(client, request, &asked, &sizes);
+            match time {
+                None => answer.await,
+                Some(time) => match tokio::time::timeout(time, answer).await {
+                    Ok(answer) => answer,
+                    Err(_) => Err(format!("the server did not answer {asked} within {time:?}").into()),
+                },
             }
         }
     });
     Client::new(service, "default")
 }
 
-async fn answer(client: Client, request: Request<Body>) -> Result<Response<Body>, BoxError> {
-    let query = request.uri().query().unwrap_or_default();
-    let is_watch = query.split('&').any(|part| part.starts_with("watch="));
+async fn answer(
+    client: Client,
+    request: Request<Body>,
+    asked: &str,
+    sizes: &Sizes,
+) -> Result<Response<Answer>, BoxError> {
+    let query = request.uri().query().unwrap_or_default().to_owned();
     let response = client.send(request).await?;
-    if is_watch {
-        return Ok(response);
-    }
-    let (head, body) = response.into_parts();
-    Ok(Response::from_parts(
-        head,
-        Body::from(body.collect_bytes().await?),
-    ))
+    sizes.read(asked, &query, response).await
 }
 
 #[cfg(test)]

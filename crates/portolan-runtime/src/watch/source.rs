@@ -1,11 +1,11 @@
 //! Lists and watches one kind, and passes the changes on to its listeners.
 
-use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
+use futures::stream::BoxStream;
 use kube::core::NamespaceResourceScope;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, Resource};
@@ -14,7 +14,9 @@ use serde::de::DeserializeOwned;
 
 use super::feed::{Closed, Feed};
 use super::guard::Guard;
-use super::patience::patient;
+use super::known::{Known, Places};
+use super::patience::patient_for_a_list;
+use super::size::LIST_BYTES;
 use super::{Delta, Key};
 use crate::logging::FailureLog;
 
@@ -50,7 +52,7 @@ pub struct Source<K> {
     /// Whether there was no complete list yet.
     first: bool,
     /// What was reported to be there, to find out what a new list no longer has.
-    known: HashMap<(String, String), String>,
+    known: Known,
 }
 
 impl<K> Source<K>
@@ -59,7 +61,7 @@ where
 {
     /// A watch of everything that `client` sees.
     pub fn new(client: Client, feeds: Vec<Feed<K>>) -> Source<K> {
-        Source::of(Api::all(patient(client)), feeds)
+        Source::of(Api::all(patient_for_a_list(client, LIST_BYTES)), feeds)
     }
 
     /// A watch of one namespace.
@@ -67,7 +69,10 @@ where
     where
         K: Resource<Scope = NamespaceResourceScope>,
     {
-        Source::of(Api::namespaced(patient(client), namespace), feeds)
+        Source::of(
+            Api::namespaced(patient_for_a_list(client, LIST_BYTES), namespace),
+            feeds,
+        )
     }
 
     fn of(api: Api<Received<K>>, feeds: Vec<Feed<K>>) -> Source<K> {
@@ -84,7 +89,7 @@ where
             refusable: false,
             lapsed: false,
             first: true,
-            known: HashMap::new(),
+            known: Known::default(),
         }
     }
 
@@ -141,6 +146,12 @@ where
         self
     }
 
+    #[cfg(test)]
+    pub(super) fn of_at_most(mut self, objects: usize) -> Source<K> {
+        self.known = Known::of_at_most(objects);
+        self
+    }
+
     /// Names the task that runs it.
     pub fn name(&self) -> String {
         format!("watch of {}", resource::<K>())
@@ -156,13 +167,31 @@ where
         }
     }
 
+    /// What the server says, beginning with a list.
+    fn listing(&self) -> BoxStream<'static, watcher::Result<Event<Received<K>>>> {
+        watcher::watcher(self.api.clone(), self.config.clone()).boxed()
+    }
+
+    /// The error of an event about another object although there are as many as can be.
+    fn too_many(
+        &self,
+        event: &watcher::Result<Event<Received<K>>>,
+        listed: Option<&Places>,
+    ) -> Option<watcher::Error> {
+        let is_full = match event {
+            Ok(Event::InitApply(object)) => self.known.is_list_full(listed, object.meta()),
+            Ok(Event::Apply(object)) => self.known.is_full(object.meta()),
+            _ => false,
+        };
+        is_full.then(|| self.known.too_many(&self.resource))
+    }
+
     async fn watch(&mut self) -> Result<(), Closed> {
-        let resource = self.resource.clone();
-        let resource = resource.as_str();
-        let mut listed: Option<HashMap<(String, String), String>> = None;
+        let resource: &str = &self.resource.clone();
+        let mut listed: Option<Places> = None;
         let mut pause = SHORTEST_PAUSE;
         let mut served = true;
-        let mut stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
+        let mut stream = self.listing();
         loop {
             let release = self.guard.as_ref().and_then(Guard::release_at);
             let look = self.guard.as_ref().and_then(Guard::look_at);
@@ -179,23 +208,25 @@ where
                 }
                 () = until(look) => {
                     if let Some(guard) = &mut self.guard && guard.is_settled().await {
-                        stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
+                        stream = self.listing();
                     }
                     continue;
                 }
             };
             let Some(event) = event else { return Ok(()) };
-            match event {
+            let too_many = self.too_many(&event, listed.as_ref());
+            // What is not passed on is not known, and only another list can end that.
+            let is_too_much = too_many.is_some();
+            match too_many.map_or(event, Err) {
                 Ok(event) => {
-                    // That a list is tried is no answer yet.
-                    if !matches!(event, Event::Init) {
+                    // That a list is tried is no answer yet, and a list that begins may fail on every later page.
+                    if !matches!(event, Event::Init | Event::InitApply(_)) {
                         pause = SHORTEST_PAUSE;
-                        self.log_answer(resource, &event);
                     }
+                    self.log_answer(resource, &event);
                     if !served {
                         if matches!(event, Event::Init) {
-                            // That a list is tried is no news; whether the kind is served is not known before it is
-                            // answered.
+                            // Whether the kind is served is not known before the list is answered.
                             continue;
                         }
                         served = true;
@@ -211,9 +242,8 @@ where
                     }
                     tokio::time::sleep(UNSERVED_PAUSE).await;
                     self.log.say_unserved();
-                    // A kind that comes back is listed anew: continuing where the watch ended would tell neither what
-                    // went with the kind nor that all is known again.
-                    stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
+                    // To go on where the watch ended would not say what went with the kind, nor that all is known.
+                    stream = self.listing();
                 }
                 Err(error) if self.refusable && is_forbidden(&error) => {
                     if std::mem::take(&mut served) {
@@ -221,15 +251,15 @@ where
                         self.lapse().await?;
                     }
                     tokio::time::sleep(LONGEST_PAUSE).await;
-                    stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
+                    stream = self.listing();
                 }
                 Err(error) => {
                     self.log_failure(resource, &error);
                     tokio::time::sleep(pause).await;
                     pause = longer(pause, &error);
                     // A list tells at once when a right is granted; a watch of a kind that rests tells nothing.
-                    if self.anew || is_refused(&error) {
-                        stream = watcher::watcher(self.api.clone(), self.config.clone()).boxed();
+                    if self.anew || is_too_much || is_refused(&error) {
+                        stream = self.listing();
                     }
                 }
             }
@@ -249,6 +279,7 @@ where
 
     fn log_answer(&self, resource: &str, event: &Event<Received<K>>) {
         match event {
+            Event::Init => {}
             Event::Apply(_) | Event::Delete(_) => self.log.change_came(resource),
             _ => self.log.reading_works(resource),
         }
@@ -264,11 +295,11 @@ where
     async fn pass_on(
         &mut self,
         event: Event<Received<K>>,
-        listed: &mut Option<HashMap<(String, String), String>>,
+        listed: &mut Option<Places>,
     ) -> Result<(), Closed> {
         match event {
             Event::Init => {
-                *listed = Some(HashMap::new());
+                *listed = Some(Places::new());
                 self.tell(Delta::Listing).await
             }
             Event::InitApply(object) => {
@@ -280,16 +311,7 @@ where
             }
             Event::InitDone => {
                 let listed = listed.take().unwrap_or_default();
-                let gone: Vec<Key> = self
-                    .known
-                    .iter()
-                    .filter(|(key, _)| !listed.contains_key(*key))
-                    .map(|((namespace, name), uid)| Key {
-                        namespace: namespace.clone(),
-                        name: name.clone(),
-                        uid: uid.clone(),
-                    })
-                    .collect();
+                let gone = self.known.missing_in(&listed);
                 // At the start there is nothing to compare with: half a fleet may be gone already.
                 if let Some(guard) = &mut self.guard
                     && (self.first || listed.is_empty() || !gone.is_empty())
@@ -298,14 +320,14 @@ where
                     // A server may answer for a kind whose definition has just gone, and all objects with it.
                     guard.look_again();
                     for key in gone {
-                        self.known.remove(&(key.namespace.clone(), key.name.clone()));
+                        self.known.remove(&key);
                         self.hold(key).await?;
                     }
                     return self.tell(Delta::Unserved).await;
                 }
                 let lapsed = std::mem::take(&mut self.lapsed);
                 for key in gone {
-                    self.known.remove(&(key.namespace.clone(), key.name.clone()));
+                    self.known.remove(&key);
                     self.log.can_read(&self.resource, &key.place());
                     // What went while the kind was not served went with its definition.
                     match lapsed {
@@ -338,7 +360,7 @@ where
             }
             Received::Unreadable(object) => self.unreadable(*object),
         };
-        self.known.insert((key.namespace, key.name), key.uid);
+        self.known.insert(key);
         self.tell(delta).await
     }
 
@@ -350,7 +372,7 @@ where
 
     async fn deleted(&mut self, key: Key) -> Result<(), Closed> {
         self.log.can_read(&self.resource, &key.place());
-        self.known.remove(&(key.namespace.clone(), key.name.clone()));
+        self.known.remove(&key);
         if self.guard.as_mut().is_some_and(|guard| guard.waits(&key)) {
             return Ok(());
         }

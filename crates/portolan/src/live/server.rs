@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use k8s_openapi::apimachinery::pkg::version::Info;
 use kube::config::Config;
-use portolan_runtime::watch::with_timeout;
+use portolan_runtime::watch::with_limits;
 use secrecy::ExposeSecret as _;
 
 use super::api_server::only_api_servers;
@@ -18,6 +18,9 @@ use crate::clock;
 
 /// How long a server may take for an answer to a command.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// What an answer to a command may have, unless it is that of a watch: some commands ask for all objects of a kind at once, and
+/// a fleet of 100,000 clusters of 2 KiB has 200 MiB. A server without an end would otherwise fill the memory.
+const MOST_BYTES: usize = 1 << 30;
 /// The environment variable that sets another limit.
 const REQUEST_TIMEOUT_VARIABLE: &str = "PORTOLAN_REQUEST_TIMEOUT";
 
@@ -70,8 +73,8 @@ impl Server {
         if let Some(token_file) = token_file {
             unlimited = token_file.authorize(unlimited, namespace.clone());
         }
-        let client = with_retries(with_timeout(unlimited.clone(), request_timeout()?));
-        let client = only_api_servers(client);
+        let client = with_limits(unlimited.clone(), request_timeout()?, MOST_BYTES);
+        let client = only_api_servers(with_retries(client));
         let server = Server {
             client,
             url,
