@@ -9,6 +9,7 @@ use portolan_api::multicluster;
 use portolan_api::reading::Received;
 use portolan_api::work::ManifestWork;
 use portolan_runtime::logging::Operation;
+use portolan_runtime::watch::patient_for_a_list;
 use serde_json::{Value, json};
 
 use crate::monitor::Monitor;
@@ -21,6 +22,9 @@ const MANAGER: &str = "portolan-agent";
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(35);
 /// Works in one answer of a list.
 const PAGE: u32 = 100;
+/// Bytes of the works of one cluster, all of which are in memory at once. Our hub stores no more than this in one namespace
+/// unless told otherwise. Without it a hub whose pages never end would fill the memory.
+const LIST_BYTES: u64 = 1 << 30;
 
 /// The cluster's namespace on the hub.
 pub(super) struct Hub {
@@ -59,7 +63,8 @@ impl Hub {
     }
 
     async fn list<K: Distributed>(&self) -> Result<Vec<Work>, Problem> {
-        let api: Api<Received<Loose<K>>> = Api::namespaced(self.client.clone(), &self.namespace);
+        let client = patient_for_a_list(self.client.clone(), LIST_BYTES);
+        let api: Api<Received<Loose<K>>> = Api::namespaced(client, &self.namespace);
         let mut works = Vec::new();
         let mut how = ListParams::default().limit(PAGE);
         loop {
@@ -187,5 +192,31 @@ async fn in_time<T>(sent: impl Future<Output = kube::Result<T>>) -> Result<T, Pr
         Err(_) => Err(Problem::Unanswered(format!(
             "the hub did not answer within {ANSWER_TIMEOUT:?}"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Request, Response};
+    use kube::client::Body;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn works_whose_pages_never_end_are_no_answer() {
+        let service = tower::service_fn(|_: Request<Body>| {
+            let page = r#"{"kind":"ManifestWorkList","apiVersion":"work.open-cluster-management.io/v1","items":[],"metadata":{"continue":"more"}}"#;
+            std::future::ready(Ok::<_, tower::BoxError>(Response::new(Body::from(
+                page.as_bytes().to_vec(),
+            ))))
+        });
+        let hub = Hub::new(Client::new(service, "default"), "east", Monitor::of("east"));
+        let Err(Problem::Unanswered(said)) = hub.works(WorkKind::ManifestWork).await else {
+            panic!("the list has an end");
+        };
+        assert!(
+            said.contains("more than 1073741824 bytes in the pages of"),
+            "{said}"
+        );
     }
 }
