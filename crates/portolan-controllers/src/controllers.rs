@@ -11,6 +11,7 @@ use kube::Client;
 use portolan_engine::fleet::Inventory;
 use portolan_runtime::logging::FailureLog;
 use portolan_runtime::tasks::Tasks;
+use portolan_runtime::watch::bounded;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -49,6 +50,11 @@ pub struct Controllers {
 impl Controllers {
     /// Starts them on the current runtime.
     pub fn start(client: Client, settings: Settings) -> Controllers {
+        // The watches limit what they read themselves; writes and single lists have nothing else that does.
+        Controllers::start_bounded(bounded(client), settings)
+    }
+
+    fn start_bounded(client: Client, settings: Settings) -> Controllers {
         let outputs = Outputs::default();
         let (health, metrics) = (outputs.health.clone(), outputs.metrics.clone());
         metrics.count_unreadable(health.failures());
