@@ -1,10 +1,13 @@
 //! Logs: structured, on standard error, with the time from the one clock.
 
 use clap::ValueEnum;
+use tracing::{Event, Subscriber};
 use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, Writer};
 use tracing_subscriber::fmt::time::FormatTime;
+use tracing_subscriber::fmt::{FmtContext, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
@@ -57,10 +60,14 @@ impl LogArgs {
 /// Starts logging, once in a process. What is returned is to be kept until everything is done.
 pub(crate) fn init(format: Format, level: &str, traces: &TraceArgs) -> anyhow::Result<Guard> {
     let targets = targets(level)?;
-    let layer = fmt::layer().with_writer(std::io::stderr).with_timer(Clock);
     let layer = match format {
-        Format::Text => layer.with_ansi(false).boxed(),
-        Format::Json => layer.json().flatten_event(true).boxed(),
+        Format::Text => text(std::io::stderr).boxed(),
+        Format::Json => fmt::layer()
+            .with_writer(std::io::stderr)
+            .with_timer(Clock)
+            .json()
+            .flatten_event(true)
+            .boxed(),
     };
     let (export, guard) = traces.start()?;
     tracing_subscriber::registry()
@@ -68,6 +75,54 @@ pub(crate) fn init(format: Format, level: &str, traces: &TraceArgs) -> anyhow::R
         .with(layer.with_filter(targets))
         .try_init()?;
     Ok(guard)
+}
+
+/// Writes a line for people per event.
+fn text<S, W>(writer: W) -> impl Layer<S>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let layer = fmt::layer().with_writer(writer).with_timer(Clock);
+    layer.with_ansi(false).map_event_format(OneLine)
+}
+
+/// Writes an event as one line without control characters. Names and messages come from servers, and one with a line break
+/// would look like another event, one with an escape sequence could change what the terminal shows.
+struct OneLine<F>(F);
+
+impl<S, N, F> FormatEvent<S, N> for OneLine<F>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+    F: FormatEvent<S, N>,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> std::fmt::Result {
+        let mut line = String::new();
+        self.0.format_event(context, Writer::new(&mut line), event)?;
+        for character in line.strip_suffix('\n').unwrap_or(&line).chars() {
+            match is_harmless(character) {
+                true => writer.write_char(character)?,
+                false => write!(writer, "{}", character.escape_default())?,
+            }
+        }
+        writer.write_char('\n')
+    }
+}
+
+/// Whether a character is shown where it is written. Marks that end a line or turn the direction of the text around count as
+/// control characters.
+fn is_harmless(character: char) -> bool {
+    let is_mark = matches!(
+        character,
+        '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}'
+    );
+    !is_mark && !character.is_control()
 }
 
 /// Libraries that log errors which they also return: Portolan logs the same errors with the operation that failed. Naming
@@ -123,9 +178,52 @@ impl FormatTime for Clock {
 
 #[cfg(test)]
 mod tests {
-    use tracing::Level;
+    use std::io::{Result, Write};
+    use std::sync::{Arc, Mutex};
 
-    use super::{parse_level, targets};
+    use tracing::Level;
+    use tracing_subscriber::layer::SubscriberExt;
+
+    use super::{parse_level, targets, text};
+
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn nothing_in_an_event_can_forge_a_line_or_speak_to_the_terminal() {
+        let written = Written::default();
+        let writer = written.clone();
+        let subscriber = tracing_subscriber::registry().with(text(move || writer.clone()));
+        let evil = "a\n2026 ERROR b\r\tc\u{1b}[2Jd\u{85}e\u{9b}f\u{2028}g\u{202e}h\0ü";
+        tracing::subscriber::with_default(subscriber, || {
+            let span = tracing::error_span!("span", name = %evil);
+            let _entered = span.enter();
+            tracing::error!(shown = %evil, debugged = ?evil, text = evil, "the hub said {evil}");
+            tracing::error!("an ordinary line");
+        });
+        let bytes = written.0.lock().unwrap().clone();
+        let text = String::from_utf8(bytes).unwrap();
+        assert_eq!(text.lines().count(), 2, "{text}");
+        let odd = |character: char| {
+            (character.is_control() && character != '\n') || ['\u{2028}', '\u{202e}'].contains(&character)
+        };
+        assert!(!text.contains(odd), "{text:?}");
+        assert!(text.contains(r"the hub said a\n2026 ERROR b\r\tc"), "{text}");
+        assert!(
+            text.contains('ü') && text.ends_with("an ordinary line\n"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn libraries_are_silent_unless_their_name_is_in_the_level() {
