@@ -18,10 +18,10 @@ const ONCE: Duration = Duration::from_secs(1);
 /// All parts of a program together end within this time. Less, and writes to a slow server would be given up; more, and
 /// supervisors, which wait ten seconds, would kill the process.
 const LIMIT: Duration = Duration::from_secs(8);
-/// More than the program needs to end after its parts and its runtime have used their time.
+/// More than the program needs to end after its parts and its last steps have used their time.
 const MARGIN: Duration = Duration::from_millis(500);
-/// For what is left in the runtime after that: connections of clients, and name lookups that cannot be cancelled.
-const RUNTIME_LIMIT: Duration = Duration::from_secs(1);
+/// For what a program does after its parts have ended, such as sending its last traces.
+const LAST_STEPS: Duration = Duration::from_secs(1);
 
 /// A part of a program that ends when it is told to: its name for people, and its end. The end says what it gave up, if
 /// anything.
@@ -50,11 +50,14 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Runs a program to its end on a runtime of its own. Tasks that are left are not waited for.
+/// Runs a program to its end on a runtime of its own. Tasks that are left are not waited for: the process is about to end, and
+/// they end with it.
 pub(crate) fn block_on<T>(program: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = Runtime::new().context("cannot start the runtime")?;
     let ended = runtime.block_on(program);
-    runtime.shutdown_timeout(RUNTIME_LIMIT);
+    // The hub computes on threads that a shutdown does not stop. A task whose computation ends after the shutdown would panic at
+    // its next timer, and the log would say so.
+    std::mem::forget(runtime);
     ended
 }
 
@@ -119,7 +122,7 @@ impl Stop {
     /// stop ends the wait at once.
     pub(crate) async fn finish(&mut self, parts: Vec<Part<'_>>) {
         // Also where nobody has asked for it, as after a failure.
-        (self.end_anyway)(LIMIT + RUNTIME_LIMIT + MARGIN);
+        (self.end_anyway)(LIMIT + LAST_STEPS + MARGIN);
         let insisted = async {
             // Some supervisors tell a process twice, as itself and as part of its group.
             let once = tokio::time::sleep(ONCE);
@@ -169,9 +172,9 @@ async fn forward(signals: Vec<Signal>, requests: &watch::Sender<u64>, end_anyway
         match first {
             None => {
                 first = Some(now);
-                end_anyway(LIMIT + RUNTIME_LIMIT + MARGIN);
+                end_anyway(LIMIT + LAST_STEPS + MARGIN);
             }
-            Some(first) if now.duration_since(first) > ONCE => end_anyway(RUNTIME_LIMIT + MARGIN),
+            Some(first) if now.duration_since(first) > ONCE => end_anyway(LAST_STEPS + MARGIN),
             Some(_) => {}
         }
     }
@@ -250,6 +253,37 @@ mod tests {
         drop(done);
     }
 
+    /// Sends whether it is dropped by a panic.
+    struct Witness(mpsc::Sender<bool>);
+
+    impl Drop for Witness {
+        fn drop(&mut self) {
+            let _ = self.0.send(std::thread::panicking());
+        }
+    }
+
+    #[test]
+    fn a_computation_that_outlasts_the_program_does_not_panic_when_it_ends() {
+        let (compute, computed) = mpsc::channel();
+        let (sender, panicked) = mpsc::channel();
+        let (started, mut has_started) = tokio::sync::mpsc::channel(1);
+        block_on(async {
+            tokio::spawn(async move {
+                let _witness = Witness(sender);
+                // As the hub computes what takes long.
+                tokio::task::block_in_place(|| {
+                    started.blocking_send(()).unwrap();
+                    computed.recv().unwrap()
+                });
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            });
+            has_started.recv().await.context("the task has ended")
+        })
+        .unwrap();
+        compute.send(()).unwrap();
+        assert_eq!(panicked.recv(), Ok(false));
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_part_that_never_ends_is_named_and_those_after_it_still_end() {
         let start = Instant::now();
@@ -263,7 +297,7 @@ mod tests {
             }),
         ];
         assert_eq!(end(parts).await, ["controllers", "1 connection"]);
-        assert!(start.elapsed() + RUNTIME_LIMIT < Duration::from_secs(10));
+        assert!(start.elapsed() + LAST_STEPS < Duration::from_secs(10));
         assert_eq!(closing.try_recv(), Ok(()));
     }
 
@@ -272,7 +306,7 @@ mod tests {
         let start = Instant::now();
         let parts = ["a", "b", "c"].map(|name| Part::new(name, pending())).into();
         assert_eq!(end(parts).await, ["a", "b", "c"]);
-        assert!(start.elapsed() + RUNTIME_LIMIT < Duration::from_secs(10));
+        assert!(start.elapsed() + LAST_STEPS < Duration::from_secs(10));
     }
 
     #[tokio::test(start_paused = true)]
