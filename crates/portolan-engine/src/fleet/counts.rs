@@ -1,5 +1,8 @@
 //! How often each cluster is named in decisions, for Balance.
 
+use std::collections::HashMap;
+use std::collections::btree_map::{BTreeMap, Entry};
+
 use super::bits::ClusterId;
 
 /// Entries per cluster over all decisions of the hub, as a column. Clusters that are only named by decisions and no
@@ -7,8 +10,9 @@ use super::bits::ClusterId;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     entries: Vec<u32>,
-    /// `histogram[n]` = number of clusters that are named exactly n times, n ≥ 1. Gives the maximum without a scan.
-    histogram: Vec<u32>,
+    /// `histogram[n]` = number of clusters that are named exactly n times, n ≥ 1 and the number ≥ 1. Gives the maximum without
+    /// a scan. A map, since n is as large as whoever writes decisions wants it to be.
+    histogram: BTreeMap<u32, u32>,
 }
 
 impl Counts {
@@ -31,15 +35,14 @@ impl Counts {
     }
 
     fn move_level(&mut self, from: u32, to: u32) {
-        let needed = from.max(to) as usize + 1;
-        if self.histogram.len() < needed {
-            self.histogram.resize(needed, 0);
-        }
-        if from > 0 {
-            self.histogram[from as usize] -= 1;
+        if let Entry::Occupied(mut level) = self.histogram.entry(from) {
+            *level.get_mut() -= 1;
+            if *level.get() == 0 {
+                level.remove();
+            }
         }
         if to > 0 {
-            self.histogram[to as usize] += 1;
+            *self.histogram.entry(to).or_default() += 1;
         }
     }
 
@@ -50,20 +53,17 @@ impl Counts {
     /// The largest count of any cluster when the entries of `own` are left out. `own` lists each cluster once with
     /// the number of its entries.
     pub(crate) fn max_without(&self, own: impl Iterator<Item = (ClusterId, u32)>) -> u32 {
-        let mut own_at = vec![0u32; self.histogram.len()];
+        let mut own_at: HashMap<u32, u32> = HashMap::new();
         let mut own_max = 0;
         for (cluster, entries) in own {
             let count = self.of(cluster);
-            if let Some(level) = own_at.get_mut(count as usize) {
-                *level += 1;
-            }
+            *own_at.entry(count).or_default() += 1;
             own_max = own_max.max(count.saturating_sub(entries));
         }
-        let others = (1..self.histogram.len())
-            .rev()
-            .find(|&n| self.histogram[n] > own_at[n])
-            .unwrap_or(0);
-        own_max.max(others as u32)
+        // Each level that is passed over has a cluster of `own`.
+        let mut levels = self.histogram.iter().rev();
+        let others = levels.find(|&(count, clusters)| *clusters > own_at.get(count).copied().unwrap_or(0));
+        own_max.max(others.map_or(0, |(count, _)| *count))
     }
 }
 
@@ -84,5 +84,20 @@ mod tests {
         counts.subtract(a, 1);
         assert_eq!(counts.of(a), 2);
         assert_eq!(counts.max_without(std::iter::empty()), 2);
+    }
+
+    #[test]
+    fn a_count_that_is_huge_takes_no_more_memory_than_a_small_one() {
+        let (a, b) = (ClusterId(0), ClusterId(1));
+        let mut counts = Counts::default();
+        counts.add(a, u32::MAX);
+        counts.add(b, 7);
+        assert_eq!(counts.histogram.len(), 2);
+        assert_eq!(counts.max_without(std::iter::empty()), u32::MAX);
+        assert_eq!(counts.max_without([(a, u32::MAX)].into_iter()), 7);
+        counts.subtract(a, u32::MAX);
+        counts.subtract(b, 7);
+        assert!(counts.histogram.is_empty());
+        assert_eq!(counts.max_without(std::iter::empty()), 0);
     }
 }
