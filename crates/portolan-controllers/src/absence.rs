@@ -5,7 +5,7 @@
 //! the cluster is heard of again and selected again, its workload was never touched. Two things end this: another cluster
 //! has taken its place, or the cluster is back and is not selected.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -104,6 +104,9 @@ pub(crate) enum Absence {
 pub(crate) struct Absences {
     known: HashMap<String, Standing>,
     absent: BTreeMap<String, Absence>,
+    /// Those of them whose absence ends with time: the clusters that are back or were found. All others need not be looked at
+    /// in every turn, and a hub may have many that are away.
+    returning: BTreeSet<String>,
 }
 
 impl Absences {
@@ -128,6 +131,14 @@ impl Absences {
             (None, _) if before.is_none() => standing.available_since.map(Absence::Found),
             (before, _) => before.copied(),
         };
+        match absence {
+            Some(Absence::Back(_) | Absence::Found(_)) => {
+                self.returning.insert(name.to_owned());
+            }
+            Some(Absence::Away | Absence::Leaving) | None => {
+                self.returning.remove(name);
+            }
+        }
         let old = match absence {
             Some(absence) => self.absent.insert(name.to_owned(), absence),
             None => self.absent.remove(name),
@@ -139,16 +150,25 @@ impl Absences {
     /// The cluster is gone. Whether that makes a difference.
     pub(crate) fn forget(&mut self, name: &str) -> bool {
         self.known.remove(name);
+        self.returning.remove(name);
         self.absent.remove(name).is_some()
     }
 
     /// Counts from now for whoever came back, and is done with those who have been back for long.
     pub(crate) fn look(&mut self, now: Moment) {
-        self.absent.retain(|_, absence| {
+        let absent = &mut self.absent;
+        self.returning.retain(|name| {
+            let Some(absence) = absent.get_mut(name) else {
+                return false;
+            };
             if let Absence::Back(None) = absence {
                 *absence = Absence::Back(Some(now.instant));
             }
-            !matches!(absence.judge(|| false, now), Judgement::Delete) || *absence == Absence::Leaving
+            let is_over = matches!(absence.judge(|| false, now), Judgement::Delete);
+            if is_over {
+                absent.remove(name);
+            }
+            !is_over
         });
     }
 
@@ -180,5 +200,50 @@ impl Absence {
             until if until > now.instant => Judgement::KeepUntil(until),
             _ => Judgement::Delete,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn away() -> Standing {
+        Standing {
+            is_away: true,
+            ..Standing::default()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_is_at_clusters_that_are_back_and_not_at_those_that_are_away() {
+        let moment = |wall| Moment {
+            instant: Instant::now(),
+            wall,
+        };
+        let now = moment(Timestamp::UNIX_EPOCH);
+        let mut absences = Absences::default();
+        for name in ["away", "back", "gone", "leaving"] {
+            absences.note(name, away());
+        }
+        let leaving = Standing {
+            is_leaving: true,
+            ..Standing::default()
+        };
+        absences.note("leaving", leaving);
+        absences.look(now);
+        assert!(absences.returning.is_empty(), "{absences:?}");
+        for name in ["back", "gone"] {
+            absences.note(name, Standing::default());
+        }
+        absences.forget("gone");
+        assert_eq!(Vec::from_iter(&absences.returning), ["back"]);
+        absences.look(now);
+        assert_eq!(absences.of("back"), Some(Absence::Back(Some(now.instant))));
+        tokio::time::advance(RETURN_GRACE).await;
+        absences.look(moment(Timestamp::UNIX_EPOCH + RETURN_GRACE));
+        assert_eq!(absences.of("back"), None, "it has been back for long");
+        assert_eq!(absences.of("away"), Some(Absence::Away));
+        assert_eq!(absences.of("leaving"), Some(Absence::Leaving));
+        assert!(absences.returning.is_empty(), "{absences:?}");
     }
 }

@@ -31,6 +31,7 @@ mod state;
 mod template;
 #[cfg(test)]
 mod tests;
+mod unreadable;
 mod write;
 
 use std::time::Duration;

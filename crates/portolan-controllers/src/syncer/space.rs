@@ -13,6 +13,7 @@ use portolan_runtime::watch::{Delta, Key};
 use tokio::time::Instant;
 
 use super::template::Template;
+use super::unreadable::UnreadableSlices;
 use crate::sabotage::{Rule, broken};
 use crate::upkeep::Knowledge;
 
@@ -33,8 +34,7 @@ pub(super) struct Space {
     blocked: BTreeMap<String, String>,
     /// Keys that any decision ever had.
     seen: BTreeSet<String>,
-    /// Slices that cannot be read, each with its key and why. One without a key may be for any workload.
-    unreadable: BTreeMap<(String, String), (Option<String>, String)>,
+    unreadable: UnreadableSlices,
     /// Whether the kind was not served at some time.
     lapsed: bool,
     /// When the definition of the kind was created, if that could be told.
@@ -68,7 +68,7 @@ impl Space {
             left: BTreeMap::new(),
             blocked: BTreeMap::new(),
             seen: BTreeSet::new(),
-            unreadable: BTreeMap::new(),
+            unreadable: UnreadableSlices::default(),
             lapsed: false,
             founded: None,
             started: None,
@@ -86,7 +86,7 @@ impl Space {
         let mut is_news = false;
         match delta {
             Delta::Applied(object) => {
-                is_news = self.unreadable.remove(&place(&object.metadata)).is_some();
+                is_news = self.unreadable.remove(&place(&object.metadata));
                 self.applied(object);
             }
             Delta::Unreadable(object) => {
@@ -96,11 +96,11 @@ impl Space {
                     .cloned();
                 let why = format!("PlacementDecision {} cannot be read ({object})", object.place());
                 is_news = true;
-                self.unreadable.insert(place(&object.metadata), (key, why));
+                self.unreadable.insert(place(&object.metadata), key, why);
             }
             Delta::Deleted(key) => {
                 let key = (key.namespace.clone(), key.name.clone());
-                is_news = self.unreadable.remove(&key).is_some();
+                is_news = self.unreadable.remove(&key);
                 self.owners.remove(&key);
                 self.decisions.delete(&key);
             }
@@ -118,10 +118,8 @@ impl Space {
 
     /// Why not all is known that is decided for a key, if a slice cannot be read that may be for it.
     fn is_unreadable(&self, key: &str) -> Option<&String> {
-        let mut unreadable = self.unreadable.values();
-        let may_be_for = |of: &Option<String>| of.as_deref().is_none_or(|of| of == key);
-        let (_, why) = unreadable.find(|(of, _)| may_be_for(of))?;
-        Some(why).filter(|_| !broken(Rule::UnreadableIsNotAbsent))
+        let why = self.unreadable.may_be_for(key);
+        why.filter(|_| !broken(Rule::UnreadableIsNotAbsent))
     }
 
     fn applied(&mut self, object: &Arc<PlacementDecision>) {
