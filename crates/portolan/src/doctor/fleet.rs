@@ -1,6 +1,4 @@
-//! Clusters, sets and bindings.
-
-use std::collections::BTreeSet;
+//! Clusters and sets.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -12,9 +10,8 @@ use portolan_engine::fleet::Inventory;
 
 use super::concern::Concern;
 use super::read::Observed;
-use super::{Check, leaving, names};
+use super::{Check, bindings, leaving, names};
 use crate::input::Manifests;
-use crate::stray_bindings::{StrayBindings, concerning};
 use crate::up::spokes::Fate;
 
 /// Lease durations without a heartbeat after which a cluster counts as silent, as in OCM's registration.
@@ -54,7 +51,7 @@ pub(super) fn judge(
             checks.extend([
                 heartbeats(observed, &clusters, now),
                 sets(manifests),
-                bindings(manifests, concern),
+                bindings::judge(manifests, concern),
             ]);
             checks
         }
@@ -260,101 +257,6 @@ fn sets(manifests: &Manifests) -> Check {
         ),
         number => Check::ok("sets", count::counted(number, "ManagedClusterSet")),
     }
-}
-
-fn bindings(manifests: &Manifests, concern: &Concern<'_>) -> Check {
-    let sets: BTreeSet<&str> = manifests
-        .cluster_sets()
-        .filter_map(|set| set.metadata.name.as_deref())
-        .collect();
-    if let Some(stray) = stray(manifests, concern) {
-        return stray;
-    }
-    if let Some(note) = misnamed(manifests, concern) {
-        return note;
-    }
-    let bound: BTreeSet<&str> = manifests
-        .bindings()
-        .filter_map(|binding| binding.metadata.namespace.as_deref())
-        .collect();
-    let unbound: BTreeSet<&str> = manifests
-        .placements()
-        .filter_map(|placement| placement.metadata.namespace.as_deref())
-        .filter(|namespace| !bound.contains(namespace) && concern.has_namespace(namespace))
-        .collect();
-    match unbound.len() {
-        1.. => Check::problem(
-            "bindings",
-            format!(
-                "{} Placements and no ManagedClusterSetBinding: {}",
-                match unbound.len() {
-                    1 => "a namespace has".to_owned(),
-                    number => format!("{number} namespaces have"),
-                },
-                names(unbound.iter().copied())
-            ),
-            format!(
-                "create a ManagedClusterSetBinding in {} {}, named after a ManagedClusterSet: {}",
-                match unbound.len() {
-                    1 => "the namespace",
-                    _ => "each of the namespaces",
-                },
-                names(unbound.iter().copied()),
-                names(sets)
-            ),
-        ),
-        0 => Check::ok(
-            "bindings",
-            "every namespace with Placements has a binding to an existing set",
-        ),
-    }
-}
-
-/// Bindings to sets that do not exist. The conditions of the Placements that they concern say so, too, and are not repeated.
-fn stray(manifests: &Manifests, concern: &Concern<'_>) -> Option<Check> {
-    let (mut keys, mut said) = (Vec::new(), Vec::new());
-    for (namespace, name, words) in StrayBindings::of(manifests).iter() {
-        if !concern.has_namespace(namespace) {
-            continue;
-        }
-        let placements = manifests.placements();
-        let placements =
-            placements.filter(|placement| placement.metadata.namespace.as_deref() == Some(namespace));
-        keys.push(format!("{namespace}/{name}"));
-        said.push(concerning(words, placements.count()));
-    }
-    (!keys.is_empty()).then(|| {
-        let keys = names(keys.iter().map(String::as_str));
-        let advice = format!(
-            "a ManagedClusterSetBinding has the name of an existing ManagedClusterSet, also in spec.clusterSet; correct or \
-             delete {keys}"
-        );
-        Check::problem("bindings", names(said.iter().map(String::as_str)), advice)
-    })
-}
-
-/// Bindings whose `spec.clusterSet` is another name than their own. Each of them binds the set of its own name.
-fn misnamed(manifests: &Manifests, concern: &Concern<'_>) -> Option<Check> {
-    let misnamed: Vec<String> = manifests
-        .bindings()
-        .filter_map(|binding| {
-            let (metadata, said) = (&binding.metadata, &binding.spec.cluster_set);
-            let name = metadata.name.as_deref()?;
-            let namespace = metadata.namespace.as_deref().unwrap_or_default();
-            (concern.has_namespace(namespace) && said != name)
-                .then(|| format!("{namespace}/{name}, and spec.clusterSet is {said:?}"))
-        })
-        .collect();
-    let all = names(misnamed.iter().map(String::as_str));
-    (!misnamed.is_empty()).then(|| {
-        Check::note(
-            "bindings",
-            format!(
-                "a binding has the name of its cluster set, and binds the set of that name: {all}: rename the binding, or correct \
-                 spec.clusterSet if that is the mistake"
-            ),
-        )
-    })
 }
 
 fn profiles(manifests: &Manifests) -> Check {

@@ -3,6 +3,7 @@
 //!
 //! [`read`] asks the hub, [`judge`] is a function of what was read.
 
+mod bindings;
 mod complaint;
 mod concern;
 mod fleet;

@@ -83,12 +83,8 @@ impl Table {
         told: &mut HashMap<(usize, String), String>,
     ) -> Vec<Cell> {
         let mut row = row.to_vec();
-        // The name as the table shows it: a name of 200 characters would make the reference longer than the text.
-        let first = layout.columns.first().and_then(|(column, width)| {
-            let lines = row.get(*column)?.within(*width, self.columns[*column].cut);
-            Some(lines.concat())
-        });
-        let Some(first) = first else {
+        let first = row.first().map(|cell| cell.text.clone());
+        let (Some(first), Some((_, shown))) = (first, layout.columns.first()) else {
             return row;
         };
         let columns = layout.columns.iter();
@@ -103,7 +99,9 @@ impl Table {
             match told.entry((*column, lines.join(" "))) {
                 Entry::Occupied(entry) => *cell = Cell::toned(format!("as {}", entry.get()), cell.tone),
                 Entry::Vacant(entry) => {
-                    entry.insert(first.clone());
+                    // The name as the table shows it, on one line: a long name would make the reference longer than the text.
+                    let room = width.saturating_sub("as ".len());
+                    entry.insert(shortened_name(&first, room.min(*shown)));
                 }
             }
         }
