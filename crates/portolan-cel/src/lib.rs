@@ -59,7 +59,7 @@ pub use environment::{Environment, ValueType};
 pub use error::{CompileError, EvalError, Position};
 pub use estimate::{Extent, estimate};
 pub use kubernetes::quantity::Quantity;
-pub use library::pattern::case_folds;
+pub use library::pattern::{VERBOSE, case_folds, has_verbose_flag};
 pub use program::{MAX_NESTING, MAX_SOURCE_BYTES, Program};
 pub use scores::{NoScores, Scores};
 pub use syntax::is_reserved;

@@ -42,6 +42,9 @@ impl Pattern {
         pattern: &str,
         mut pay: impl FnMut(u64) -> Result<(), E>,
     ) -> Result<Result<Pattern, String>, E> {
+        if has_verbose_flag(pattern) {
+            return Ok(Err(VERBOSE.to_owned()));
+        }
         let translated = translate(pattern);
         let folds = case_folds(&translated) as u64 * PER_FOLD;
         pay(TO_TRY + pattern.len() as u64 * PER_BYTE + folds)?;
@@ -80,6 +83,22 @@ impl Pattern {
     pub(super) fn cost(&self, text: &str) -> u64 {
         (text.len() as u64 + 1).div_ceil(10).saturating_mul(self.weight)
     }
+}
+
+/// Why a pattern with the flag `x` is refused.
+pub const VERBOSE: &str = "the flag x is unknown in Go; accepted: the flags i, m, s and U";
+
+/// Whether a pattern has the flag `x`, or seems to have it in a class of characters. Go has no such flag. Here it would allow blanks
+/// and comments between any two characters, so that what [`case_folds`] counts could be hidden.
+pub fn has_verbose_flag(pattern: &str) -> bool {
+    let groups = pattern.match_indices("(?");
+    groups.into_iter().any(|(at, opening)| {
+        let escapes = pattern[..at].bytes().rev().take_while(|byte| *byte == b'\\');
+        let flags = &pattern[at + opening.len()..];
+        let end = flags.find(|flag: char| !flag.is_ascii_alphabetic() && flag != '-');
+        let (flags, rest) = flags.split_at(end.unwrap_or(flags.len()));
+        escapes.count() % 2 == 0 && flags.contains('x') && rest.starts_with([':', ')'])
+    })
 }
 
 /// How many classes of characters a pattern may have whose case is folded and that may have more characters than ASCII has. The
@@ -321,6 +340,27 @@ mod tests {
         for plain in [r"(?P<i>\pL)", r"(?s)\pL", "(?i)^prod-[a-z0-9]+$", r"(?i)a\.b"] {
             assert_eq!(case_folds(plain), 0, "{plain}");
         }
+    }
+
+    #[test]
+    fn the_flag_x_is_refused_and_a_bracket_before_an_x_is_not() {
+        for pattern in [
+            "(?x)a",
+            "(?i-x:a)",
+            "(?sx)a",
+            r"\\(?x)a",
+            "a(?mx:b)",
+            r"\Qa\E(?x)",
+        ] {
+            assert_eq!(compile(pattern).unwrap_err(), VERBOSE, "{pattern}");
+        }
+        for pattern in [r"\(?x\)", "(?P<x>a)", "(?i)x", "(?:x)", r"a\(?x:?"] {
+            assert!(compile(pattern).is_ok(), "{pattern}");
+        }
+        // Each comment hid a class of nearly all characters, and the controllers took seconds to read a hundred of them.
+        let hidden = format!("(?xi){}", "[[:[#\n^a]:]x]".repeat(2_000));
+        let unpaid = |_| Err::<(), ()>(());
+        assert_eq!(Pattern::compile(&hidden, unpaid).unwrap().unwrap_err(), VERBOSE);
     }
 
     #[test]

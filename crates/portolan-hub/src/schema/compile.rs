@@ -195,6 +195,10 @@ fn list_type(source: &Map<String, Value>, path: &str, errors: &mut Vec<FieldErro
 /// Compiles a pattern, and pays for the memory that it takes: by the smallest of three sizes that it fits into.
 fn compile_pattern(text: &str, patterns: &PatternBudget) -> Result<Regex, String> {
     let sizes = [PATTERN_BYTES >> 6, PATTERN_BYTES >> 3, PATTERN_BYTES];
+    if portolan_cel::has_verbose_flag(text) {
+        let why = portolan_cel::VERBOSE;
+        return Err(format!("must be a valid regular expression, but isn't: {why}"));
+    }
     // These are read once for each size, and take long whatever the size is.
     patterns.spend(FOLDED_UNITS * portolan_cel::case_folds(text) as u64)?;
     let mut last = String::new();

@@ -145,6 +145,12 @@ fn the_patterns_of_a_definition_have_a_budget() {
     let folded = errors(&of(r"(?i)^\p{L}$", 30));
     assert!((10..15).contains(&folded.len()), "{folded:?}");
     assert!(folded[0].contains("fewer or smaller patterns"), "{}", folded[0]);
+    let verbose = errors(&of("(?xi)[[:[#\n^a]:]x]", 1));
+    assert!(
+        verbose[0].contains("the flag x is unknown in Go"),
+        "{}",
+        verbose[0]
+    );
 }
 
 #[test]

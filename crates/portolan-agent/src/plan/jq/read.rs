@@ -146,6 +146,9 @@ fn call(name: &str, arguments: &[Term<&str>], depth: usize) -> Result<Expression
         ("endswith", [text]) => Expression::Of(Relation::EndsWith, boxed(text)?),
         ("test", [pattern]) => match literal(pattern) {
             Some(Value::String(pattern)) => {
+                if portolan_cel::has_verbose_flag(&pattern) {
+                    return Err(format!("a pattern of test: {}", portolan_cel::VERBOSE));
+                }
                 let classes = portolan_cel::case_folds(&pattern);
                 if classes > 0 && classes + pattern.matches('[').count() > MOST_FOLDED {
                     return Err(format!(

@@ -130,6 +130,7 @@ fn what_is_outside_of_the_part_is_refused_by_name() {
         ("range(9)", "range"),
         ("limit(1; .a)", "limit"),
         ("env.HOME", "env"),
+        (r#"select(test("(?x)a"))"#, "the flag x"),
         ("input", "input"),
         (".a[", "no jq"),
         ("try .a", "try"),
