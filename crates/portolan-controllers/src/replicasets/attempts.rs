@@ -75,7 +75,7 @@ impl Attempts {
         if self.template != set.template {
             *self = Attempts::at(set.template);
         }
-        let soak = set.longest_soak();
+        let soak = set.longest_soak;
         for (key, work) in works {
             work.see(now);
             self.note(set, soak, &key.cluster, work, now);

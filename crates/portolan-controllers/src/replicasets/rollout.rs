@@ -70,11 +70,11 @@ impl<'a> Rollout<'a> {
         plan(&self.reference.strategy, &input)
     }
 
-    /// The attempt of a cluster at the template, unless it has ended with a success.
+    /// The attempt of a cluster at the template, unless it has ended with a success. It ends by the same time as where attempts
+    /// are noted: between two times, a cluster would have neither this attempt nor the next.
     fn attempt(&self, cluster: &str) -> Option<&Attempt> {
-        let soak = self.reference.strategy.soak_time();
         let attempt = self.view.attempts.get(cluster);
-        attempt.filter(|attempt| !attempt.has_soaked(soak))
+        attempt.filter(|attempt| !attempt.has_soaked(self.view.set.longest_soak))
     }
 
     /// A work with another template is none: the cluster waits for its turn. One that was given the template has had its turn,

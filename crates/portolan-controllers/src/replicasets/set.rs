@@ -102,6 +102,8 @@ pub(super) struct Set {
     pub(super) template: Fingerprint,
     is_aborted: bool,
     pub(super) references: Result<Vec<Reference>, Mistake>,
+    /// The longest time that a success has to last, by any of the references.
+    pub(super) longest_soak: Duration,
     /// What a server made of the template when it was written. Where that differs from the template itself, the
     /// difference is the server's and not somebody's edit.
     pub(super) accepted: Option<Fingerprint>,
@@ -113,11 +115,16 @@ impl Set {
     pub(super) fn new(object: Arc<ManifestWorkReplicaSet>, before: Option<&Set>) -> Set {
         let written = as_written(&object.spec.manifest_work_template);
         let template = Fingerprint::of_text(&written);
+        let references = references(&object);
+        let soaks = references.iter().flatten();
+        let soaks = soaks.map(|reference| reference.strategy.soak_time());
+        let longest_soak = soaks.max().unwrap_or_default();
         Set {
             version: Version::of(&object.metadata),
             template,
             is_aborted: is_aborted(&object, &written),
-            references: references(&object),
+            references,
+            longest_soak,
             accepted: before
                 .filter(|before| before.template == template)
                 .and_then(|before| before.accepted),
@@ -141,13 +148,6 @@ impl Set {
     pub(super) fn placements(&self) -> BTreeSet<&str> {
         let references = self.references.iter().flatten();
         references.map(|reference| reference.placement.as_str()).collect()
-    }
-
-    /// The longest time that a success has to last.
-    pub(super) fn longest_soak(&self) -> Duration {
-        let references = self.references.iter().flatten();
-        let soaks = references.map(|reference| reference.strategy.soak_time());
-        soaks.max().unwrap_or_default()
     }
 
     pub(super) fn is_leaving(&self) -> bool {

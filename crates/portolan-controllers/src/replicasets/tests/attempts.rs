@@ -45,6 +45,22 @@ fn set(version: &str) -> ManifestWorkReplicaSet {
     }))
 }
 
+/// A replica set that waits for no success of the clusters of `p`, and for ten minutes for one of the clusters of `other`.
+fn set_with_two_references() -> ManifestWorkReplicaSet {
+    let mut set = set("2");
+    let strategy = |soak: &str| {
+        json!({"type": "Progressive", "progressive": {
+            "maxConcurrency": 1, "progressDeadline": "60s", "minSuccessTime": soak, "maxFailures": "100%",
+        }})
+    };
+    let references = json!([
+        {"name": "p", "rolloutStrategy": strategy("0s")},
+        {"name": "other", "rolloutStrategy": strategy("10m")},
+    ]);
+    set.spec.placement_refs = serde_json::from_value(references).unwrap();
+    set
+}
+
 /// A hub with the clusters `a` and `b`, whose works a controller writes.
 struct Hub {
     state: State,
@@ -55,24 +71,30 @@ struct Hub {
 
 impl Hub {
     fn new(works: Vec<ManifestWork>) -> Hub {
+        Hub::of(set("2"), &["a", "b"], works)
+    }
+
+    fn of(set: ManifestWorkReplicaSet, clusters: &[&str], works: Vec<ManifestWork>) -> Hub {
         let mut state = State::new(Duration::from_secs(30), false);
         let off = "cluster.open-cluster-management.io/experimental-scheduling-disable";
         let placement: Placement = object(json!({
             "metadata": {"name": "p", "namespace": "ns", "annotations": {off: "true"}}, "spec": {},
         }));
+        let entry = |cluster: &&str| json!({"clusterName": cluster, "reason": ""});
+        let decisions: Vec<Value> = clusters.iter().map(entry).collect();
         let decision: PlacementDecision = object(json!({
             "metadata": {"name": "p-decision-1", "namespace": "ns", "labels": {
                 "cluster.open-cluster-management.io/placement": "p",
                 "cluster.open-cluster-management.io/decision-group-index": "0",
             }},
-            "status": {"decisions": [{"clusterName": "a", "reason": ""}, {"clusterName": "b", "reason": ""}]},
+            "status": {"decisions": decisions},
         }));
-        state.handle(Input::Set(Delta::Applied(Arc::new(set("2")))));
+        state.handle(Input::Set(Delta::Applied(Arc::new(set.clone()))));
         state.handle(Input::Placement(Delta::Applied(Arc::new(placement))));
         state.handle(Input::Decision(Delta::Applied(Arc::new(decision))));
         let mut hub = Hub {
             state,
-            set: set("2"),
+            set,
             works: BTreeMap::new(),
             version: 10,
         };
@@ -167,10 +189,14 @@ impl Hub {
     }
 
     /// When `b` gets its work, if `member` does something to `a` at every second.
-    fn start_of_b(&mut self, mut member: impl FnMut(&mut Hub, i64)) -> Option<i64> {
+    fn start_of_b(&mut self, member: impl FnMut(&mut Hub, i64)) -> Option<i64> {
+        self.start_of("b", member)
+    }
+
+    fn start_of(&mut self, cluster: &str, mut member: impl FnMut(&mut Hub, i64)) -> Option<i64> {
         (0..1_000).find(|now| {
             self.settle(*now);
-            if self.works.contains_key("b") {
+            if self.works.contains_key(cluster) {
                 return true;
             }
             member(self, *now);
@@ -205,6 +231,22 @@ fn a_member_that_reports_and_edits_its_work_again_and_again_runs_out_of_time() {
         // The first report is at second 5; until then it had not applied the work, and it has to succeed for a minute.
         assert!(start.is_some_and(|start| start <= 5 + 60 + 60), "{start:?}");
     }
+}
+
+#[test]
+fn a_short_success_gives_no_new_time_where_another_reference_asks_for_a_longer_one() {
+    let mut hub = Hub::of(set_with_two_references(), &["a", "b", "c"], vec![]);
+    let start = hub.start_of("c", |hub, now| {
+        if now == 1 {
+            hub.report("a", true, now);
+        } else if now > 1 && now % 2 == 0 {
+            hub.edit("a", now);
+        }
+        if hub.works.contains_key("b") && now == 10 {
+            hub.report("b", true, now);
+        }
+    });
+    assert!(start.is_some_and(|start| start <= 1 + 60 + 60), "{start:?}");
 }
 
 #[test]
