@@ -17,7 +17,7 @@ use crate::moment::{Moment, Since};
 /// What a cluster has made of a template so far. An attempt ends with a success that has lasted for the time of the soak.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attempt {
-    /// When the cluster was given the template, or could have been given it had its former work gone.
+    /// When the cluster was given the template. If a former work was still leaving: when it was the cluster's turn.
     begun: Since,
     /// Since when the agent reports on the template, whatever it said.
     first_report: Option<Since>,
@@ -48,7 +48,8 @@ impl Attempt {
         Some(self.first_report?.wall(now))
     }
 
-    /// Since when the rollout waits for a cluster that has not applied the template, or not the last time it was given it.
+    /// Since when the rollout waits for a cluster that has not applied the template. The cluster may have applied it before, and
+    /// somebody has edited the work since.
     pub(super) fn awaited(&self, now: Moment) -> Timestamp {
         self.first_report.unwrap_or(self.begun).wall(now)
     }
