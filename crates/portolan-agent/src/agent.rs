@@ -1,7 +1,7 @@
 //! Starts an agent and stops it.
 
 use kube::Client;
-use portolan_runtime::watch::patient;
+use portolan_runtime::watch::with_timeout;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -22,7 +22,7 @@ pub struct Agent {
 impl Agent {
     /// Starts it on the current runtime: `hub` is where the works are, `spoke` the member cluster.
     pub fn start(hub: Client, spoke: Client, settings: Settings) -> Agent {
-        let (hub, spoke) = (patient(hub), patient(spoke));
+        let (hub, spoke) = (with_timeout(hub), with_timeout(spoke));
         let (stop, stopped) = watch::channel(false);
         let monitor = Monitor::of(&settings.cluster);
         let servers = (hub.clone(), spoke.clone());

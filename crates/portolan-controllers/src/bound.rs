@@ -148,7 +148,7 @@ impl Bound {
 
     /// Whether all of a kind is known for the first time. A list that begins anew makes nothing unknown.
     fn learn<T>(&mut self, kind: Kind, delta: &Delta<T>) -> bool {
-        let is_answered = matches!(delta, Delta::Synced | Delta::Unserved);
+        let is_answered = matches!(delta, Delta::Synced | Delta::NotServed);
         is_answered && !std::mem::replace(&mut self.known[kind as usize], true)
     }
 }
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn a_list_that_begins_anew_makes_nothing_unknown() {
         let mut bound = world();
-        assert!(!bound.hear_binding(&Delta::Listing));
+        assert!(!bound.hear_binding(&Delta::ListStarted));
         assert_eq!(bound.right("shop", "east"), Right::Granted);
         assert!(!bound.hear_binding(&Delta::Synced));
     }

@@ -1,6 +1,6 @@
 //! Starts and stops the controllers.
 
-mod feeds;
+mod subscribers;
 #[cfg(test)]
 mod tests;
 
@@ -25,7 +25,7 @@ use crate::settings::{Output, Settings};
 use crate::syncer::Syncer;
 use crate::upkeep::Pace;
 use crate::{fields, finished};
-use feeds::Feeds;
+use subscribers::Subscribers;
 
 /// Messages that may wait between a watch and a controller; a full channel slows the watch down.
 const WAITING: usize = 256;
@@ -65,16 +65,16 @@ impl Controllers {
         let pace = Pace::new(&settings, slots.clone(), &outputs);
         let (sender, inputs) = mpsc::channel(WAITING);
         let schedules = settings.scheduling == Output::Auto;
-        let feeds = Feeds::new(&settings, log.clone(), tasks.clone());
-        let mut feeds = match schedules {
-            true => feeds.scheduling(&settings, sender.clone()),
-            false => feeds.without_scheduling(&outputs),
+        let subscribers = Subscribers::new(&settings, log.clone(), tasks.clone());
+        let mut subscribers = match schedules {
+            true => subscribers.scheduling(&settings, sender.clone()),
+            false => subscribers.without_scheduling(&outputs),
         };
         let mut keepers = Vec::new();
         let sync_pace = pace.clone();
         let profiles = match settings.inventory {
             Inventory::ManagedClusters => {
-                let (profiles, started) = feeds.inventory(&client, &settings, &pace, &outputs);
+                let (profiles, started) = subscribers.inventory(&client, &settings, &pace, &outputs);
                 keepers.extend(started);
                 profiles
             }
@@ -88,7 +88,7 @@ impl Controllers {
         }
         if settings.carries(settings.replica_sets) {
             let (sets, wanted) = ReplicaSets::new(client.clone(), &settings, pace);
-            watches.extend(feeds.replica_sets(&client, wanted));
+            watches.extend(subscribers.replica_sets(&client, wanted));
             keepers.push(tasks.spawn("replica sets", sets.run()));
         }
         let publisher = Publisher {
@@ -102,12 +102,12 @@ impl Controllers {
         if settings.work_syncer == Output::Auto {
             let (syncer, works, wanted) = Syncer::new(client.clone(), &settings, sync_pace, events.clone());
             if let Some(wanted) = wanted {
-                feeds.syncer(wanted);
+                subscribers.syncer(wanted);
             }
             watches.push(tasks.spawn(works.name(), works.run()));
             keepers.push(tasks.spawn("work syncer", syncer.run()));
         }
-        watches.extend(feeds.watch(&client));
+        watches.extend(subscribers.watch(&client));
         let (stop, stopped) = oneshot::channel();
         let placements = schedules.then(|| {
             let lacks = |lacks| Received::now(Input::Lacks(lacks));

@@ -14,7 +14,7 @@ use kube::{Client, Resource as _};
 use portolan_api::labels::{conditions, ocm};
 use portolan_api::semantic::is_complete;
 use portolan_api::work::ManifestWork;
-use portolan_runtime::watch::{Delta, Feed, Key, Source};
+use portolan_runtime::watch::{Delta, Key, Subscriber, Watch};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -31,9 +31,9 @@ pub(crate) fn start(
     client: &Client,
     settings: &Settings,
     pace: Pace,
-) -> (Source<ManifestWork>, impl Future<Output = ()> + use<>) {
+) -> (Watch<ManifestWork>, impl Future<Output = ()> + use<>) {
     let (sender, inputs) = mpsc::channel(CHANNEL);
-    let works = Source::new(client.clone(), vec![Feed::new(sender, Input::Work)]);
+    let works = Watch::new(client.clone(), vec![Subscriber::new(sender, Input::Work)]);
     let works = works
         .labelled(&format!("!{}", ocm::REPLICA_SET))
         .logging(&pace.log);
@@ -165,7 +165,7 @@ impl Keeper for State {
                     None => drop(self.works.remove(&key)),
                 }
             }
-            Input::Work(Delta::Deleted(key) | Delta::Held(key)) => {
+            Input::Work(Delta::Deleted(key) | Delta::DeletionHeld(key)) => {
                 let (namespace, name) = (key.namespace, key.name);
                 self.works.remove(&WorkKey { namespace, name });
             }

@@ -102,7 +102,7 @@ fn between(from: Timestamp, to: Timestamp) -> Duration {
 pub(crate) mod tests {
     use std::sync::LazyLock;
 
-    use portolan_api::reading::Lean;
+    use portolan_api::reading::Trimmed;
     use portolan_api::work::ManifestWork;
     use serde_json::json;
 
@@ -159,14 +159,14 @@ pub(crate) mod tests {
     #[tokio::test]
     async fn of_a_manifest_work_it_is_kept_when_the_hub_wrote_the_status() {
         let (hub, client) = crate::upkeep::fake::live::hub().await;
-        let works: kube::Api<Lean<ManifestWork>> = kube::Api::default_namespaced(client.clone());
+        let works: kube::Api<Trimmed<ManifestWork>> = kube::Api::default_namespaced(client.clone());
         let plain: kube::Api<ManifestWork> = kube::Api::default_namespaced(client);
         let work = serde_json::from_value(json!({ "metadata": { "name": "w" }, "spec": {} })).unwrap();
         plain
             .create(&kube::api::PostParams::default(), &work)
             .await
             .unwrap();
-        let Lean(unwritten) = works.get("w").await.unwrap();
+        let Trimmed(unwritten) = works.get("w").await.unwrap();
         assert_eq!(status_written(&unwritten.metadata), None);
         let condition = json!({
             "type": "Applied", "status": "True", "reason": "R", "message": "", "lastTransitionTime": "2001-01-01T00:00:00Z",
@@ -174,7 +174,7 @@ pub(crate) mod tests {
         let patch = kube::api::Patch::Merge(json!({ "status": { "conditions": [condition] } }));
         let by = kube::api::PatchParams::default();
         plain.patch_status("w", &by, &patch).await.unwrap();
-        let Lean(written) = works.get("w").await.unwrap();
+        let Trimmed(written) = works.get("w").await.unwrap();
         let time = status_written(&written.metadata).unwrap();
         assert!(time >= written.metadata.creation_timestamp.unwrap().0);
         assert_eq!(

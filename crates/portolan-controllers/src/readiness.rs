@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use kube::Resource;
-use portolan_runtime::watch::{Delta, Feed};
+use portolan_runtime::watch::{Delta, Subscriber};
 use tokio::sync::mpsc;
 
 use crate::health::{Missing, Outputs};
@@ -40,18 +40,18 @@ impl Readiness {
     }
 
     /// A listener of a watch that hears nothing but whether the kind is listed.
-    pub(crate) fn feed<K>(&mut self) -> Feed<K>
+    pub(crate) fn subscriber<K>(&mut self) -> Subscriber<K>
     where
         K: Resource<DynamicType = ()> + Send + Sync + 'static,
     {
         let resource = format!("{}.{}", K::plural(&()), K::group(&()));
         self.kinds.insert(resource.clone(), Listed::NotYet);
         let tell = move |delta: Delta<K>| match delta {
-            Delta::Unserved => (resource.clone(), Listed::Unserved),
+            Delta::NotServed => (resource.clone(), Listed::Unserved),
             _ => (resource.clone(), Listed::Complete),
         };
-        let is_news = |delta: &Delta<K>| matches!(delta, Delta::Synced | Delta::Unserved);
-        Feed::of_some(self.sender.clone(), tell, is_news)
+        let is_news = |delta: &Delta<K>| matches!(delta, Delta::Synced | Delta::NotServed);
+        Subscriber::filtered(self.sender.clone(), tell, is_news)
     }
 
     /// Runs until the watches end.
@@ -109,8 +109,8 @@ mod tests {
         let outputs = Outputs::default();
         let health = outputs.health.clone();
         let mut readiness = Readiness::new(outputs);
-        let sets = readiness.feed::<ManifestWorkReplicaSet>();
-        let works = readiness.feed::<ManifestWork>();
+        let sets = readiness.subscriber::<ManifestWorkReplicaSet>();
+        let works = readiness.subscriber::<ManifestWork>();
         let running = tokio::spawn(readiness.run());
         let until = async |expected: &[&str]| {
             while health.why_not_ready() != expected {
@@ -123,15 +123,15 @@ mod tests {
             listed,
         ])
         .await;
-        sets.tell(Delta::Synced).await.unwrap();
+        sets.send(Delta::Synced).await.unwrap();
         until(&[listed]).await;
-        works.tell(Delta::Unserved).await.unwrap();
+        works.send(Delta::NotServed).await.unwrap();
         until(&[
             "manifestworks.work.open-cluster-management.io is not served by the API server; install its \
              CustomResourceDefinition",
         ])
         .await;
-        works.tell(Delta::Synced).await.unwrap();
+        works.send(Delta::Synced).await.unwrap();
         until(&[]).await;
         drop((sets, works));
         running.await.unwrap();

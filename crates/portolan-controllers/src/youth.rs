@@ -75,16 +75,16 @@ impl Youth {
             return;
         }
         match delta {
-            Delta::Founded(Some(at)) => self.founding = Founding::At(*at),
-            Delta::Founded(None) => self.founding = Founding::Untold,
+            Delta::CrdCreated(Some(at)) => self.founding = Founding::At(*at),
+            Delta::CrdCreated(None) => self.founding = Founding::Untold,
             Delta::Applied(_) | Delta::Unreadable(_) => self.inhabited = true,
-            Delta::Unserved => self.late = true,
+            Delta::NotServed => self.late = true,
             Delta::Synced => {
                 self.complete = true;
                 self.since = None;
                 self.ends = None;
             }
-            Delta::Deleted(_) | Delta::Held(_) | Delta::Listing => {}
+            Delta::Deleted(_) | Delta::DeletionHeld(_) | Delta::ListStarted => {}
         }
     }
 
@@ -143,9 +143,9 @@ mod tests {
     #[test]
     fn a_kind_that_was_not_served_at_first_may_lack_anything_for_a_while() {
         let mut youth = after(&[
-            Delta::Unserved,
-            Delta::Listing,
-            Delta::Founded(None),
+            Delta::NotServed,
+            Delta::ListStarted,
+            Delta::CrdCreated(None),
             Delta::Synced,
         ]);
         let grace = youth.grace(on(1000), LENGTH).unwrap();
@@ -157,7 +157,11 @@ mod tests {
 
     #[test]
     fn a_definition_is_not_the_one_that_older_objects_spoke_of() {
-        let mut youth = after(&[Delta::Listing, Delta::Founded(Some(at(1000))), Delta::Synced]);
+        let mut youth = after(&[
+            Delta::ListStarted,
+            Delta::CrdCreated(Some(at(1000))),
+            Delta::Synced,
+        ]);
         let grace = youth.grace(on(1050), LENGTH).unwrap();
         assert_eq!((grace.since, grace.until), (at(1000), at(1100)));
         assert!(grace.covers(Some(at(999))) && grace.covers(None));
@@ -167,12 +171,12 @@ mod tests {
 
     #[test]
     fn where_definitions_may_not_be_read_a_kind_without_objects_may_lack_anything() {
-        let mut empty = after(&[Delta::Listing, Delta::Founded(None), Delta::Synced]);
+        let mut empty = after(&[Delta::ListStarted, Delta::CrdCreated(None), Delta::Synced]);
         assert!(empty.grace(on(1000), LENGTH).unwrap().covers(Some(at(1000))));
         let mut some = after(&[
-            Delta::Listing,
+            Delta::ListStarted,
             Delta::Applied(Arc::new(())),
-            Delta::Founded(None),
+            Delta::CrdCreated(None),
             Delta::Synced,
         ]);
         assert!(some.grace(on(1000), LENGTH).is_none());
@@ -180,8 +184,8 @@ mod tests {
 
     #[test]
     fn what_happens_after_the_first_complete_list_is_for_others_to_judge() {
-        let mut youth = after(&[Delta::Listing, Delta::Founded(Some(at(1))), Delta::Synced]);
-        youth.hear(&Delta::<()>::Unserved);
+        let mut youth = after(&[Delta::ListStarted, Delta::CrdCreated(Some(at(1))), Delta::Synced]);
+        youth.hear(&Delta::<()>::NotServed);
         youth.hear(&Delta::<()>::Synced);
         assert!(youth.grace(on(1000), LENGTH).is_none());
     }

@@ -25,7 +25,7 @@ use tokio::sync::{Notify, mpsc};
 use crate::Clock;
 use crate::monitor::Monitor;
 use crate::settings::Settings;
-use crate::work::{Distributed, Loose, Work, WorkKey, WorkKind, read};
+use crate::work::{Distributed, Untyped, Work, WorkKey, WorkKind, read};
 use crate::works::{Input, Outcome, Passes, Watches};
 
 pub(super) const CLUSTER: &str = "east";
@@ -472,7 +472,7 @@ pub(super) fn key(name: &str) -> WorkKey {
 }
 
 async fn listed<K: Distributed>(hub: &Client) -> Vec<Work> {
-    let api: Api<Loose<K>> = Api::namespaced(hub.clone(), CLUSTER);
+    let api: Api<Untyped<K>> = Api::namespaced(hub.clone(), CLUSTER);
     let list = api.list(&ListParams::default()).await.unwrap();
     let works = list.into_iter();
     works

@@ -1,11 +1,11 @@
 //! The works of the hub, of both kinds, in one shape.
 
 mod executor;
-mod loose;
 mod manifest;
 mod read;
 mod reserved;
 mod target;
+mod untyped;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -16,7 +16,6 @@ use portolan_api::labels::{conditions, multicluster, ocm};
 use portolan_api::work::{DeleteOption, ManifestCondition, ManifestResourceMeta};
 
 pub(crate) use executor::{Account, Executor};
-pub(crate) use loose::{Distributed, Loose};
 pub(crate) use manifest::{Fault, Manifest};
 pub(crate) use read::{hash, read, unreadable};
 pub(crate) use reserved::reserved;
@@ -25,6 +24,7 @@ pub(crate) use target::{Config, Ignored};
 pub(crate) use target::{
     FIELD_MANAGER, Kinds, ObjectId, Resource, Setting, Strategy, Target, place, resolve, strategy,
 };
+pub(crate) use untyped::{Distributed, Untyped};
 
 /// One of the two kinds that carry manifests to a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

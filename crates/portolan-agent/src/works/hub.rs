@@ -9,13 +9,13 @@ use portolan_api::multicluster;
 use portolan_api::reading::Received;
 use portolan_api::work::ManifestWork;
 use portolan_runtime::logging::Operation;
-use portolan_runtime::watch::patient_for_a_list;
+use portolan_runtime::watch::with_list_timeout;
 use serde_json::{Value, json};
 
 use crate::monitor::Monitor;
 use crate::report::to_json;
 use crate::spoke::Problem;
-use crate::work::{Distributed, Loose, Status, Work, WorkKey, WorkKind, read, unreadable};
+use crate::work::{Distributed, Status, Untyped, Work, WorkKey, WorkKind, read, unreadable};
 
 const MANAGER: &str = "portolan-agent";
 /// As of a member cluster: webhooks may take thirty seconds at most.
@@ -63,8 +63,8 @@ impl Hub {
     }
 
     async fn list<K: Distributed>(&self) -> Result<Vec<Work>, Problem> {
-        let client = patient_for_a_list(self.client.clone(), LIST_BYTES);
-        let api: Api<Received<Loose<K>>> = Api::namespaced(client, &self.namespace);
+        let client = with_list_timeout(self.client.clone(), LIST_BYTES);
+        let api: Api<Received<Untyped<K>>> = Api::namespaced(client, &self.namespace);
         let mut works = Vec::new();
         let mut how = ListParams::default().limit(PAGE);
         loop {
@@ -96,7 +96,7 @@ impl Hub {
     }
 
     async fn get<K: Distributed>(&self, name: &str) -> Result<Option<Work>, Problem> {
-        let api: Api<Loose<K>> = Api::namespaced(self.client.clone(), &self.namespace);
+        let api: Api<Untyped<K>> = Api::namespaced(self.client.clone(), &self.namespace);
         let found = in_time(api.get_opt(name)).await?;
         Ok(found.map(|object| read(K::KIND, &object.metadata, &object.spec, &object.status)))
     }
@@ -153,7 +153,7 @@ impl Hub {
     }
 
     async fn send<K: Distributed>(&self, work: &Work, part: Part, patch: Value) -> Result<Work, Problem> {
-        let api: Api<Received<Loose<K>>> = Api::namespaced(self.client.clone(), &self.namespace);
+        let api: Api<Received<Untyped<K>>> = Api::namespaced(self.client.clone(), &self.namespace);
         let how = PatchParams {
             field_manager: Some(MANAGER.to_owned()),
             ..PatchParams::default()
@@ -178,7 +178,7 @@ impl Hub {
     }
 }
 
-fn received<K: Distributed>(object: Received<Loose<K>>) -> Work {
+fn received<K: Distributed>(object: Received<Untyped<K>>) -> Work {
     match object {
         Received::Readable(object) => read(K::KIND, &object.metadata, &object.spec, &object.status),
         Received::Unreadable(object) => unreadable(K::KIND, &object.metadata, object.to_string()),

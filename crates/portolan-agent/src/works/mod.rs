@@ -57,7 +57,7 @@ use kube::Client;
 use portolan_api::multicluster;
 use portolan_api::work::ManifestWork;
 use portolan_runtime::tasks::LONGEST_WAIT;
-use portolan_runtime::watch::{Delta, Feed, Source};
+use portolan_runtime::watch::{Delta, Subscriber, Watch};
 use tokio::sync::mpsc;
 use tokio::sync::watch::Receiver;
 use tokio::task::{JoinHandle, JoinSet};
@@ -67,7 +67,7 @@ use tracing::Instrument;
 use crate::monitor::Monitor;
 use crate::sabotage::{self, Rule, broken};
 use crate::settings::Settings;
-use crate::work::{Distributed, Loose, Work, WorkKey, WorkKind, read, unreadable};
+use crate::work::{Distributed, Untyped, Work, WorkKey, WorkKind, read, unreadable};
 #[cfg(test)]
 pub(crate) use desk::Outcome;
 pub(crate) use pass::Passes;
@@ -97,7 +97,7 @@ pub(crate) enum Input {
 }
 
 impl Input {
-    fn of<K: Distributed>(delta: Delta<Loose<K>>) -> Input {
+    fn of<K: Distributed>(delta: Delta<Untyped<K>>) -> Input {
         match delta {
             Delta::Applied(object) => {
                 let work = read(K::KIND, &object.metadata, &object.spec, &object.status);
@@ -112,9 +112,9 @@ impl Input {
                 name: key.name,
             }),
             // The watches are not guarded, since an agent may not read definitions, and never say when one was made.
-            Delta::Listing | Delta::Founded(_) => Input::Listing(K::KIND),
+            Delta::ListStarted | Delta::CrdCreated(_) => Input::Listing(K::KIND),
             Delta::Synced => Input::Complete(K::KIND),
-            Delta::Unserved | Delta::Held(_) => Input::Unserved(K::KIND),
+            Delta::NotServed | Delta::DeletionHeld(_) => Input::Unserved(K::KIND),
         }
     }
 }
@@ -155,25 +155,25 @@ fn watch<K: Distributed>(
     sender: mpsc::Sender<Input>,
     monitor: &Monitor,
 ) -> JoinHandle<()> {
-    let source = source::<K>(hub, settings, sender).logging(&monitor.hub);
-    monitor.tasks.spawn(source.name(), source.run())
+    let watch = works::<K>(hub, settings, sender).logging(&monitor.hub);
+    monitor.tasks.spawn(watch.name(), watch.run())
 }
 
-fn source<K: Distributed>(
+fn works<K: Distributed>(
     hub: &Client,
     settings: &Settings,
     sender: mpsc::Sender<Input>,
-) -> Source<Loose<K>> {
-    let feed = Feed::new(sender, Input::of::<K>);
-    let source = match broken(Rule::OwnNamespaceOnly) {
-        true => Source::new(hub.clone(), vec![feed]),
-        false => Source::namespaced(hub.clone(), &settings.cluster, vec![feed]),
+) -> Watch<Untyped<K>> {
+    let subscriber = Subscriber::new(sender, Input::of::<K>);
+    let watch = match broken(Rule::OwnNamespaceOnly) {
+        true => Watch::new(hub.clone(), vec![subscriber]),
+        false => Watch::namespaced(hub.clone(), &settings.cluster, vec![subscriber]),
     };
-    let source = source.lasting(settings.watch).listing_after_failures();
+    let watch = watch.watch_timeout(settings.watch).listing_after_failures();
     match K::KIND {
-        WorkKind::ManifestWork => source,
+        WorkKind::ManifestWork => watch,
         // Roles that were made for other agents know nothing of these.
-        WorkKind::Work => source.refused_means_none(),
+        WorkKind::Work => watch.refused_means_none(),
     }
 }
 

@@ -248,7 +248,7 @@ mod tests {
     use super::*;
     use crate::record::Entry;
     use crate::sabotage::with_broken;
-    use crate::work::{Loose, Resource, WorkKind, read};
+    use crate::work::{Resource, Untyped, WorkKind, read};
 
     fn reach(shared: &[&str], alone: &[&str]) -> Reach {
         let spot = |name: &&str| (String::new(), "n".to_owned(), (*name).to_owned());
@@ -332,7 +332,7 @@ mod tests {
         let map = json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "n" }, "data": { "k": value },
         });
-        let object: Loose<ManifestWork> = serde_json::from_value(json!({
+        let object: Untyped<ManifestWork> = serde_json::from_value(json!({
             "metadata": { "name": name }, "spec": { "workload": { "manifests": [map] } },
         }))
         .unwrap();

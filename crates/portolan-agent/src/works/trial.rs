@@ -14,7 +14,7 @@ use super::known::Known;
 use crate::cost::Cost;
 use crate::plan::{Action, Seen, There, act};
 use crate::report::{self, Applied, Finding, Found};
-use crate::work::{Fault, Kinds, Loose, Resource, Work, WorkKind, read};
+use crate::work::{Fault, Kinds, Resource, Untyped, Work, WorkKind, read};
 
 /// Looks at a work of the kind `ManifestWork` or `Work`, whose field `there` is the object that the member cluster has for
 /// the first manifest. `Err` names the rule that did not hold: every manifest gets a verdict, every refusal has words, an object
@@ -24,7 +24,7 @@ pub fn try_out(kind: &str, object: &Value, now: Timestamp) -> Result<(), String>
         "Work" => WorkKind::Work,
         _ => WorkKind::ManifestWork,
     };
-    let Ok(loose) = serde_json::from_value::<Loose<ManifestWork>>(object.clone()) else {
+    let Ok(loose) = serde_json::from_value::<Untyped<ManifestWork>>(object.clone()) else {
         // The watch says so in the work's place; nothing of it is known.
         return Ok(());
     };
@@ -104,7 +104,11 @@ fn on(object: &Value) -> There<'_> {
     }
 }
 
-fn reads_back(work: &Work, status: &crate::work::Status, loose: &Loose<ManifestWork>) -> Result<(), String> {
+fn reads_back(
+    work: &Work,
+    status: &crate::work::Status,
+    loose: &Untyped<ManifestWork>,
+) -> Result<(), String> {
     let written = report::to_json(work.key.kind, status);
     // A hub has no generation below zero and no status that it would refuse.
     let is_stored = work.generation >= 0 && refusal(work.key.kind, &loose.status).is_none();

@@ -5,10 +5,10 @@
 //! decoded; one that cannot be is [`Unreadable`], which is not the same as absent.
 
 mod late_times;
-mod lean;
 mod received;
+mod trimmed;
 mod words;
 
-pub use lean::Lean;
 pub use received::{Received, Unreadable};
+pub use trimmed::Trimmed;
 pub use words::in_words;

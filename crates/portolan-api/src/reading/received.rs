@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::late_times;
-use super::lean::Lean;
+use super::trimmed::Trimmed;
 use super::words::in_words;
 
 /// Characters of a problem: an error may quote a value of a megabyte.
@@ -61,12 +61,12 @@ impl fmt::Display for Unreadable {
 impl<K: DeserializeOwned + 'static> Received<K> {
     /// Reads one object from its text.
     pub fn read(text: &str) -> Received<K> {
-        let error = match serde_json::from_str::<Lean<K>>(text) {
-            Ok(Lean(object)) => return Received::Readable(object),
+        let error = match serde_json::from_str::<Trimmed<K>>(text) {
+            Ok(Trimmed(object)) => return Received::Readable(object),
             Err(error) => error,
         };
-        match late_times::shortened(text).and_then(|text| serde_json::from_str::<Lean<K>>(&text).ok()) {
-            Some(Lean(object)) => Received::Readable(object),
+        match late_times::shortened(text).and_then(|text| serde_json::from_str::<Trimmed<K>>(&text).ok()) {
+            Some(Trimmed(object)) => Received::Readable(object),
             None => Received::Unreadable(Box::new(unreadable::<K>(text, &error))),
         }
     }
@@ -139,7 +139,7 @@ impl<K: Resource> Resource for Received<K> {
 /// What can be said of an object that could not be decoded. It is decoded once more to find the field.
 fn unreadable<K: DeserializeOwned + 'static>(text: &str, error: &serde_json::Error) -> Unreadable {
     let mut json = serde_json::Deserializer::from_str(text);
-    let found: Result<Lean<K>, _> = serde_path_to_error::deserialize(&mut json);
+    let found: Result<Trimmed<K>, _> = serde_path_to_error::deserialize(&mut json);
     let (field, problem) = match found {
         Ok(_) => (String::new(), error.to_string()),
         Err(error) => {

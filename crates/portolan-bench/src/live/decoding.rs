@@ -5,7 +5,7 @@ use kube::core::Request;
 use kube::{Client, Resource};
 use portolan_api::cluster::{ManagedCluster, Placement, PlacementDecision};
 use portolan_api::multicluster;
-use portolan_api::reading::{Lean, Received};
+use portolan_api::reading::{Received, Trimmed};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -56,7 +56,7 @@ where
     let (mut whole, mut one_by_one) = (f64::INFINITY, f64::INFINITY);
     // In turns, so that both have the same machine.
     for _ in 0..ROUNDS {
-        whole = whole.min(seconds::<ObjectList<Lean<K>>>(&text)?);
+        whole = whole.min(seconds::<ObjectList<Trimmed<K>>>(&text)?);
         one_by_one = one_by_one.min(seconds::<ObjectList<Received<K>>>(&text)?);
     }
     Ok((whole, one_by_one))

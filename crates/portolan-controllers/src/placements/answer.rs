@@ -10,7 +10,7 @@ use http::header::{ACCEPT, HeaderValue};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Client, Resource};
-use portolan_api::reading::Lean;
+use portolan_api::reading::Trimmed;
 use serde::{Deserialize, Serialize};
 
 use crate::request::FIELD_MANAGER;
@@ -79,7 +79,7 @@ impl<K: Resource<DynamicType = ()> + Serialize> Objects<K> {
     ) -> kube::Result<ObjectMeta> {
         let mut request = request.map_err(kube::Error::BuildRequest)?;
         request.headers_mut().insert(ACCEPT, METADATA_ONLY);
-        let Lean(answer) = self.client.request::<Lean<Answer>>(request).await?;
+        let Trimmed(answer) = self.client.request::<Trimmed<Answer>>(request).await?;
         Ok(answer.metadata)
     }
 }

@@ -38,7 +38,7 @@ impl Desk {
         match input {
             Input::Placement(Delta::Applied(placement)) => self.placement(&placement),
             Input::Placement(Delta::Deleted(key)) => self.placement_gone(&key),
-            Input::Placement(Delta::Held(key)) => self.placement_held(&key),
+            Input::Placement(Delta::DeletionHeld(key)) => self.placement_held(&key),
             Input::Placement(Delta::Unreadable(object)) => self.placement_held(&Key::of(&object.metadata)),
             Input::Cluster(Delta::Applied(cluster)) => self.cluster(&cluster),
             Input::Cluster(Delta::Deleted(key)) => self.engine.remove_cluster(&key.name),

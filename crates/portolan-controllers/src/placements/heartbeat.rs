@@ -177,7 +177,7 @@ mod tests {
         };
         assert!(!can_wait(&Delta::Deleted(key)));
         assert!(!can_wait(&applied(cluster())));
-        for other in [Delta::Listing, Delta::Synced, Delta::Unserved] {
+        for other in [Delta::ListStarted, Delta::Synced, Delta::NotServed] {
             assert!(!can_wait(&other));
         }
     }

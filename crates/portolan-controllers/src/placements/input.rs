@@ -83,11 +83,13 @@ impl Input {
 
 fn knowledge<K>(delta: &Delta<K>) -> Option<Knowledge> {
     match delta {
-        Delta::Listing => Some(Knowledge::Partial),
+        Delta::ListStarted => Some(Knowledge::Partial),
         Delta::Synced => Some(Knowledge::Complete),
-        Delta::Unserved => Some(Knowledge::Unserved),
-        Delta::Applied(_) | Delta::Unreadable(_) | Delta::Deleted(_) | Delta::Held(_) | Delta::Founded(_) => {
-            None
-        }
+        Delta::NotServed => Some(Knowledge::Unserved),
+        Delta::Applied(_)
+        | Delta::Unreadable(_)
+        | Delta::Deleted(_)
+        | Delta::DeletionHeld(_)
+        | Delta::CrdCreated(_) => None,
     }
 }

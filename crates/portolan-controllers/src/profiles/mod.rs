@@ -36,7 +36,7 @@ use std::time::Duration;
 use kube::Client;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 use portolan_api::multicluster::ClusterProfile;
-use portolan_runtime::watch::Feed;
+use portolan_runtime::watch::Subscriber;
 use tokio::sync::mpsc;
 
 use crate::health::Outputs;
@@ -69,12 +69,12 @@ pub(crate) struct Publisher {
 
 /// What [`Publisher`] wants to hear. It ends when all of them are dropped. Where a watch has several listeners, this one
 /// should come first: it then knows a cluster before a decision can name it.
-pub(crate) struct Feeds {
-    pub(crate) clusters: Feed<ManagedCluster>,
-    pub(crate) sets: Feed<ManagedClusterSet>,
-    pub(crate) bindings: Feed<ManagedClusterSetBinding>,
-    pub(crate) placements: Feed<Placement>,
-    pub(crate) profiles: Feed<ClusterProfile>,
+pub(crate) struct Subscribers {
+    pub(crate) clusters: Subscriber<ManagedCluster>,
+    pub(crate) sets: Subscriber<ManagedClusterSet>,
+    pub(crate) bindings: Subscriber<ManagedClusterSetBinding>,
+    pub(crate) placements: Subscriber<Placement>,
+    pub(crate) profiles: Subscriber<ClusterProfile>,
 }
 
 impl Publisher {
@@ -84,14 +84,14 @@ impl Publisher {
         settings: &Settings,
         pace: Pace,
         outputs: Outputs,
-    ) -> (Publisher, Feeds, Profiles) {
+    ) -> (Publisher, Subscribers, Profiles) {
         let (sender, inputs) = mpsc::channel(CHANNEL);
-        let feeds = Feeds {
-            clusters: Feed::new(sender.clone(), Input::Cluster),
-            sets: Feed::new(sender.clone(), Input::Set),
-            bindings: Feed::new(sender.clone(), Input::Binding),
-            placements: Feed::new(sender.clone(), Input::Placement),
-            profiles: Feed::new(sender, Input::Profile),
+        let subscribers = Subscribers {
+            clusters: Subscriber::new(sender.clone(), Input::Cluster),
+            sets: Subscriber::new(sender.clone(), Input::Set),
+            bindings: Subscriber::new(sender.clone(), Input::Binding),
+            placements: Subscriber::new(sender.clone(), Input::Placement),
+            profiles: Subscriber::new(sender, Input::Profile),
         };
         let profiles = Profiles::new();
         let state = State::new(
@@ -108,10 +108,10 @@ impl Publisher {
             pace,
             shared: settings.profile_namespace.is_some(),
         };
-        (publisher, feeds, profiles)
+        (publisher, subscribers, profiles)
     }
 
-    /// Runs until the feeds are dropped.
+    /// Runs until its subscribers are dropped.
     pub(crate) async fn run(self) {
         let (client, pace, shared) = (self.client, self.pace.clone(), self.shared);
         upkeep::keep(self.state, self.inputs, self.pace, move |write| {

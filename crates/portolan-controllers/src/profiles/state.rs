@@ -376,7 +376,7 @@ impl Keeper for State {
             }
             Input::Profile(Delta::Applied(object)) => self.profile_applied(&object),
             Input::Profile(Delta::Deleted(key)) => self.profile_gone(&key.namespace, &key.name),
-            Input::Profile(Delta::Unserved) => {
+            Input::Profile(Delta::NotServed) => {
                 tracing::warn!(
                     "ClusterProfiles are not published until their CustomResourceDefinition is installed"
                 );

@@ -29,7 +29,7 @@ mod write;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
-use portolan_runtime::watch::{Feed, Source};
+use portolan_runtime::watch::{Subscriber, Watch};
 use tokio::sync::mpsc;
 
 use crate::settings::Settings;
@@ -50,27 +50,27 @@ pub(crate) struct Registration {
 }
 
 /// What [`Registration`] wants to hear. It ends when all of them are dropped.
-pub(crate) struct Feeds {
-    pub(crate) clusters: Feed<ManagedCluster>,
-    pub(crate) sets: Feed<ManagedClusterSet>,
-    pub(crate) bindings: Feed<ManagedClusterSetBinding>,
-    pub(crate) leases: Feed<Lease>,
+pub(crate) struct Subscribers {
+    pub(crate) clusters: Subscriber<ManagedCluster>,
+    pub(crate) sets: Subscriber<ManagedClusterSet>,
+    pub(crate) bindings: Subscriber<ManagedClusterSetBinding>,
+    pub(crate) leases: Subscriber<Lease>,
 }
 
 /// The watch of the Leases that are heartbeats. A server has others, some of which are renewed every other second.
-pub(crate) fn leases(client: Client, feed: Feed<Lease>) -> Source<Lease> {
-    Source::new(client, vec![feed]).named(heartbeat::LEASE)
+pub(crate) fn leases(client: Client, subscriber: Subscriber<Lease>) -> Watch<Lease> {
+    Watch::new(client, vec![subscriber]).named(heartbeat::LEASE)
 }
 
 impl Registration {
     /// Registration through `client`.
-    pub(crate) fn new(client: Client, settings: &Settings, pace: Pace) -> (Registration, Feeds) {
+    pub(crate) fn new(client: Client, settings: &Settings, pace: Pace) -> (Registration, Subscribers) {
         let (sender, inputs) = mpsc::channel(CHANNEL);
-        let feeds = Feeds {
-            clusters: Feed::new(sender.clone(), Input::Cluster),
-            sets: Feed::new(sender.clone(), Input::Set),
-            bindings: Feed::new(sender.clone(), Input::Binding),
-            leases: Feed::new(sender, Input::Lease),
+        let subscribers = Subscribers {
+            clusters: Subscriber::new(sender.clone(), Input::Cluster),
+            sets: Subscriber::new(sender.clone(), Input::Set),
+            bindings: Subscriber::new(sender.clone(), Input::Binding),
+            leases: Subscriber::new(sender, Input::Lease),
         };
         let registration = Registration {
             client,
@@ -78,10 +78,10 @@ impl Registration {
             inputs,
             pace,
         };
-        (registration, feeds)
+        (registration, subscribers)
     }
 
-    /// Runs until the feeds are dropped.
+    /// Runs until its subscribers are dropped.
     pub(crate) async fn run(self) {
         let (client, pace) = (self.client, self.pace.clone());
         upkeep::keep(self.state, self.inputs, self.pace, move |write| {

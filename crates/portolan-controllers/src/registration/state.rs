@@ -281,15 +281,23 @@ impl Keeper for State {
             | Input::Set(Delta::Synced)
             | Input::Binding(Delta::Synced)
             | Input::Lease(Delta::Synced) => self.touch_all(),
-            Input::Cluster(Delta::Unserved) => off("ManagedCluster", "taints and the default set"),
-            Input::Set(Delta::Unserved) => off("ManagedClusterSet", "built-in sets and conditions"),
-            Input::Binding(Delta::Unserved) => off("ManagedClusterSetBinding", "the conditions of bindings"),
-            Input::Lease(Delta::Unserved) => off("Lease", "the taints of clusters whose Lease expired"),
+            Input::Cluster(Delta::NotServed) => off("ManagedCluster", "taints and the default set"),
+            Input::Set(Delta::NotServed) => off("ManagedClusterSet", "built-in sets and conditions"),
+            Input::Binding(Delta::NotServed) => off("ManagedClusterSetBinding", "the conditions of bindings"),
+            Input::Lease(Delta::NotServed) => off("Lease", "the taints of clusters whose Lease expired"),
             // What cannot be read stands as it was last read; nothing is written about what never was.
-            Input::Cluster(Delta::Unreadable(_) | Delta::Listing | Delta::Held(_) | Delta::Founded(_))
-            | Input::Set(Delta::Unreadable(_) | Delta::Listing | Delta::Held(_) | Delta::Founded(_))
-            | Input::Binding(Delta::Unreadable(_) | Delta::Listing | Delta::Held(_) | Delta::Founded(_))
-            | Input::Lease(Delta::Unreadable(_) | Delta::Listing | Delta::Held(_) | Delta::Founded(_)) => {}
+            Input::Cluster(
+                Delta::Unreadable(_) | Delta::ListStarted | Delta::DeletionHeld(_) | Delta::CrdCreated(_),
+            )
+            | Input::Set(
+                Delta::Unreadable(_) | Delta::ListStarted | Delta::DeletionHeld(_) | Delta::CrdCreated(_),
+            )
+            | Input::Binding(
+                Delta::Unreadable(_) | Delta::ListStarted | Delta::DeletionHeld(_) | Delta::CrdCreated(_),
+            )
+            | Input::Lease(
+                Delta::Unreadable(_) | Delta::ListStarted | Delta::DeletionHeld(_) | Delta::CrdCreated(_),
+            ) => {}
             Input::Ended { target, at, result } => self.ended(target, at, result),
         }
     }

@@ -55,7 +55,7 @@ use portolan_api::cluster::{
 };
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
 use portolan_engine::fleet::Inventory;
-use portolan_runtime::watch::{Delta, Feed};
+use portolan_runtime::watch::{Delta, Subscriber};
 use tokio::sync::mpsc;
 
 use crate::absence::Standing;
@@ -77,33 +77,33 @@ pub(crate) struct ReplicaSets {
 }
 
 /// What [`ReplicaSets`] wants to hear. It ends when all of them are dropped.
-pub(crate) struct Feeds {
-    pub(crate) sets: Feed<ManifestWorkReplicaSet>,
-    pub(crate) works: Feed<ManifestWork>,
-    pub(crate) placements: Feed<Placement>,
-    pub(crate) decisions: Feed<PlacementDecision>,
+pub(crate) struct Subscribers {
+    pub(crate) sets: Subscriber<ManifestWorkReplicaSet>,
+    pub(crate) works: Subscriber<ManifestWork>,
+    pub(crate) placements: Subscriber<Placement>,
+    pub(crate) decisions: Subscriber<PlacementDecision>,
     /// Only where clusters are ManagedClusters.
-    pub(crate) clusters: Option<Feed<ManagedCluster>>,
+    pub(crate) clusters: Option<Subscriber<ManagedCluster>>,
     /// Only where works are for clusters of bound sets alone.
-    pub(crate) cluster_sets: Option<Feed<ManagedClusterSet>>,
-    pub(crate) bindings: Option<Feed<ManagedClusterSetBinding>>,
+    pub(crate) cluster_sets: Option<Subscriber<ManagedClusterSet>>,
+    pub(crate) bindings: Option<Subscriber<ManagedClusterSetBinding>>,
 }
 
 impl ReplicaSets {
     /// Replica sets through `client`.
-    pub(crate) fn new(client: Client, settings: &Settings, pace: Pace) -> (ReplicaSets, Feeds) {
+    pub(crate) fn new(client: Client, settings: &Settings, pace: Pace) -> (ReplicaSets, Subscribers) {
         let (sender, inputs) = mpsc::channel(CHANNEL);
         let hears_clusters = settings.inventory == Inventory::ManagedClusters;
         let requires_bindings = settings.requires_bindings();
-        let feeds = Feeds {
-            sets: Feed::new(sender.clone(), Input::Set),
-            works: Feed::new(sender.clone(), Input::Work),
-            placements: Feed::new(sender.clone(), Input::Placement),
-            decisions: Feed::new(sender.clone(), Input::Decision),
+        let subscribers = Subscribers {
+            sets: Subscriber::new(sender.clone(), Input::Set),
+            works: Subscriber::new(sender.clone(), Input::Work),
+            placements: Subscriber::new(sender.clone(), Input::Placement),
+            decisions: Subscriber::new(sender.clone(), Input::Decision),
             clusters: hears_clusters
-                .then(|| Feed::of_some(sender.clone(), Input::Cluster, changes(requires_bindings))),
-            cluster_sets: requires_bindings.then(|| Feed::new(sender.clone(), Input::ClusterSet)),
-            bindings: requires_bindings.then(|| Feed::new(sender, Input::Binding)),
+                .then(|| Subscriber::filtered(sender.clone(), Input::Cluster, changes(requires_bindings))),
+            cluster_sets: requires_bindings.then(|| Subscriber::new(sender.clone(), Input::ClusterSet)),
+            bindings: requires_bindings.then(|| Subscriber::new(sender, Input::Binding)),
         };
         let sets = ReplicaSets {
             client,
@@ -114,10 +114,10 @@ impl ReplicaSets {
             inputs,
             pace,
         };
-        (sets, feeds)
+        (sets, subscribers)
     }
 
-    /// Runs until the feeds are dropped.
+    /// Runs until its subscribers are dropped.
     pub(crate) async fn run(self) {
         let (client, pace) = (self.client, self.pace.clone());
         upkeep::keep(self.state, self.inputs, self.pace, move |job| {

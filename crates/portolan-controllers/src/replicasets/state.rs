@@ -500,11 +500,11 @@ impl Keeper for State {
                 self.absences.cannot_read(name_of(&object.metadata));
             }
             Input::Cluster(Delta::Deleted(key)) => self.cluster_gone(&key.name),
-            Input::Set(Delta::Synced | Delta::Unserved)
-            | Input::Work(Delta::Synced | Delta::Unserved)
-            | Input::Placement(Delta::Synced | Delta::Unserved)
-            | Input::Decision(Delta::Synced | Delta::Unserved)
-            | Input::Cluster(Delta::Synced | Delta::Unserved) => self.touch_all(),
+            Input::Set(Delta::Synced | Delta::NotServed)
+            | Input::Work(Delta::Synced | Delta::NotServed)
+            | Input::Placement(Delta::Synced | Delta::NotServed)
+            | Input::Decision(Delta::Synced | Delta::NotServed)
+            | Input::Cluster(Delta::Synced | Delta::NotServed) => self.touch_all(),
             Input::Set(_) | Input::Work(_) | Input::Placement(_) | Input::Decision(_) | Input::Cluster(_) => {
             }
             Input::ClusterSet(_) | Input::Binding(_) => {}

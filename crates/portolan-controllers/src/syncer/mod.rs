@@ -40,7 +40,7 @@ use kube::Client;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 use portolan_api::labels::multicluster as labels;
 use portolan_api::multicluster::Work;
-use portolan_runtime::watch::{Feed, Source};
+use portolan_runtime::watch::{Subscriber, Watch};
 use tokio::sync::mpsc;
 
 use crate::bound::label_changes;
@@ -67,34 +67,34 @@ pub(crate) struct Syncer {
 }
 
 /// What a [`Syncer`] that asks for bindings wants to hear.
-pub(crate) struct Feeds {
-    pub(crate) clusters: Feed<ManagedCluster>,
-    pub(crate) sets: Feed<ManagedClusterSet>,
-    pub(crate) bindings: Feed<ManagedClusterSetBinding>,
+pub(crate) struct Subscribers {
+    pub(crate) clusters: Subscriber<ManagedCluster>,
+    pub(crate) sets: Subscriber<ManagedClusterSet>,
+    pub(crate) bindings: Subscriber<ManagedClusterSetBinding>,
 }
 
 impl Syncer {
-    /// A syncer that writes through `client`, and the watch that it follows. It ends when that does and the feeds are dropped.
+    /// A syncer that writes through `client`, and the watch that it follows. It ends when that does and its subscribers are dropped.
     pub(crate) fn new(
         client: Client,
         settings: &Settings,
         pace: Pace,
         events: Events,
-    ) -> (Syncer, Source<Work>, Option<Feeds>) {
+    ) -> (Syncer, Watch<Work>, Option<Subscribers>) {
         let (sender, works) = mpsc::channel(CHANNEL);
         let state = State::new(settings.longest_backoff, Reach::of(settings));
-        let (state, feeds) = match settings.requires_bindings() {
+        let (state, subscribers) = match settings.requires_bindings() {
             false => (state, None),
             true => {
-                let feeds = Feeds {
-                    clusters: Feed::of_some(sender.clone(), Input::Cluster, label_changes()),
-                    sets: Feed::new(sender.clone(), Input::ClusterSet),
-                    bindings: Feed::new(sender.clone(), Input::Binding),
+                let subscribers = Subscribers {
+                    clusters: Subscriber::filtered(sender.clone(), Input::Cluster, label_changes()),
+                    sets: Subscriber::new(sender.clone(), Input::ClusterSet),
+                    bindings: Subscriber::new(sender.clone(), Input::Binding),
                 };
-                (state.requiring_bindings(), Some(feeds))
+                (state.requiring_bindings(), Some(subscribers))
             }
         };
-        let source = Source::new(client.clone(), vec![Feed::new(sender, Input::Work)])
+        let watch = Watch::new(client.clone(), vec![Subscriber::new(sender, Input::Work)])
             .labelled(labels::PLACEMENT_KEY)
             .guarded(client.clone(), settings.restore_grace)
             .logging(&pace.log);
@@ -106,7 +106,7 @@ impl Syncer {
             pace,
             events,
         };
-        (syncer, source, feeds)
+        (syncer, watch, subscribers)
     }
 
     /// Runs until its watch ends.

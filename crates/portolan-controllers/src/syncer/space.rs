@@ -104,11 +104,11 @@ impl Space {
                 self.owners.remove(&key);
                 self.decisions.delete(&key);
             }
-            Delta::Listing => self.decisions.doubt(),
+            Delta::ListStarted => self.decisions.doubt(),
             Delta::Synced => self.decisions.trust(),
-            Delta::Founded(at) => self.founded = *at,
-            Delta::Held(_) => {}
-            Delta::Unserved => {
+            Delta::CrdCreated(at) => self.founded = *at,
+            Delta::DeletionHeld(_) => {}
+            Delta::NotServed => {
                 self.lapsed = true;
                 self.decisions.doubt();
             }

@@ -305,7 +305,8 @@ impl Keeper for State {
                     }
                     Delta::Deleted(key) => self.work_gone(&key.namespace, &key.name),
                     Delta::Synced => self.touch_everything(),
-                    Delta::Listing | Delta::Unserved | Delta::Held(_) | Delta::Founded(_) => {}
+                    Delta::ListStarted | Delta::NotServed | Delta::DeletionHeld(_) | Delta::CrdCreated(_) => {
+                    }
                 }
             }
             Input::Profile(delta) => {
@@ -320,12 +321,12 @@ impl Keeper for State {
                         self.inventory.gone(&key.namespace, &key.name);
                         self.cluster_changed(&key.name);
                     }
-                    Delta::Synced | Delta::Unserved => self.touch_everything(),
+                    Delta::Synced | Delta::NotServed => self.touch_everything(),
                     Delta::Unreadable(object) => {
                         let Key { namespace, name, .. } = Key::of(&object.metadata);
                         self.inventory.cannot_read(&namespace, &name);
                     }
-                    Delta::Listing | Delta::Held(_) | Delta::Founded(_) => {}
+                    Delta::ListStarted | Delta::DeletionHeld(_) | Delta::CrdCreated(_) => {}
                 }
             }
             Input::Slice {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use kube::Client;
 use kube::api::{Api, DeleteParams, Patch, Preconditions};
 use portolan_api::multicluster::{ClusterProfile, PlacementDecision, Work};
-use portolan_runtime::watch::{Feed, Source};
+use portolan_runtime::watch::{Subscriber, Watch};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -80,10 +80,10 @@ impl Hand {
 
     fn watch_profiles(&self) -> Outcome {
         if let Some(sender) = self.inputs.upgrade() {
-            let feed = Feed::new(sender, Input::Profile);
-            let source =
-                Source::<ClusterProfile>::new(self.client.clone(), vec![feed]).logging(&self.pace.log);
-            let watch = self.pace.tasks.spawn(source.name(), source.run());
+            let subscriber = Subscriber::new(sender, Input::Profile);
+            let profiles =
+                Watch::<ClusterProfile>::new(self.client.clone(), vec![subscriber]).logging(&self.pace.log);
+            let watch = self.pace.tasks.spawn(profiles.name(), profiles.run());
             self.watches.put(None, Some(watch));
         }
         Outcome::Done
@@ -92,15 +92,16 @@ impl Hand {
     fn watch_decisions(&self, namespace: String, watch: u64) -> Outcome {
         if let Some(sender) = self.inputs.upgrade() {
             let home = namespace.clone();
-            let feed = Feed::new(sender, move |delta| Input::Slice {
+            let subscriber = Subscriber::new(sender, move |delta| Input::Slice {
                 namespace: home.clone(),
                 watch,
                 delta,
             });
-            let source = Source::<PlacementDecision>::namespaced(self.client.clone(), &namespace, vec![feed])
-                .guarded(self.client.clone(), self.restore_grace)
-                .logging(&self.pace.log);
-            let watch = self.pace.tasks.spawn(source.name(), source.run());
+            let decisions =
+                Watch::<PlacementDecision>::namespaced(self.client.clone(), &namespace, vec![subscriber])
+                    .guarded(self.client.clone(), self.restore_grace)
+                    .logging(&self.pace.log);
+            let watch = self.pace.tasks.spawn(decisions.name(), decisions.run());
             self.watches.put(Some(namespace), Some(watch));
         }
         Outcome::Done

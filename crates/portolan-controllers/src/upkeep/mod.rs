@@ -151,11 +151,11 @@ impl Knowledge {
             Delta::Applied(_)
             | Delta::Unreadable(_)
             | Delta::Deleted(_)
-            | Delta::Held(_)
-            | Delta::Founded(_) => return,
-            Delta::Listing => Knowledge::Partial,
+            | Delta::DeletionHeld(_)
+            | Delta::CrdCreated(_) => return,
+            Delta::ListStarted => Knowledge::Partial,
             Delta::Synced => Knowledge::Complete,
-            Delta::Unserved => Knowledge::Unserved,
+            Delta::NotServed => Knowledge::Unserved,
         };
     }
 

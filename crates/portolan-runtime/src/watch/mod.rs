@@ -3,12 +3,12 @@
 //! A watch says what it knows and no more: an object is reported gone only when the server said so, or when a complete
 //! list did not have it; one that cannot be read is reported as such. While a list is under way, and when the kind is not served, it says that instead.
 
-mod feed;
-mod guard;
+mod crd_guard;
 mod known;
-mod patience;
+mod limits;
+mod list_and_watch;
 mod size;
-mod source;
+mod subscriber;
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::reading::Unreadable;
 
-pub use feed::{Closed, Feed};
-pub use patience::{bounded, patient, patient_for_a_list, with_limits};
-pub use source::Source;
+pub use limits::{bounded, with_limits, with_list_timeout, with_timeout};
+pub use list_and_watch::Watch;
+pub use subscriber::{Closed, Subscriber};
 
 /// What a watch says.
 #[derive(Debug)]
@@ -32,16 +32,16 @@ pub enum Delta<K> {
     Deleted(Key),
     /// The object went with its CustomResourceDefinition. What it was used for is kept: it may come back, and if it does
     /// not, [`Delta::Deleted`] follows. Said by a watch that is guarded.
-    Held(Key),
+    DeletionHeld(Key),
     /// A list began; until [`Delta::Synced`] what is known may be out of date.
-    Listing,
+    ListStarted,
     /// When the CustomResourceDefinition of the kind was created, if that can be told. Said before the first
     /// [`Delta::Synced`] by a watch that is guarded.
-    Founded(Option<Timestamp>),
+    CrdCreated(Option<Timestamp>),
     /// What was reported is all there is.
     Synced,
     /// The server does not know the kind. What was reported before stays as it is.
-    Unserved,
+    NotServed,
 }
 
 impl<K: kube::Resource> Delta<K> {
@@ -50,10 +50,10 @@ impl<K: kube::Resource> Delta<K> {
         match self {
             Delta::Applied(object) => object.meta().namespace.as_deref(),
             Delta::Unreadable(object) => object.metadata.namespace.as_deref(),
-            Delta::Deleted(key) | Delta::Held(key) => {
+            Delta::Deleted(key) | Delta::DeletionHeld(key) => {
                 Some(key.namespace.as_str()).filter(|name| !name.is_empty())
             }
-            Delta::Listing | Delta::Founded(_) | Delta::Synced | Delta::Unserved => None,
+            Delta::ListStarted | Delta::CrdCreated(_) | Delta::Synced | Delta::NotServed => None,
         }
     }
 }
@@ -64,11 +64,11 @@ impl<K> Clone for Delta<K> {
             Delta::Applied(object) => Delta::Applied(object.clone()),
             Delta::Unreadable(object) => Delta::Unreadable(object.clone()),
             Delta::Deleted(key) => Delta::Deleted(key.clone()),
-            Delta::Held(key) => Delta::Held(key.clone()),
-            Delta::Listing => Delta::Listing,
-            Delta::Founded(at) => Delta::Founded(*at),
+            Delta::DeletionHeld(key) => Delta::DeletionHeld(key.clone()),
+            Delta::ListStarted => Delta::ListStarted,
+            Delta::CrdCreated(at) => Delta::CrdCreated(*at),
             Delta::Synced => Delta::Synced,
-            Delta::Unserved => Delta::Unserved,
+            Delta::NotServed => Delta::NotServed,
         }
     }
 }

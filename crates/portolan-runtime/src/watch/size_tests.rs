@@ -10,8 +10,8 @@ use kube::api::{ListParams, WatchParams};
 use kube::{Api, Client};
 use tokio::sync::mpsc;
 
-use super::super::patience::limited;
-use super::super::{Delta, Feed, Source};
+use super::super::limits::limited;
+use super::super::{Delta, Subscriber, Watch};
 use super::*;
 
 /// A server that sends the same bytes again and again for as long as they are read, and how many it has sent.
@@ -157,9 +157,9 @@ async fn a_list_whose_pages_never_end_is_given_up_and_may_begin_again() {
 async fn a_watch_of_objects_without_an_end_keeps_few_and_asks_less_often() {
     let (client, asked) = pages(3);
     let (sender, mut deltas) = mpsc::channel(1000);
-    let feeds = vec![Feed::new(sender, |delta| delta)];
-    let source = Source::<ConfigMap>::new(client, feeds).of_at_most(9);
-    let ended = tokio::time::timeout(Duration::from_secs(600), source.run()).await;
+    let subscribers = vec![Subscriber::new(sender, |delta| delta)];
+    let watch = Watch::<ConfigMap>::new(client, subscribers).of_at_most(9);
+    let ended = tokio::time::timeout(Duration::from_secs(600), watch.run()).await;
     assert!(ended.is_err(), "the watch ended");
     let (mut applied, mut synced) = (0, false);
     while let Ok(delta) = deltas.try_recv() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use kube::api::ListParams;
 use kube::{Api, Client};
 use portolan_api::{cluster, multicluster};
-use portolan_runtime::watch::{Delta, Feed, Key, Source};
+use portolan_runtime::watch::{Delta, Key, Subscriber, Watch};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -79,10 +79,10 @@ pub(crate) async fn follow(
     // Ends with this function.
     let mut watches = JoinSet::new();
     let failed = Arc::new(Notify::new());
-    let decisions = vec![Feed::new(sender.clone(), Message::Decision)];
-    watches.spawn(source(client, namespace, decisions, &failed).run());
-    let slices = vec![Feed::new(sender, Message::Slice)];
-    watches.spawn(source(client, namespace, slices, &failed).run());
+    let decisions = vec![Subscriber::new(sender.clone(), Message::Decision)];
+    watches.spawn(watch(client, namespace, decisions, &failed).run());
+    let slices = vec![Subscriber::new(sender, Message::Slice)];
+    watches.spawn(watch(client, namespace, slices, &failed).run());
     // So does this.
     let back = Arc::new(Notify::new());
     watches.spawn(watch_over(client.clone(), failed.clone(), back.clone()));
@@ -155,7 +155,12 @@ async fn watch_over(client: Client, failed: Arc<Notify>, back: Arc<Notify>) {
     }
 }
 
-fn source<K>(client: &Client, namespace: Option<&str>, feeds: Vec<Feed<K>>, failed: &Arc<Notify>) -> Source<K>
+fn watch<K>(
+    client: &Client,
+    namespace: Option<&str>,
+    subscribers: Vec<Subscriber<K>>,
+    failed: &Arc<Notify>,
+) -> Watch<K>
 where
     K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
         + Clone
@@ -166,11 +171,11 @@ where
         + 'static,
 {
     let failed = failed.clone();
-    let source = match namespace {
-        Some(namespace) => Source::namespaced(client.clone(), namespace, feeds),
-        None => Source::new(client.clone(), feeds),
+    let watch = match namespace {
+        Some(namespace) => Watch::namespaced(client.clone(), namespace, subscribers),
+        None => Watch::new(client.clone(), subscribers),
     };
-    source.reporting(move || failed.notify_one())
+    watch.reporting(move || failed.notify_one())
 }
 
 fn take(board: &mut Board, known: &mut [bool; 2], message: Message) {
@@ -198,8 +203,8 @@ fn take_delta<K: kube::Resource>(
             "PlacementDecision {} cannot be read: {object}",
             object.place()
         )),
-        Delta::Synced | Delta::Unserved => *known = true,
+        Delta::Synced | Delta::NotServed => *known = true,
         // Nothing that was shown is taken back while a list is under way.
-        Delta::Listing | Delta::Held(_) | Delta::Founded(_) => {}
+        Delta::ListStarted | Delta::DeletionHeld(_) | Delta::CrdCreated(_) => {}
     }
 }

@@ -121,7 +121,7 @@ fn a_placement_is_searched_once_to_be_told_that_a_kind_cannot_be_read() {
         Input::Placement(Delta::Applied(Arc::new(placement)))
     };
     (0..10).for_each(|number| desk.handle(placement(number)));
-    desk.handle(Input::Cluster(Delta::Listing));
+    desk.handle(Input::Cluster(Delta::ListStarted));
     assert!(desk.next(now().into()).is_none(), "it may be over soon");
     let later = instant(now()) + Duration::from_secs(60);
     let resting = PlacementKey::new(NAMESPACE, "q3");

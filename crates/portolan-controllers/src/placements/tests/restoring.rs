@@ -22,9 +22,9 @@ fn after(seconds: i64) -> Timestamp {
 fn restarted(server: &Server) -> Desk {
     let mut desk = desk();
     server.introduce(&mut desk);
-    desk.handle(Input::Cluster(Delta::Unserved));
-    desk.handle(Input::Cluster(Delta::Listing));
-    desk.handle(Input::Cluster(Delta::Founded(Some(now()))));
+    desk.handle(Input::Cluster(Delta::NotServed));
+    desk.handle(Input::Cluster(Delta::ListStarted));
+    desk.handle(Input::Cluster(Delta::CrdCreated(Some(now()))));
     desk.handle(Input::Cluster(Delta::Synced));
     desk
 }
@@ -110,7 +110,7 @@ fn a_definition_as_old_as_the_decision_is_taken_at_its_word() {
         let mut desk = desk();
         server.introduce(&mut desk);
         cluster(&mut desk, "c001");
-        desk.handle(Input::Cluster(Delta::Founded(Some(after(founded)))));
+        desk.handle(Input::Cluster(Delta::CrdCreated(Some(after(founded)))));
         desk.handle(Input::Cluster(Delta::Synced));
         server.run(&mut desk);
         assert_eq!(server.decided(), decided, "{founded}");
@@ -122,7 +122,7 @@ fn a_definition_as_old_as_the_decision_is_taken_at_its_word() {
 fn a_decision_outlives_bindings_that_are_not_there_yet() {
     let (mut server, _) = at_rest(2);
     let mut desk = desk();
-    desk.handle(Input::Binding(Delta::Unserved));
+    desk.handle(Input::Binding(Delta::NotServed));
     desk.handle(Input::Binding(Delta::Synced));
     desk.handle(Input::Score(Delta::Synced));
     server.introduce_some(&mut desk);
@@ -151,7 +151,7 @@ fn a_decision_outlives_bindings_that_are_not_there_yet() {
 fn what_this_process_decided_itself_while_kinds_were_new_follows_at_once() {
     let mut server = Server::with(json!({}));
     let mut desk = desk();
-    desk.handle(Input::Binding(Delta::Unserved));
+    desk.handle(Input::Binding(Delta::NotServed));
     desk.handle(Input::Binding(Delta::Synced));
     desk.handle(Input::Score(Delta::Synced));
     server.introduce_some(&mut desk);
@@ -202,7 +202,7 @@ fn a_decision_by_scores_outlives_scores_that_are_not_there_yet() {
     assert_eq!(server.decided(), ["c003"]);
     // The kind is not there, then it is there and empty, then another score is back first.
     let mut desk = desk();
-    desk.handle(Input::Score(Delta::Unserved));
+    desk.handle(Input::Score(Delta::NotServed));
     desk.handle(binding());
     desk.handle(Input::Binding(Delta::Synced));
     server.introduce_some(&mut desk);
@@ -223,9 +223,9 @@ fn restore_placement(comes_back: bool) -> Vec<String> {
     let (mut server, _) = at_rest(2);
     let placement: Option<Placement> = server.lose_placement();
     let mut desk = desk();
-    desk.handle(Input::Placement(Delta::Unserved));
+    desk.handle(Input::Placement(Delta::NotServed));
     server.introduce(&mut desk);
-    desk.handle(Input::Placement(Delta::Founded(Some(now()))));
+    desk.handle(Input::Placement(Delta::CrdCreated(Some(now()))));
     cluster(&mut desk, "c001");
     cluster(&mut desk, "c002");
     desk.handle(Input::Cluster(Delta::Synced));

@@ -129,7 +129,7 @@ fn start_in_the_middle_of_a_list() -> Report {
     let (mut server, _) = at_rest(5);
     let mut desk = desk();
     server.introduce(&mut desk);
-    desk.handle(Input::Cluster(Delta::Listing));
+    desk.handle(Input::Cluster(Delta::ListStarted));
     cluster(&mut desk, "c001");
     server.run(&mut desk);
     (2..=5).for_each(|number| cluster(&mut desk, &format!("c{number:03}")));

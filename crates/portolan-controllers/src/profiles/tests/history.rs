@@ -167,8 +167,8 @@ fn take(hub: &mut Hub, step: &Step, now: i64) {
             }
         }
         Step::Relist => {
-            hub.state.handle(Input::Cluster(Delta::Listing));
-            hub.state.handle(Input::Profile(Delta::Listing));
+            hub.state.handle(Input::Cluster(Delta::ListStarted));
+            hub.state.handle(Input::Profile(Delta::ListStarted));
             assert!(hub.state.due(second(now).into(), usize::MAX).is_empty());
             hub.deliver();
             synced(&mut hub.state);

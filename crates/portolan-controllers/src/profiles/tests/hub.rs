@@ -6,7 +6,7 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchE
 use kube::{Api, Client};
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 use portolan_api::multicluster::{ClusterProfile, PlacementDecision};
-use portolan_runtime::watch::Source;
+use portolan_runtime::watch::Watch;
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -20,14 +20,14 @@ use crate::upkeep::fake::object;
 /// A publisher with its watches; it ends when this is dropped.
 fn start(client: &Client) -> (JoinSet<()>, Profiles) {
     let settings = Settings::new(clock());
-    let (publisher, feeds, profiles) =
+    let (publisher, subscribers, profiles) =
         Publisher::new(client.clone(), &settings, pace(&settings), Outputs::default());
     let mut tasks = JoinSet::new();
-    tasks.spawn(Source::new(client.clone(), vec![feeds.clusters]).run());
-    tasks.spawn(Source::new(client.clone(), vec![feeds.sets]).run());
-    tasks.spawn(Source::new(client.clone(), vec![feeds.bindings]).run());
-    tasks.spawn(Source::new(client.clone(), vec![feeds.placements]).run());
-    tasks.spawn(Source::new(client.clone(), vec![feeds.profiles]).run());
+    tasks.spawn(Watch::new(client.clone(), vec![subscribers.clusters]).run());
+    tasks.spawn(Watch::new(client.clone(), vec![subscribers.sets]).run());
+    tasks.spawn(Watch::new(client.clone(), vec![subscribers.bindings]).run());
+    tasks.spawn(Watch::new(client.clone(), vec![subscribers.placements]).run());
+    tasks.spawn(Watch::new(client.clone(), vec![subscribers.profiles]).run());
     tasks.spawn(publisher.run());
     (tasks, profiles)
 }

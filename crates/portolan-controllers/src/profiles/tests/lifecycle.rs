@@ -43,12 +43,12 @@ fn nothing_is_written_before_all_is_known_nor_while_something_is_listed_again() 
     let mut hub = Hub::new();
     hub.server.put(&cluster("a", "prod"));
     hub.deliver();
-    hub.state.handle(Input::Placement(Delta::Listing));
+    hub.state.handle(Input::Placement(Delta::ListStarted));
     assert!(hub.state.due(second(0).into(), usize::MAX).is_empty());
     hub.state.handle(Input::Placement(Delta::Synced));
-    hub.state.handle(Input::Profile(Delta::Unserved));
+    hub.state.handle(Input::Profile(Delta::NotServed));
     assert!(hub.state.due(second(1).into(), usize::MAX).is_empty());
-    hub.state.handle(Input::Profile(Delta::Listing));
+    hub.state.handle(Input::Profile(Delta::ListStarted));
     hub.state.handle(Input::Profile(Delta::Synced));
     assert_eq!(hub.state.due(second(2).into(), usize::MAX).len(), 1);
     assert!(
@@ -193,7 +193,7 @@ fn restored() -> (Hub, Vec<String>) {
     hub.server.delete::<ManagedCluster>("", "b");
     hub.server.events.clear();
     let mut state = hub.fresh();
-    state.handle(Input::Cluster(Delta::Unserved));
+    state.handle(Input::Cluster(Delta::NotServed));
     hub.state = hub.continued(state);
     for at in [10, 20, 100] {
         hub.settle(second(at));

@@ -160,11 +160,11 @@ fn when_the_kind_vanishes_and_comes_back_the_profiles_come_back() {
     let mut hub = Hub::new();
     hub.server.put(&cluster("a", "prod"));
     hub.settle(second(0));
-    hub.state.handle(Input::Profile(Delta::Unserved));
+    hub.state.handle(Input::Profile(Delta::NotServed));
     hub.server.put(&cluster("b", "prod"));
     assert_eq!(hub.settle(second(1)), 0);
     hub.server.delete::<ClusterProfile>("team", "a");
-    hub.state.handle(Input::Profile(Delta::Listing));
+    hub.state.handle(Input::Profile(Delta::ListStarted));
     hub.deliver();
     hub.state.handle(Input::Profile(Delta::Synced));
     hub.settle(second(2));

@@ -49,7 +49,7 @@ async fn nobody_waits_while_publishing_is_off_or_the_kind_is_not_served() {
     assert!(at_once(Profiles::off().published("team", &["a"])));
     let mut hub = Hub::new();
     assert!(!at_once(hub.board.published("team", &["a"])));
-    hub.state.handle(Input::Profile(Delta::Unserved));
+    hub.state.handle(Input::Profile(Delta::NotServed));
     assert!(at_once(hub.board.published("team", &["a"])));
     hub.state.handle(Input::Profile(Delta::Synced));
     assert!(!at_once(hub.board.published("team", &["a"])));

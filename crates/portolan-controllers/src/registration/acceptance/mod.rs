@@ -21,7 +21,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::labels::ocm;
-use portolan_runtime::watch::{Delta, Feed, Source};
+use portolan_runtime::watch::{Delta, Subscriber, Watch};
 use tokio::sync::mpsc;
 
 use crate::settings::Settings;
@@ -41,23 +41,23 @@ pub(crate) struct Acceptance {
 }
 
 /// What [`Acceptance`] wants to hear. It ends when all of them are dropped.
-pub(crate) struct Feeds {
-    pub(crate) clusters: Feed<ManagedCluster>,
-    pub(crate) namespaces: Feed<Namespace>,
+pub(crate) struct Subscribers {
+    pub(crate) clusters: Subscriber<ManagedCluster>,
+    pub(crate) namespaces: Subscriber<Namespace>,
 }
 
 /// The watch of the namespaces that belong to clusters.
-pub(crate) fn namespaces(client: Client, feed: Feed<Namespace>) -> Source<Namespace> {
-    Source::new(client, vec![feed]).labelled(ocm::CLUSTER_NAME)
+pub(crate) fn namespaces(client: Client, subscriber: Subscriber<Namespace>) -> Watch<Namespace> {
+    Watch::new(client, vec![subscriber]).labelled(ocm::CLUSTER_NAME)
 }
 
 impl Acceptance {
     /// Acceptance through `client`.
-    pub(crate) fn new(client: Client, settings: &Settings, pace: Pace) -> (Acceptance, Feeds) {
+    pub(crate) fn new(client: Client, settings: &Settings, pace: Pace) -> (Acceptance, Subscribers) {
         let (sender, inputs) = mpsc::channel(CHANNEL);
-        let feeds = Feeds {
-            clusters: Feed::of_some(sender.clone(), Input::Cluster, standing_changes()),
-            namespaces: Feed::new(sender, Input::Namespace),
+        let subscribers = Subscribers {
+            clusters: Subscriber::filtered(sender.clone(), Input::Cluster, standing_changes()),
+            namespaces: Subscriber::new(sender, Input::Namespace),
         };
         let acceptance = Acceptance {
             client,
@@ -65,7 +65,7 @@ impl Acceptance {
             inputs,
             pace,
         };
-        (acceptance, feeds)
+        (acceptance, subscribers)
     }
 
     /// Runs until the feeds are dropped.

@@ -10,7 +10,7 @@ use portolan_api::cluster::ManagedCluster;
 use portolan_api::labels::portolan::{AGENT_NAMESPACE, AGENT_ROLE, WAIT_FOR_WORKS};
 use portolan_api::work::ManifestWork;
 use portolan_runtime::Clock;
-use portolan_runtime::watch::Source;
+use portolan_runtime::watch::Watch;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -26,10 +26,10 @@ fn start(client: &Client) -> JoinSet<()> {
 
 fn start_with(client: &Client, clock: Clock) -> JoinSet<()> {
     let settings = Settings::new(clock);
-    let (acceptance, feeds) = Acceptance::new(client.clone(), &settings, pace(&settings));
+    let (acceptance, subscribers) = Acceptance::new(client.clone(), &settings, pace(&settings));
     let mut tasks = JoinSet::new();
-    tasks.spawn(Source::new(client.clone(), vec![feeds.clusters]).run());
-    tasks.spawn(super::namespaces(client.clone(), feeds.namespaces).run());
+    tasks.spawn(Watch::new(client.clone(), vec![subscribers.clusters]).run());
+    tasks.spawn(super::namespaces(client.clone(), subscribers.namespaces).run());
     tasks.spawn(acceptance.run());
     tasks
 }

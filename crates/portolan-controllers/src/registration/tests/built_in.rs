@@ -34,9 +34,9 @@ fn missing_built_in_sets_are_created_and_created_again_when_deleted() {
 fn nothing_is_created_before_all_sets_are_known() {
     let mut hub = Hub::unsynced();
     assert!(hub.state.due(second(0).into(), usize::MAX).is_empty());
-    hub.state.handle(Input::Set(Delta::Unserved));
+    hub.state.handle(Input::Set(Delta::NotServed));
     assert!(hub.state.due(second(1).into(), usize::MAX).is_empty());
-    hub.state.handle(Input::Set(Delta::Listing));
+    hub.state.handle(Input::Set(Delta::ListStarted));
     assert!(hub.state.due(second(2).into(), usize::MAX).is_empty());
     hub.state.handle(Input::Set(Delta::Synced));
     let created = |name: &str| Write::CreateSet {

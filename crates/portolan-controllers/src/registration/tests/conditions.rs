@@ -199,7 +199,7 @@ fn without_bindings_served_the_rest_is_still_looked_after() {
     let mut hub = Hub::unsynced();
     hub.state.handle(Input::Cluster(Delta::Synced));
     hub.state.handle(Input::Set(Delta::Synced));
-    hub.state.handle(Input::Binding(Delta::Unserved));
+    hub.state.handle(Input::Binding(Delta::NotServed));
     hub.settle(second(0));
     assert_eq!(hub.emptiness("global"), empty());
 }

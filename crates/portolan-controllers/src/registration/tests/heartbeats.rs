@@ -200,7 +200,7 @@ fn nobody_is_called_silent_while_leases_are_not_known() {
     let mut hub = hub_with(&[cluster("a", "True")]);
     hub.server.put(&lease("a", 0));
     hub.settle(second(0));
-    hub.state.handle(Input::Lease(Delta::Listing));
+    hub.state.handle(Input::Lease(Delta::ListStarted));
     assert!(pass(&mut hub, second(320)).is_empty());
     synced(&mut hub.state);
     pass(&mut hub, second(320));

@@ -118,7 +118,7 @@ fn take(hub: &mut Hub, step: &Step, now: i64) {
             }
         }
         Step::Relist => {
-            hub.state.handle(Input::Cluster(Delta::Listing));
+            hub.state.handle(Input::Cluster(Delta::ListStarted));
             let writes = hub.write(second(now));
             assert!(!writes.iter().any(|write| matches!(write, Write::Cluster { .. })));
             hub.deliver();

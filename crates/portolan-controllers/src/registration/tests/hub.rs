@@ -3,7 +3,7 @@
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
-use portolan_runtime::watch::Source;
+use portolan_runtime::watch::Watch;
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -15,12 +15,12 @@ use crate::upkeep::fake::live::{clock, eventually, hub, pace, rest};
 /// Registration with its watches; it ends when this is dropped.
 fn start(client: &Client) -> JoinSet<()> {
     let settings = Settings::new(clock());
-    let (registration, feeds) = Registration::new(client.clone(), &settings, pace(&settings));
+    let (registration, subscribers) = Registration::new(client.clone(), &settings, pace(&settings));
     let mut tasks = JoinSet::new();
-    tasks.spawn(Source::new(client.clone(), vec![feeds.clusters]).run());
-    tasks.spawn(Source::new(client.clone(), vec![feeds.sets]).run());
-    tasks.spawn(Source::new(client.clone(), vec![feeds.bindings]).run());
-    tasks.spawn(registration::leases(client.clone(), feeds.leases).run());
+    tasks.spawn(Watch::new(client.clone(), vec![subscribers.clusters]).run());
+    tasks.spawn(Watch::new(client.clone(), vec![subscribers.sets]).run());
+    tasks.spawn(Watch::new(client.clone(), vec![subscribers.bindings]).run());
+    tasks.spawn(registration::leases(client.clone(), subscribers.leases).run());
     tasks.spawn(registration.run());
     tasks
 }

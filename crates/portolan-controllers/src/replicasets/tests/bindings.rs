@@ -228,11 +228,16 @@ fn a_binding_that_goes_or_cannot_be_read_takes_no_work_away() {
         ["replace mine"],
         "the binding is there as far as is known"
     );
-    for delta in [Delta::Listing, gone("ns", "ours"), Delta::Synced, Delta::Unserved] {
+    for delta in [
+        Delta::ListStarted,
+        gone("ns", "ours"),
+        Delta::Synced,
+        Delta::NotServed,
+    ] {
         world.state.handle(Input::Binding(delta));
         assert_eq!(world.writes(), [""; 0]);
     }
-    for delta in [gone("", "ours"), Delta::Unserved] {
+    for delta in [gone("", "ours"), Delta::NotServed] {
         world.state.handle(Input::ClusterSet(delta));
         assert_eq!(world.writes(), [""; 0]);
     }

@@ -240,10 +240,10 @@ fn a_cluster_whose_work_was_gone_before_its_deletion_was_answered_gets_a_new_one
 #[test]
 fn nothing_is_written_before_everything_is_known() {
     let mut state = state(&["gone"]);
-    state.handle(Input::Decision(Delta::Listing));
+    state.handle(Input::Decision(Delta::ListStarted));
     assert!(due(&mut state, second(0)).is_none());
     state.handle(Input::Decision(Delta::Synced));
-    state.handle(Input::Work(Delta::Unserved));
+    state.handle(Input::Work(Delta::NotServed));
     assert!(due(&mut state, second(0)).is_none());
     state.handle(Input::Work(Delta::Synced));
     assert!(due(&mut state, second(0)).is_some());

@@ -31,7 +31,7 @@ fn gone(name: &str) -> Delta<PlacementDecision> {
 
 #[test]
 fn while_decisions_are_listed_or_not_served_every_work_stays() {
-    for doubt in [Delta::Listing, Delta::Unserved] {
+    for doubt in [Delta::ListStarted, Delta::NotServed] {
         let mut hub = synced();
         hub.tell(doubt);
         hub.tell(gone("web-0"));
@@ -50,7 +50,7 @@ fn decisions_that_were_never_seen_because_the_kind_was_not_served_remove_nothing
     hub.restart();
     // The watch starts, and before its list is through the kind turns out not to be served.
     watch_decisions(&mut hub);
-    for delta in [Delta::Unserved, Delta::Listing, Delta::Synced] {
+    for delta in [Delta::NotServed, Delta::ListStarted, Delta::Synced] {
         hub.tell(delta);
     }
     hub.state.handle(Input::Profile(Delta::Synced));
@@ -76,8 +76,8 @@ fn decisions_that_went_with_a_definition_younger_than_the_template_remove_nothin
         hub.restart();
         watch_decisions(&mut hub);
         for delta in [
-            Delta::Listing,
-            Delta::Founded(Some(second(founded))),
+            Delta::ListStarted,
+            Delta::CrdCreated(Some(second(founded))),
             Delta::Synced,
         ] {
             hub.tell(delta);
@@ -149,7 +149,7 @@ fn a_cluster_without_a_profile_keeps_its_work_and_others_are_served() {
 #[test]
 fn while_profiles_are_not_all_known_nothing_is_made_and_nothing_goes() {
     let mut hub = synced();
-    hub.state.handle(Input::Profile(Delta::Unserved));
+    hub.state.handle(Input::Profile(Delta::NotServed));
     hub.decide(&slice(&["a", "b", "c"]));
     assert_eq!(hub.settle(), 0);
     hub.state.handle(Input::Profile(Delta::Synced));
@@ -160,7 +160,7 @@ fn while_profiles_are_not_all_known_nothing_is_made_and_nothing_goes() {
 #[test]
 fn while_works_are_listed_nothing_is_written() {
     let mut hub = synced();
-    hub.state.handle(Input::Work(Delta::Listing));
+    hub.state.handle(Input::Work(Delta::ListStarted));
     hub.decide(&slice(&["c"]));
     assert_eq!(hub.settle(), 0);
     hub.state.handle(Input::Work(Delta::Synced));
@@ -237,7 +237,7 @@ fn made_without_the_template() -> Vec<String> {
     hub.server.delete::<Work>(HOME, "web");
     hub.state = State::new(std::time::Duration::from_secs(30), Reach::default());
     hub.server.events.clear();
-    hub.state.handle(Input::Work(Delta::Listing));
+    hub.state.handle(Input::Work(Delta::ListStarted));
     for work in hub.server.list::<Work>() {
         hub.state.handle(Input::Work(Delta::Applied(work.into())));
     }

@@ -66,7 +66,7 @@ impl Hub {
         self.server.events.clear();
         self.watched.clear();
         self.profiles_watched = false;
-        self.state.handle(Input::Work(Delta::Listing));
+        self.state.handle(Input::Work(Delta::ListStarted));
         for work in self.server.list::<Work>() {
             self.state.handle(Input::Work(Delta::Applied(Arc::new(work))));
         }
@@ -146,7 +146,7 @@ impl Hub {
         match write {
             Write::WatchProfiles => {
                 self.profiles_watched = true;
-                self.state.handle(Input::Profile(Delta::Listing));
+                self.state.handle(Input::Profile(Delta::ListStarted));
                 for profile in self.server.list::<ClusterProfile>() {
                     self.state
                         .handle(Input::Profile(Delta::Applied(Arc::new(profile))));
@@ -156,7 +156,7 @@ impl Hub {
             }
             Write::WatchDecisions { namespace, watch } => {
                 self.watched.insert(namespace.clone(), *watch);
-                self.slice(namespace, *watch, Delta::Listing);
+                self.slice(namespace, *watch, Delta::ListStarted);
                 for slice in self.server.list::<PlacementDecision>() {
                     if slice.metadata.namespace.as_ref() == Some(namespace) {
                         self.slice(namespace, *watch, Delta::Applied(Arc::new(slice)));

@@ -12,11 +12,11 @@ use kube::{Api, Client, Resource};
 use portolan_api::reading::{Received, Unreadable};
 use serde::de::DeserializeOwned;
 
-use super::feed::{Closed, Feed};
-use super::guard::Guard;
+use super::crd_guard::CrdGuard;
 use super::known::{Known, Places};
-use super::patience::patient_for_a_list;
+use super::limits::with_list_timeout;
 use super::size::LIST_BYTES;
+use super::subscriber::{Closed, Subscriber};
 use super::{Delta, Key};
 use crate::logging::FailureLog;
 
@@ -34,87 +34,87 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 const LONGEST_PAUSE_REFUSED: Duration = Duration::from_secs(30);
 
 /// A watch of one kind, for any number of listeners.
-pub struct Source<K> {
+pub struct Watch<K> {
     api: Api<Received<K>>,
     /// The plural, with its group.
     resource: String,
     config: watcher::Config,
-    feeds: Vec<Feed<K>>,
-    guard: Option<Guard>,
+    subscribers: Vec<Subscriber<K>>,
+    guard: Option<CrdGuard>,
     on_failure: Option<Box<dyn Fn() + Send + Sync>>,
     log: FailureLog,
     /// Whether a failure is followed by a list.
-    anew: bool,
+    relist_on_error: bool,
     /// Whether a kind that must not be listed counts as one that is not served.
     refusable: bool,
     /// Whether the kind was not served since the last complete list.
-    lapsed: bool,
+    was_not_served: bool,
     /// Whether there was no complete list yet.
     first: bool,
     /// What was reported to be there, to find out what a new list no longer has.
     known: Known,
 }
 
-impl<K> Source<K>
+impl<K> Watch<K>
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
     /// A watch of everything that `client` sees.
-    pub fn new(client: Client, feeds: Vec<Feed<K>>) -> Source<K> {
-        Source::of(Api::all(patient_for_a_list(client, LIST_BYTES)), feeds)
+    pub fn new(client: Client, subscribers: Vec<Subscriber<K>>) -> Watch<K> {
+        Watch::of(Api::all(with_list_timeout(client, LIST_BYTES)), subscribers)
     }
 
     /// A watch of one namespace.
-    pub fn namespaced(client: Client, namespace: &str, feeds: Vec<Feed<K>>) -> Source<K>
+    pub fn namespaced(client: Client, namespace: &str, subscribers: Vec<Subscriber<K>>) -> Watch<K>
     where
         K: Resource<Scope = NamespaceResourceScope>,
     {
-        Source::of(
-            Api::namespaced(patient_for_a_list(client, LIST_BYTES), namespace),
-            feeds,
+        Watch::of(
+            Api::namespaced(with_list_timeout(client, LIST_BYTES), namespace),
+            subscribers,
         )
     }
 
-    fn of(api: Api<Received<K>>, feeds: Vec<Feed<K>>) -> Source<K> {
+    fn of(api: Api<Received<K>>, subscribers: Vec<Subscriber<K>>) -> Watch<K> {
         let resource = format!("{}.{}", K::plural(&()), K::group(&()));
-        Source {
+        Watch {
             api,
             resource: resource.trim_end_matches('.').to_owned(),
             config: watcher::Config::default().page_size(PAGE),
-            feeds,
+            subscribers,
             guard: None,
             on_failure: None,
             log: FailureLog::new("the hub"),
-            anew: false,
+            relist_on_error: false,
             refusable: false,
-            lapsed: false,
+            was_not_served: false,
             first: true,
             known: Known::default(),
         }
     }
 
     /// Only objects of this name, whatever their namespace.
-    pub fn named(mut self, name: &str) -> Source<K> {
+    pub fn named(mut self, name: &str) -> Watch<K> {
         self.config = self.config.fields(&format!("metadata.name={name}"));
         self
     }
 
     /// Watches only objects that have a label. One that loses it counts as deleted.
-    pub fn labelled(mut self, label: &str) -> Source<K> {
+    pub fn labelled(mut self, label: &str) -> Watch<K> {
         self.config = self.config.labels(label);
         self
     }
 
     /// Does not take objects for deleted that go with their CustomResourceDefinition, until they have been missing for
     /// `grace` after it came back.
-    pub fn guarded(mut self, client: Client, grace: Duration) -> Source<K> {
-        self.guard = Some(Guard::of::<K>(client, grace));
+    pub fn guarded(mut self, client: Client, grace: Duration) -> Watch<K> {
+        self.guard = Some(CrdGuard::of::<K>(client, grace));
         self
     }
 
     /// Asks for the watch anew after so long, in whole seconds. One that hangs without a word is noticed a few seconds
     /// later.
-    pub fn lasting(mut self, time: Duration) -> Source<K> {
+    pub fn watch_timeout(mut self, time: Duration) -> Watch<K> {
         // Longer ones are not accepted, and none at all would be forever.
         let seconds = u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
         self.config = self.config.timeout(seconds.clamp(1, LONGEST_WATCH));
@@ -123,31 +123,31 @@ where
 
     /// Lists again after every failure, instead of going on where the watch ended: a server that was away may have come
     /// back from an older copy, and not every server says so to a watch that is ahead of it. For short lists.
-    pub fn listing_after_failures(mut self) -> Source<K> {
-        self.anew = true;
+    pub fn listing_after_failures(mut self) -> Watch<K> {
+        self.relist_on_error = true;
         self
     }
 
     /// Takes a kind that must not be listed for one of which there is nothing, until that is allowed.
-    pub fn refused_means_none(mut self) -> Source<K> {
+    pub fn refused_means_none(mut self) -> Watch<K> {
         self.refusable = true;
         self
     }
 
     /// Says each time that the server did not answer, instead of logging it.
-    pub fn reporting(mut self, on_failure: impl Fn() + Send + Sync + 'static) -> Source<K> {
+    pub fn reporting(mut self, on_failure: impl Fn() + Send + Sync + 'static) -> Watch<K> {
         self.on_failure = Some(Box::new(on_failure));
         self
     }
 
     /// Counts failures together with those of others that talk to the same server.
-    pub fn logging(mut self, log: &FailureLog) -> Source<K> {
+    pub fn logging(mut self, log: &FailureLog) -> Watch<K> {
         self.log = log.clone();
         self
     }
 
     #[cfg(test)]
-    pub(super) fn of_at_most(mut self, objects: usize) -> Source<K> {
+    pub(super) fn of_at_most(mut self, objects: usize) -> Watch<K> {
         self.known = Known::of_at_most(objects);
         self
     }
@@ -193,9 +193,9 @@ where
         let mut served = true;
         let mut stream = self.listing();
         loop {
-            let release = self.guard.as_ref().and_then(Guard::release_at);
-            let look = self.guard.as_ref().and_then(Guard::look_at);
-            let ask = self.guard.as_ref().and_then(Guard::ask_at);
+            let release = self.guard.as_ref().and_then(CrdGuard::release_at);
+            let look = self.guard.as_ref().and_then(CrdGuard::look_at);
+            let ask = self.guard.as_ref().and_then(CrdGuard::ask_at);
             let event = tokio::select! {
                 event = stream.next() => event,
                 () = until(release) => {
@@ -258,7 +258,7 @@ where
                     tokio::time::sleep(pause).await;
                     pause = longer(pause, &error);
                     // A list tells at once when a right is granted; a watch of a kind that rests tells nothing.
-                    if self.anew || is_too_much || is_refused(&error) {
+                    if self.relist_on_error || is_too_much || is_refused(&error) {
                         stream = self.listing();
                     }
                 }
@@ -267,14 +267,14 @@ where
     }
 
     async fn judge_waiting(&mut self) -> Result<(), Closed> {
-        let waiting = self.guard.as_mut().map(Guard::waiting).unwrap_or_default();
+        let waiting = self.guard.as_mut().map(CrdGuard::waiting).unwrap_or_default();
         self.judge(waiting).await
     }
 
     /// Nothing is known of the kind until the kind can be listed.
     async fn lapse(&mut self) -> Result<(), Closed> {
-        self.lapsed = true;
-        self.tell(Delta::Unserved).await
+        self.was_not_served = true;
+        self.send(Delta::NotServed).await
     }
 
     fn log_answer(&self, resource: &str, event: &Event<Received<K>>) {
@@ -300,7 +300,7 @@ where
         match event {
             Event::Init => {
                 *listed = Some(Places::new());
-                self.tell(Delta::Listing).await
+                self.send(Delta::ListStarted).await
             }
             Event::InitApply(object) => {
                 let key = Key::of(object.meta());
@@ -315,7 +315,7 @@ where
                 // At the start there is nothing to compare with: half a fleet may be gone already.
                 if let Some(guard) = &mut self.guard
                     && (self.first || listed.is_empty() || !gone.is_empty())
-                    && !guard.is_sound().await
+                    && !guard.crd_exists().await
                 {
                     // A server may answer for a kind whose definition has just gone, and all objects with it.
                     guard.look_again();
@@ -323,25 +323,25 @@ where
                         self.known.remove(&key);
                         self.hold(key).await?;
                     }
-                    return self.tell(Delta::Unserved).await;
+                    return self.send(Delta::NotServed).await;
                 }
-                let lapsed = std::mem::take(&mut self.lapsed);
+                let was_not_served = std::mem::take(&mut self.was_not_served);
                 for key in gone {
                     self.known.remove(&key);
                     self.log.can_read(&self.resource, &key.place());
                     // What went while the kind was not served went with its definition.
-                    match lapsed {
+                    match was_not_served {
                         true => self.hold(key).await?,
-                        false => self.tell(Delta::Deleted(key)).await?,
+                        false => self.send(Delta::Deleted(key)).await?,
                     }
                 }
-                self.guard.iter_mut().for_each(Guard::listed);
+                self.guard.iter_mut().for_each(CrdGuard::listed);
                 if std::mem::take(&mut self.first)
                     && let Some(guard) = &self.guard
                 {
-                    self.tell(Delta::Founded(guard.founded())).await?;
+                    self.send(Delta::CrdCreated(guard.founded())).await?;
                 }
-                self.tell(Delta::Synced).await
+                self.send(Delta::Synced).await
             }
             Event::Apply(object) => {
                 let key = Key::of(object.meta());
@@ -361,7 +361,7 @@ where
             Received::Unreadable(object) => self.unreadable(*object),
         };
         self.known.insert(key);
-        self.tell(delta).await
+        self.send(delta).await
     }
 
     fn unreadable(&self, object: Unreadable) -> Delta<K> {
@@ -382,12 +382,12 @@ where
     /// Reports deletions, or holds them back.
     async fn judge(&mut self, gone: Vec<Key>) -> Result<(), Closed> {
         let sound = match &mut self.guard {
-            Some(guard) => guard.is_sound().await,
+            Some(guard) => guard.crd_exists().await,
             None => true,
         };
         for key in gone {
             match sound {
-                true => self.tell(Delta::Deleted(key)).await?,
+                true => self.send(Delta::Deleted(key)).await?,
                 false => self.hold(key).await?,
             }
         }
@@ -397,12 +397,12 @@ where
     /// Holds a deletion back. Without a guard there is nobody to do so.
     async fn hold(&mut self, key: Key) -> Result<(), Closed> {
         let Some(guard) = &mut self.guard else {
-            return self.tell(Delta::Deleted(key)).await;
+            return self.send(Delta::Deleted(key)).await;
         };
         if guard.hold(key.clone()) {
-            self.tell(Delta::Unserved).await?;
+            self.send(Delta::NotServed).await?;
         }
-        self.tell(Delta::Held(key)).await
+        self.send(Delta::DeletionHeld(key)).await
     }
 
     async fn release(&mut self) -> Result<(), Closed> {
@@ -410,14 +410,14 @@ where
             return Ok(());
         };
         for key in guard.release().await {
-            self.tell(Delta::Deleted(key)).await?;
+            self.send(Delta::Deleted(key)).await?;
         }
         Ok(())
     }
 
-    async fn tell(&self, delta: Delta<K>) -> Result<(), Closed> {
-        for feed in &self.feeds {
-            feed.tell(delta.clone()).await?;
+    async fn send(&self, delta: Delta<K>) -> Result<(), Closed> {
+        for subscriber in &self.subscribers {
+            subscriber.send(delta.clone()).await?;
         }
         Ok(())
     }
@@ -504,8 +504,8 @@ mod tests {
             count.fetch_add(1, Ordering::SeqCst);
             std::future::ready(Err::<http::Response<Body>, tower::BoxError>("gone".into()))
         });
-        let source = Source::<ManagedCluster>::new(Client::new(service, "default"), Vec::new());
-        let minutes = tokio::time::timeout(Duration::from_secs(600), source.run()).await;
+        let watch = Watch::<ManagedCluster>::new(Client::new(service, "default"), Vec::new());
+        let minutes = tokio::time::timeout(Duration::from_secs(600), watch.run()).await;
         assert!(minutes.is_err(), "it ended");
         // A doubling wait of at most 15 seconds; without it there would be thousands.
         let asked = asked.load(Ordering::SeqCst);
@@ -524,8 +524,8 @@ mod tests {
             *response.status_mut() = http::StatusCode::UNAUTHORIZED;
             std::future::ready(Ok::<_, tower::BoxError>(response))
         });
-        let source = Source::<ManagedCluster>::new(Client::new(service, "default"), Vec::new());
-        let hour = tokio::time::timeout(Duration::from_secs(3600), source.run()).await;
+        let watch = Watch::<ManagedCluster>::new(Client::new(service, "default"), Vec::new());
+        let hour = tokio::time::timeout(Duration::from_secs(3600), watch.run()).await;
         assert!(hour.is_err(), "it ended");
         let asked = asked.load(Ordering::SeqCst);
         assert!((100..=130).contains(&asked), "{asked}");

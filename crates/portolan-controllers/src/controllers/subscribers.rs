@@ -13,7 +13,7 @@ use portolan_api::multicluster::ClusterProfile;
 use portolan_engine::fleet::Inventory;
 use portolan_runtime::logging::FailureLog;
 use portolan_runtime::tasks::Tasks;
-use portolan_runtime::watch::{Feed, Source};
+use portolan_runtime::watch::{Subscriber, Watch};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -32,19 +32,19 @@ use crate::{replicasets, syncer};
 const WATCH: Duration = Duration::from_secs(60);
 
 /// The listeners of each watch. A kind without listeners is not watched.
-pub(super) struct Feeds {
+pub(super) struct Subscribers {
     /// Scheduling, where it is on.
     scheduler: Option<mpsc::Sender<Received>>,
     /// Reports when every kind is listed. Only there where scheduling is off: the placements report it otherwise.
     readiness: Option<Readiness>,
-    clusters: Vec<Feed<ManagedCluster>>,
-    profiles: Vec<Feed<ClusterProfile>>,
-    sets: Vec<Feed<ManagedClusterSet>>,
-    bindings: Vec<Feed<ManagedClusterSetBinding>>,
-    placements: Vec<Feed<Placement>>,
-    decisions: Vec<Feed<PlacementDecision>>,
-    leases: Option<Feed<Lease>>,
-    namespaces: Option<Feed<Namespace>>,
+    clusters: Vec<Subscriber<ManagedCluster>>,
+    profiles: Vec<Subscriber<ClusterProfile>>,
+    sets: Vec<Subscriber<ManagedClusterSet>>,
+    bindings: Vec<Subscriber<ManagedClusterSetBinding>>,
+    placements: Vec<Subscriber<Placement>>,
+    decisions: Vec<Subscriber<PlacementDecision>>,
+    leases: Option<Subscriber<Lease>>,
+    namespaces: Option<Subscriber<Namespace>>,
     inventory: Inventory,
     slices: Output,
     restore_grace: Duration,
@@ -52,9 +52,9 @@ pub(super) struct Feeds {
     tasks: Tasks,
 }
 
-impl Feeds {
-    pub(super) fn new(settings: &Settings, log: FailureLog, tasks: Tasks) -> Feeds {
-        Feeds {
+impl Subscribers {
+    pub(super) fn new(settings: &Settings, log: FailureLog, tasks: Tasks) -> Subscribers {
+        Subscribers {
             clusters: Vec::new(),
             profiles: Vec::new(),
             sets: Vec::new(),
@@ -74,46 +74,46 @@ impl Feeds {
     }
 
     /// The same with what scheduling listens to.
-    pub(super) fn scheduling(self, settings: &Settings, sender: mpsc::Sender<Received>) -> Feeds {
-        let mut feeds = Feeds {
+    pub(super) fn scheduling(self, settings: &Settings, sender: mpsc::Sender<Received>) -> Subscribers {
+        let mut subscribers = Subscribers {
             scheduler: Some(sender.clone()),
-            placements: vec![Feed::new(sender.clone(), Received::by(Input::Placement))],
+            placements: vec![Subscriber::new(sender.clone(), Received::by(Input::Placement))],
             ..self
         };
         if settings.ocm_decisions == Output::Auto {
-            feeds
+            subscribers
                 .decisions
-                .push(Feed::new(sender.clone(), Received::by(Input::Decision)));
+                .push(Subscriber::new(sender.clone(), Received::by(Input::Decision)));
         }
         match settings.inventory {
             Inventory::ManagedClusters => {
-                feeds.clusters.push(Feed::patient(
+                subscribers.clusters.push(Subscriber::batched(
                     sender.clone(),
                     Received::by(Input::Cluster),
                     placements::heartbeats(),
                 ));
-                feeds
+                subscribers
                     .sets
-                    .push(Feed::new(sender.clone(), Received::by(Input::Set)));
-                feeds
+                    .push(Subscriber::new(sender.clone(), Received::by(Input::Set)));
+                subscribers
                     .bindings
-                    .push(Feed::new(sender, Received::by(Input::Binding)));
+                    .push(Subscriber::new(sender, Received::by(Input::Binding)));
             }
-            Inventory::ClusterProfiles => feeds
+            Inventory::ClusterProfiles => subscribers
                 .profiles
-                .push(Feed::new(sender, Received::by(Input::Profile))),
+                .push(Subscriber::new(sender, Received::by(Input::Profile))),
         }
-        feeds
+        subscribers
     }
 
-    pub(super) fn without_scheduling(mut self, outputs: &Outputs) -> Feeds {
+    pub(super) fn without_scheduling(mut self, outputs: &Outputs) -> Subscribers {
         tracing::info!("scheduling is off: --scheduling=off");
         self.readiness = Some(Readiness::new(outputs.clone()));
         self
     }
 
     /// In front of scheduling: a cluster's profile is on its way before a decision can name it.
-    pub(super) fn profiles_first(&mut self, wanted: profiles::Feeds) {
+    pub(super) fn profiles_first(&mut self, wanted: profiles::Subscribers) {
         self.clusters.insert(0, wanted.clusters);
         self.sets.insert(0, wanted.sets);
         self.bindings.insert(0, wanted.bindings);
@@ -121,7 +121,11 @@ impl Feeds {
         self.profiles.insert(0, wanted.profiles);
     }
 
-    pub(super) fn registration(&mut self, wanted: registration::Feeds, accepting: acceptance::Feeds) {
+    pub(super) fn registration(
+        &mut self,
+        wanted: registration::Subscribers,
+        accepting: acceptance::Subscribers,
+    ) {
         self.clusters.push(wanted.clusters);
         self.clusters.push(accepting.clusters);
         self.namespaces = Some(accepting.namespaces);
@@ -158,7 +162,7 @@ impl Feeds {
         (profiles, keepers)
     }
 
-    pub(super) fn syncer(&mut self, wanted: syncer::Feeds) {
+    pub(super) fn syncer(&mut self, wanted: syncer::Subscribers) {
         self.clusters.push(wanted.clusters);
         self.sets.push(wanted.sets);
         self.bindings.push(wanted.bindings);
@@ -169,7 +173,7 @@ impl Feeds {
     pub(super) fn replica_sets(
         &mut self,
         client: &Client,
-        wanted: replicasets::Feeds,
+        wanted: replicasets::Subscribers,
     ) -> [JoinHandle<()>; 2] {
         self.placements.push(wanted.placements);
         self.decisions.push(wanted.decisions);
@@ -178,13 +182,13 @@ impl Feeds {
         self.bindings.extend(wanted.bindings);
         let readiness = &mut self.readiness;
         let mut sets = vec![wanted.sets];
-        sets.extend(readiness.as_mut().map(Readiness::feed));
+        sets.extend(readiness.as_mut().map(Readiness::subscriber));
         let mut works = vec![wanted.works];
-        works.extend(readiness.as_mut().map(Readiness::feed));
-        let sets = Source::new(client.clone(), sets)
+        works.extend(readiness.as_mut().map(Readiness::subscriber));
+        let sets = Watch::new(client.clone(), sets)
             .guarded(client.clone(), self.restore_grace)
             .logging(&self.log);
-        let works = Source::new(client.clone(), works)
+        let works = Watch::new(client.clone(), works)
             .labelled(ocm::REPLICA_SET)
             .guarded(client.clone(), self.restore_grace)
             .logging(&self.log);
@@ -198,22 +202,22 @@ impl Feeds {
     pub(super) fn watch(mut self, client: &Client) -> Vec<JoinHandle<()>> {
         let (scheduler, tasks, mut watches) = (self.scheduler, self.tasks, Vec::new());
         macro_rules! watch {
-            ($feeds:expr $(, $guarded:ident)?) => {{
-                let mut feeds = $feeds;
+            ($subscribers:expr $(, $guarded:ident)?) => {{
+                let mut subscribers = $subscribers;
                 // Where scheduling is off, some kinds have no listener.
-                if !feeds.is_empty() {
-                    feeds.extend(self.readiness.as_mut().map(Readiness::feed));
-                    let source = Source::new(client.clone(), feeds)
+                if !subscribers.is_empty() {
+                    subscribers.extend(self.readiness.as_mut().map(Readiness::subscriber));
+                    let watch = Watch::new(client.clone(), subscribers)
                         $(.$guarded(client.clone(), self.restore_grace))?
-                        .lasting(WATCH)
+                        .watch_timeout(WATCH)
                         .logging(&self.log);
-                    watches.push(tasks.spawn(source.name(), source.run()))
+                    watches.push(tasks.spawn(watch.name(), watch.run()))
                 }
             }};
         }
         watch!(self.placements, guarded);
         let scores = scheduler.clone();
-        let scores = scores.map(|sender| Feed::new(sender, Received::by(Input::Score)));
+        let scores = scores.map(|sender| Subscriber::new(sender, Received::by(Input::Score)));
         watch!(Vec::from_iter(scores), guarded);
         match self.inventory {
             Inventory::ManagedClusters => {
@@ -224,17 +228,17 @@ impl Feeds {
             }
             Inventory::ClusterProfiles => watch!(self.profiles, guarded),
         }
-        if let Some(feed) = self.leases {
-            let leases = registration::leases(client.clone(), feed).logging(&self.log);
+        if let Some(subscriber) = self.leases {
+            let leases = registration::leases(client.clone(), subscriber).logging(&self.log);
             watches.push(tasks.spawn(leases.name(), leases.run()));
         }
-        if let Some(feed) = self.namespaces {
-            let namespaces = acceptance::namespaces(client.clone(), feed).logging(&self.log);
+        if let Some(subscriber) = self.namespaces {
+            let namespaces = acceptance::namespaces(client.clone(), subscriber).logging(&self.log);
             watches.push(tasks.spawn(namespaces.name(), namespaces.run()));
         }
         watch!(self.decisions);
         if self.slices == Output::Auto {
-            let slices = scheduler.map(|sender| Feed::new(sender, Received::by(Input::Slice)));
+            let slices = scheduler.map(|sender| Subscriber::new(sender, Received::by(Input::Slice)));
             watch!(Vec::from_iter(slices));
         }
         watches.extend(

@@ -21,7 +21,7 @@ const PACE: Duration = Duration::from_millis(100);
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// What is known about the definition of a kind, and the deletions that are held back.
-pub(super) struct Guard {
+pub(super) struct CrdGuard {
     definitions: Api<CustomResourceDefinition>,
     log: FailureLog,
     name: String,
@@ -39,9 +39,9 @@ pub(super) struct Guard {
     release_at: Option<Instant>,
 }
 
-impl Guard {
-    pub(super) fn of<K: Resource<DynamicType = ()>>(client: Client, grace: Duration) -> Guard {
-        Guard {
+impl CrdGuard {
+    pub(super) fn of<K: Resource<DynamicType = ()>>(client: Client, grace: Duration) -> CrdGuard {
+        CrdGuard {
             definitions: Api::all(client),
             log: FailureLog::new("the hub"),
             name: format!("{}.{}", K::plural(&()), K::group(&())),
@@ -62,7 +62,7 @@ impl Guard {
 
     /// Whether deletions that came before were of the objects alone. An answer says nothing about what comes after it.
     /// Asks until the server answers.
-    pub(super) async fn is_sound(&mut self) -> bool {
+    pub(super) async fn crd_exists(&mut self) -> bool {
         let name = self.name.clone();
         let operation = Operation {
             verb: "get",
@@ -112,7 +112,7 @@ impl Guard {
         std::mem::take(&mut self.pending)
     }
 
-    /// When the definition was created, once [`Guard::is_sound`] has said that it is. Who may not read it cannot tell.
+    /// When the definition was created, once [`CrdGuard::crd_exists`] has said that it is. Who may not read it cannot tell.
     pub(super) fn founded(&self) -> Option<Timestamp> {
         self.founded
     }
@@ -164,7 +164,7 @@ impl Guard {
         self.look_at = Some(Instant::now() + PAUSE);
     }
 
-    /// When [`Guard::is_settled`] is to be asked.
+    /// When [`CrdGuard::is_settled`] is to be asked.
     pub(super) fn look_at(&self) -> Option<Instant> {
         self.look_at
     }
@@ -180,7 +180,7 @@ impl Guard {
         settled
     }
 
-    /// When [`Guard::release`] has something to say.
+    /// When [`CrdGuard::release`] has something to say.
     pub(super) fn release_at(&self) -> Option<Instant> {
         self.release_at
     }
@@ -188,7 +188,7 @@ impl Guard {
     /// Those that did not come back. None while the definition is gone again: their time begins when it is back and listed.
     pub(super) async fn release(&mut self) -> Vec<Key> {
         self.release_at = None;
-        if !self.is_sound().await {
+        if !self.crd_exists().await {
             self.look_again();
             return Vec::new();
         }
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     /// A guard of clusters on a server that has the definition while the flag is set.
-    fn guard(exists: &Arc<AtomicBool>) -> Guard {
+    fn guard(exists: &Arc<AtomicBool>) -> CrdGuard {
         let exists = exists.clone();
         let server = tower::service_fn(move |_: Request<Body>| {
             let (code, body) = match exists.load(Ordering::SeqCst) {
@@ -226,7 +226,7 @@ mod tests {
                 .body(Body::from(body.as_bytes().to_vec()));
             async move { response }
         });
-        Guard::of::<ManagedCluster>(Client::new(server, "default"), Duration::from_secs(300))
+        CrdGuard::of::<ManagedCluster>(Client::new(server, "default"), Duration::from_secs(300))
     }
 
     fn east() -> Key {

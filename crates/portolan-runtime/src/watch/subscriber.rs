@@ -11,10 +11,10 @@ use super::Delta;
 /// How long a message waits for company that nobody is in a hurry for.
 const BATCH_WAIT: Duration = Duration::from_millis(100);
 /// Messages that wait at most.
-const COMPANY: usize = 64;
+const MAX_BATCH: usize = 64;
 
 /// A listener of a watch. One that is behind slows the watch down; one that is gone ends it.
-pub struct Feed<K>(Box<dyn Fn(Delta<K>) -> Sending + Send + Sync>);
+pub struct Subscriber<K>(Box<dyn Fn(Delta<K>) -> Sending + Send + Sync>);
 
 type Sending = BoxFuture<'static, Result<(), Closed>>;
 
@@ -22,22 +22,22 @@ type Sending = BoxFuture<'static, Result<(), Closed>>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Closed;
 
-impl<K: Send + Sync + 'static> Feed<K> {
+impl<K: Send + Sync + 'static> Subscriber<K> {
     /// Feeds a channel of messages that deltas are turned into.
     pub fn new<M: Send + 'static>(
         sender: mpsc::Sender<M>,
         wrap: impl Fn(Delta<K>) -> M + Send + Sync + 'static,
-    ) -> Feed<K> {
-        Feed::of_some(sender, wrap, |_| true)
+    ) -> Subscriber<K> {
+        Subscriber::filtered(sender, wrap, |_| true)
     }
 
-    /// As [`Feed::new`], for a listener that has no use for most of what a watch says: what it is not told wakes nobody.
-    pub fn of_some<M: Send + 'static>(
+    /// As [`Subscriber::new`], for a listener that has no use for most of what a watch says: what it is not told wakes nobody.
+    pub fn filtered<M: Send + 'static>(
         sender: mpsc::Sender<M>,
         wrap: impl Fn(Delta<K>) -> M + Send + Sync + 'static,
         wanted: impl Fn(&Delta<K>) -> bool + Send + Sync + 'static,
-    ) -> Feed<K> {
-        Feed(Box::new(move |delta| {
+    ) -> Subscriber<K> {
+        Subscriber(Box::new(move |delta| {
             if !wanted(&delta) {
                 return ready(Ok(())).boxed();
             }
@@ -46,18 +46,18 @@ impl<K: Send + Sync + 'static> Feed<K> {
         }))
     }
 
-    /// As [`Feed::new`], for a listener that wants everything but is in no hurry for some of it: waking up costs more than
+    /// As [`Subscriber::new`], for a listener that wants everything but is in no hurry for some of it: waking up costs more than
     /// what it then does. Messages stay in order.
-    pub fn patient<M: Send + 'static>(
+    pub fn batched<M: Send + 'static>(
         sender: mpsc::Sender<M>,
         wrap: impl Fn(Delta<K>) -> M + Send + Sync + 'static,
         can_wait: impl Fn(&Delta<K>) -> bool + Send + Sync + 'static,
-    ) -> Feed<K> {
-        let room = Arc::new(WaitingRoom {
+    ) -> Subscriber<K> {
+        let room = Arc::new(Batch {
             sender,
             waiting: Mutex::new(Vec::new()),
         });
-        Feed(Box::new(move |delta| {
+        Subscriber(Box::new(move |delta| {
             let can_wait = can_wait(&delta);
             let (room, message) = (room.clone(), wrap(delta));
             async move {
@@ -71,19 +71,19 @@ impl<K: Send + Sync + 'static> Feed<K> {
     }
 
     /// Tells the listener, and waits while it is behind.
-    pub fn tell(&self, delta: Delta<K>) -> BoxFuture<'static, Result<(), Closed>> {
+    pub fn send(&self, delta: Delta<K>) -> BoxFuture<'static, Result<(), Closed>> {
         (self.0)(delta)
     }
 }
 
 /// Messages that wait for one that cannot, or for their time to be up.
-struct WaitingRoom<M> {
+struct Batch<M> {
     sender: mpsc::Sender<M>,
     /// Held while messages leave, so that none overtakes them.
     waiting: Mutex<Vec<M>>,
 }
 
-impl<M: Send + 'static> WaitingRoom<M> {
+impl<M: Send + 'static> Batch<M> {
     async fn wait(self: Arc<Self>, message: M) -> Result<(), Closed> {
         let mut waiting = self.waiting.lock().await;
         waiting.push(message);
@@ -97,7 +97,7 @@ impl<M: Send + 'static> WaitingRoom<M> {
                 });
                 Ok(())
             }
-            COMPANY.. => self.leave(&mut waiting).await,
+            MAX_BATCH.. => self.leave(&mut waiting).await,
             _ => Ok(()),
         }
     }
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     /// A feed of the names of deleted objects; those of "later" can wait.
-    fn names(capacity: usize) -> (Feed<()>, mpsc::Receiver<String>) {
+    fn names(capacity: usize) -> (Subscriber<()>, mpsc::Receiver<String>) {
         let (sender, receiver) = mpsc::channel(capacity);
         let name = |delta: &Delta<()>| match delta {
             Delta::Deleted(key) => key.name.clone(),
@@ -130,7 +130,7 @@ mod tests {
         };
         let can_wait = move |delta: &Delta<()>| name(delta).starts_with("later");
         (
-            Feed::patient(sender, move |delta| name(&delta), can_wait),
+            Subscriber::batched(sender, move |delta| name(&delta), can_wait),
             receiver,
         )
     }
@@ -149,21 +149,21 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_can_wait_waits_and_goes_before_what_cannot() {
-        let (feed, mut receiver) = names(8);
+        let (subscriber, mut receiver) = names(8);
         for name in ["later-1", "later-2"] {
-            feed.tell(gone(name)).await.unwrap();
+            subscriber.send(gone(name)).await.unwrap();
         }
         tokio::time::sleep(BATCH_WAIT / 2).await;
         assert!(received(&mut receiver).is_empty());
-        feed.tell(gone("now")).await.unwrap();
+        subscriber.send(gone("now")).await.unwrap();
         assert_eq!(received(&mut receiver), ["later-1", "later-2", "now"]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_waits_is_not_kept_for_longer_than_that() {
-        let (feed, mut receiver) = names(8);
+        let (subscriber, mut receiver) = names(8);
         for round in 0..2 {
-            feed.tell(gone("later")).await.unwrap();
+            subscriber.send(gone("later")).await.unwrap();
             tokio::time::sleep(BATCH_WAIT * 2).await;
             assert_eq!(received(&mut receiver), ["later"], "round {round}");
         }
@@ -171,22 +171,22 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn not_many_wait_at_once() {
-        let (feed, mut receiver) = names(2 * COMPANY);
-        for _ in 0..COMPANY {
-            feed.tell(gone("later")).await.unwrap();
+        let (subscriber, mut receiver) = names(2 * MAX_BATCH);
+        for _ in 0..MAX_BATCH {
+            subscriber.send(gone("later")).await.unwrap();
         }
-        assert_eq!(received(&mut receiver).len(), COMPANY);
+        assert_eq!(received(&mut receiver).len(), MAX_BATCH);
     }
 
     #[tokio::test(start_paused = true)]
     async fn nothing_overtakes_messages_that_are_leaving() {
-        let (feed, mut receiver) = names(1);
+        let (subscriber, mut receiver) = names(1);
         for number in 0..3 {
-            feed.tell(gone(&format!("later-{number}"))).await.unwrap();
+            subscriber.send(gone(&format!("later-{number}"))).await.unwrap();
         }
         // Their time is up, and only one of them finds room.
         tokio::time::sleep(BATCH_WAIT * 2).await;
-        let now = tokio::spawn(async move { feed.tell(gone("now")).await });
+        let now = tokio::spawn(async move { subscriber.send(gone("now")).await });
         tokio::time::sleep(BATCH_WAIT).await;
         let mut order = Vec::new();
         while order.len() < 4 {
@@ -198,9 +198,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_listener_that_is_gone_is_noticed() {
-        let (feed, receiver) = names(1);
+        let (subscriber, receiver) = names(1);
         drop(receiver);
-        assert_eq!(feed.tell(gone("later")).await, Ok(()));
-        assert_eq!(feed.tell(gone("now")).await, Err(Closed));
+        assert_eq!(subscriber.send(gone("later")).await, Ok(()));
+        assert_eq!(subscriber.send(gone("now")).await, Err(Closed));
     }
 }

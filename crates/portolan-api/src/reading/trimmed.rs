@@ -23,9 +23,9 @@ use crate::work::ManifestWork;
 
 /// An object of kind `K`, read without its `managedFields`.
 #[derive(Clone, Debug)]
-pub struct Lean<K>(pub K);
+pub struct Trimmed<K>(pub K);
 
-impl<'de, K: Deserialize<'de> + 'static> Deserialize<'de> for Lean<K> {
+impl<'de, K: Deserialize<'de> + 'static> Deserialize<'de> for Trimmed<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let object = Trim {
             inner: deserializer,
@@ -33,11 +33,11 @@ impl<'de, K: Deserialize<'de> + 'static> Deserialize<'de> for Lean<K> {
                 keeps_time: TypeId::of::<K>() == TypeId::of::<ManifestWork>(),
             },
         };
-        K::deserialize(object).map(Lean)
+        K::deserialize(object).map(Trimmed)
     }
 }
 
-impl<K: Resource> Resource for Lean<K> {
+impl<K: Resource> Resource for Trimmed<K> {
     type DynamicType = K::DynamicType;
     type Scope = K::Scope;
 
@@ -273,10 +273,11 @@ mod tests {
     fn everything_is_read_but_the_managed_fields() {
         let mut whole: ManagedCluster = serde_json::from_value(cluster()).unwrap();
         assert!(whole.metadata.managed_fields.take().is_some());
-        let Lean(from_value) = serde_json::from_value::<Lean<ManagedCluster>>(cluster()).unwrap();
+        let Trimmed(from_value) = serde_json::from_value::<Trimmed<ManagedCluster>>(cluster()).unwrap();
         let text = cluster().to_string();
-        let Lean(from_text) = serde_json::from_str::<Lean<ManagedCluster>>(&text).unwrap();
-        let Lean(from_reader) = serde_json::from_reader::<_, Lean<ManagedCluster>>(text.as_bytes()).unwrap();
+        let Trimmed(from_text) = serde_json::from_str::<Trimmed<ManagedCluster>>(&text).unwrap();
+        let Trimmed(from_reader) =
+            serde_json::from_reader::<_, Trimmed<ManagedCluster>>(text.as_bytes()).unwrap();
         assert_eq!([&from_value, &from_text, &from_reader], [&whole; 3]);
     }
 
@@ -288,7 +289,7 @@ mod tests {
             "[]",
             r#"{"metadata": 3, "spec": {"hubAcceptsClient": true}}"#,
         ] {
-            let lean = serde_json::from_str::<Lean<ManagedCluster>>(text)
+            let lean = serde_json::from_str::<Trimmed<ManagedCluster>>(text)
                 .unwrap_err()
                 .to_string();
             let plain = serde_json::from_str::<ManagedCluster>(text)

@@ -32,16 +32,16 @@ impl Distributed for multicluster::Work {
 
 /// An object of kind `K` whose content is not looked at yet: one work that cannot be read must not make a list of all
 /// of them unreadable.
-pub(crate) struct Loose<K> {
+pub(crate) struct Untyped<K> {
     pub(crate) metadata: ObjectMeta,
     pub(crate) spec: Value,
     pub(crate) status: Value,
     kind: PhantomData<fn() -> K>,
 }
 
-impl<K> Clone for Loose<K> {
+impl<K> Clone for Untyped<K> {
     fn clone(&self) -> Self {
-        Loose {
+        Untyped {
             metadata: self.metadata.clone(),
             spec: self.spec.clone(),
             status: self.status.clone(),
@@ -50,13 +50,13 @@ impl<K> Clone for Loose<K> {
     }
 }
 
-impl<K> fmt::Debug for Loose<K> {
+impl<K> fmt::Debug for Untyped<K> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("Loose").field(&self.metadata.name).finish()
     }
 }
 
-impl<'de, K> Deserialize<'de> for Loose<K> {
+impl<'de, K> Deserialize<'de> for Untyped<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Fields {
@@ -66,7 +66,7 @@ impl<'de, K> Deserialize<'de> for Loose<K> {
             #[serde(default)]
             status: Value,
         }
-        Fields::deserialize(deserializer).map(|fields| Loose {
+        Fields::deserialize(deserializer).map(|fields| Untyped {
             metadata: fields.metadata,
             spec: fields.spec,
             status: fields.status,
@@ -75,7 +75,7 @@ impl<'de, K> Deserialize<'de> for Loose<K> {
     }
 }
 
-impl<K: Resource> Resource for Loose<K> {
+impl<K: Resource> Resource for Untyped<K> {
     type DynamicType = K::DynamicType;
     type Scope = K::Scope;
 

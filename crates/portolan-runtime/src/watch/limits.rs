@@ -14,12 +14,12 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(70);
 
 /// A client that does not wait forever for a server that has fallen silent, with a limit above that of servers. It does not
 /// read for ever what a server sends without an end, either.
-pub fn patient(client: Client) -> Client {
+pub fn with_timeout(client: Client) -> Client {
     with_limits(client, ANSWER_TIMEOUT, ANSWER_BYTES)
 }
 
-/// A client as of [`patient`] for one list at a time: the pages of a list have at most `bytes` together.
-pub fn patient_for_a_list(client: Client, bytes: u64) -> Client {
+/// A client as of [`with_timeout`] for one list at a time: the pages of a list have at most `bytes` together.
+pub fn with_list_timeout(client: Client, bytes: u64) -> Client {
     let sizes = Sizes {
         list: Some(Pages::of(bytes)),
         ..Sizes::answers_of(ANSWER_BYTES)
@@ -80,7 +80,7 @@ mod tests {
     use tokio::sync::mpsc;
 
     use super::*;
-    use crate::watch::{Delta, Feed, Source};
+    use crate::watch::{Delta, Subscriber, Watch};
 
     type Answer = UnsyncBoxBody<bytes::Bytes, BoxError>;
 
@@ -117,7 +117,7 @@ mod tests {
     async fn survives(script: &'static [Does], requests: usize) {
         let (client, asked) = server(script);
         let (sender, mut deltas) = mpsc::channel(8);
-        let source = Source::<ConfigMap>::new(client, vec![Feed::new(sender, |delta| delta)]);
+        let source = Watch::<ConfigMap>::new(client, vec![Subscriber::new(sender, |delta| delta)]);
         let watch = tokio::spawn(source.run());
         while !matches!(deltas.recv().await, Some(Delta::Synced)) {}
         while asked.load(Ordering::SeqCst) < requests {
@@ -129,7 +129,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_waited_in_vain_is_told_for_what() {
         let (client, _) = server(&[Does::Nothing]);
-        let maps: kube::Api<ConfigMap> = kube::Api::namespaced(patient(client), "here");
+        let maps: kube::Api<ConfigMap> = kube::Api::namespaced(with_timeout(client), "here");
         let kube::Error::Service(error) = maps.get("a").await.unwrap_err() else {
             panic!("it is the service that gave up");
         };
