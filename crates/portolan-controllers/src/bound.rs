@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 use portolan_runtime::watch::Delta;
 
-use crate::upkeep::{Labels, Membership};
+use crate::reconcile::{Labels, Membership};
 
 /// Whether a cluster may get a new work because of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,10 +20,10 @@ use crate::health::{Health, Outputs};
 use crate::metrics::Metrics;
 use crate::placements::{self, Input, Placements, Publisher, Received};
 use crate::profiles::Profiles;
+use crate::reconcile::RequestContext;
 use crate::replicasets::ReplicaSets;
 use crate::settings::{Output, Settings};
 use crate::syncer::Syncer;
-use crate::upkeep::Pace;
 use crate::{fields, finished};
 use subscribers::Subscribers;
 
@@ -62,7 +62,7 @@ impl Controllers {
         let slots = Arc::new(Semaphore::new(settings.parallel_writes.max(1)));
         let log = health.failures().clone();
         let tasks = health.tasks().clone();
-        let pace = Pace::new(&settings, slots.clone(), &outputs);
+        let context = RequestContext::new(&settings, slots.clone(), &outputs);
         let (sender, inputs) = mpsc::channel(WAITING);
         let schedules = settings.scheduling == Output::Auto;
         let subscribers = Subscribers::new(&settings, log.clone(), tasks.clone());
@@ -71,10 +71,10 @@ impl Controllers {
             false => subscribers.without_scheduling(&outputs),
         };
         let mut keepers = Vec::new();
-        let sync_pace = pace.clone();
+        let sync_pace = context.clone();
         let profiles = match settings.inventory {
             Inventory::ManagedClusters => {
-                let (profiles, started) = subscribers.inventory(&client, &settings, &pace, &outputs);
+                let (profiles, started) = subscribers.inventory(&client, &settings, &context, &outputs);
                 keepers.extend(started);
                 profiles
             }
@@ -82,18 +82,18 @@ impl Controllers {
         };
         let mut watches = Vec::new();
         if settings.carries(settings.finished_works) {
-            let (works, finished) = finished::start(&client, &settings, pace.clone());
+            let (works, finished) = finished::start(&client, &settings, context.clone());
             watches.push(tasks.spawn(works.name(), works.run()));
             keepers.push(tasks.spawn("finished works", finished));
         }
         if settings.carries(settings.replica_sets) {
-            let (sets, wanted) = ReplicaSets::new(client.clone(), &settings, pace);
+            let (sets, wanted) = ReplicaSets::new(client.clone(), &settings, context);
             watches.extend(subscribers.replica_sets(&client, wanted));
             keepers.push(tasks.spawn("replica sets", sets.run()));
         }
         let publisher = Publisher {
             client: client.clone(),
-            afterthoughts: Arc::new(Semaphore::new((settings.parallel_writes / AFTERTHOUGHTS).max(1))),
+            low_priority: Arc::new(Semaphore::new((settings.parallel_writes / AFTERTHOUGHTS).max(1))),
             slots,
             profiles,
             metrics: metrics.clone(),
@@ -110,8 +110,8 @@ impl Controllers {
         watches.extend(subscribers.watch(&client));
         let (stop, stopped) = oneshot::channel();
         let placements = schedules.then(|| {
-            let lacks = |lacks| Received::now(Input::Lacks(lacks));
-            let fields = fields::watch(client.clone(), outputs.clone(), sender, lacks);
+            let missing_fields = |missing_fields| Received::now(Input::MissingFields(missing_fields));
+            let fields = fields::watch(client.clone(), outputs.clone(), sender, missing_fields);
             // Without the right to read definitions there is nothing to look at.
             watches.push(tasks.spawn_finite("fields of definitions", fields));
             let placements = Placements::new(settings, publisher, events, outputs);
@@ -166,8 +166,8 @@ impl Controllers {
         if let Some(placements) = self.placements {
             let _ = placements.await;
         }
-        for keeper in self.keepers {
-            let _ = keeper.await;
+        for reconciler in self.keepers {
+            let _ = reconciler.await;
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::metrics::Metrics;
 /// Events that may wait. What comes on top while a hub starts is dropped and counted.
 const WAITING: usize = 256;
 /// Shortest time between two events, over the whole hub.
-const PACE: Duration = Duration::from_millis(100);
+const NOTE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// An Event on a placement, before it has a time and a reporter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ async fn publish(client: Client, mut notes: mpsc::Receiver<(ObjectReference, Eve
         if let Err(error) = recorder.publish(&event, &placement).await {
             tracing::debug!(error = %portolan_runtime::failure::error_chain(&error), "an event was not published");
         }
-        tokio::time::sleep(PACE).await;
+        tokio::time::sleep(NOTE_INTERVAL).await;
     }
 }
 

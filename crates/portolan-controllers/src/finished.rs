@@ -14,14 +14,14 @@ use kube::{Client, Resource as _};
 use portolan_api::labels::{conditions, ocm};
 use portolan_api::semantic::is_complete;
 use portolan_api::work::ManifestWork;
-use portolan_runtime::watch::{Delta, Key, Subscriber, Watch};
+use portolan_runtime::watch::{Delta, Key, Subscriber, SyncState, Watch};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::moment::{Moment, Since, status_written};
+use crate::reconcile::{self, Action, Failure, Queue, Reconciler, RequestContext, Version};
 use crate::sabotage::{Rule, broken};
 use crate::settings::Settings;
-use crate::upkeep::{self, Decision, Failure, Keeper, Knowledge, Pace, Queue, Version};
 
 /// Messages between the watch and the state. Small, because a message may hold a whole object.
 const CHANNEL: usize = 256;
@@ -30,20 +30,20 @@ const CHANNEL: usize = 256;
 pub(crate) fn start(
     client: &Client,
     settings: &Settings,
-    pace: Pace,
+    context: RequestContext,
 ) -> (Watch<ManifestWork>, impl Future<Output = ()> + use<>) {
     let (sender, inputs) = mpsc::channel(CHANNEL);
     let works = Watch::new(client.clone(), vec![Subscriber::new(sender, Input::Work)]);
     let works = works
         .labelled(&format!("!{}", ocm::REPLICA_SET))
-        .logging(&pace.log);
+        .logging(&context.log);
     let state = State {
-        known: Knowledge::default(),
+        known: SyncState::default(),
         works: BTreeMap::new(),
         queue: Queue::new(settings.longest_backoff),
     };
-    let (client, requests) = (client.clone(), pace.clone());
-    let kept = upkeep::keep(state, inputs, pace, move |work| {
+    let (client, requests) = (client.clone(), context.clone());
+    let kept = reconcile::run(state, inputs, context, move |work| {
         delete(client.clone(), requests.clone(), work)
     });
     (works, kept)
@@ -132,18 +132,18 @@ enum Input {
 
 #[derive(Debug)]
 struct State {
-    known: Knowledge,
+    known: SyncState,
     works: BTreeMap<WorkKey, Finished>,
     queue: Queue<WorkKey>,
 }
 
-impl Keeper for State {
+impl Reconciler for State {
     const NAME: &'static str = "finished works";
     type Input = Input;
     type Write = (WorkKey, Finished);
 
     fn handle(&mut self, input: Input) {
-        let is_found = !self.known.is_complete();
+        let is_found = !self.known.is_synced();
         if let Input::Work(delta) = &input {
             self.known.after(delta);
         }
@@ -160,7 +160,7 @@ impl Keeper for State {
                             finished.follow(before);
                         }
                         self.works.insert(key.clone(), finished);
-                        self.queue.touch(key);
+                        self.queue.enqueue(key);
                     }
                     None => drop(self.works.remove(&key)),
                 }
@@ -190,14 +190,14 @@ impl Keeper for State {
 
     fn due(&mut self, now: Moment, room: usize) -> Vec<Self::Write> {
         let works = &mut self.works;
-        self.queue.look(now.instant, room, |key| {
+        self.queue.poll(now.instant, room, |key| {
             let Some(work) = works.get_mut(key) else {
-                return Decision::Nothing;
+                return Action::AwaitChange;
             };
             match work.until(now) {
-                None => Decision::Nothing,
-                Some(until) if now.instant < until => Decision::Later(until),
-                Some(_) => Decision::Write((key.clone(), work.clone())),
+                None => Action::AwaitChange,
+                Some(until) if now.instant < until => Action::RequeueAt(until),
+                Some(_) => Action::Write((key.clone(), work.clone())),
             }
         })
     }
@@ -207,7 +207,7 @@ impl Keeper for State {
     }
 }
 
-async fn delete(client: Client, pace: Pace, (key, work): (WorkKey, Finished)) -> Input {
+async fn delete(client: Client, context: RequestContext, (key, work): (WorkKey, Finished)) -> Input {
     let api: Api<ManifestWork> = Api::namespaced(client, &key.namespace);
     let as_seen = DeleteParams::default().preconditions(Preconditions {
         uid: Some(work.uid),
@@ -219,7 +219,7 @@ async fn delete(client: Client, pace: Pace, (key, work): (WorkKey, Finished)) ->
             answer => answer.map(drop),
         }
     };
-    let result = pace.request("delete", "manifestworks", &key, sent).await;
+    let result = context.request("delete", "manifestworks", &key, sent).await;
     if result.is_ok() {
         tracing::info!("deleted manifestworks {key}: complete for longer than ttlSecondsAfterFinished");
     }
@@ -287,7 +287,7 @@ mod tests {
 
     fn unlisted() -> State {
         State {
-            known: Knowledge::default(),
+            known: SyncState::default(),
             works: BTreeMap::new(),
             queue: Queue::new(Duration::from_secs(1)),
         }

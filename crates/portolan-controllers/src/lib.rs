@@ -11,19 +11,20 @@
 //! ```text
 //! finished       ManifestWorks that are complete go after a while
 //! fields/        which fields the definitions on the server lack
-//! placements/    desk: state and decisions ─► job ─► publish: phases of writes
+//! placements/    scheduler: state and decisions ─► job ─► publisher: phases of writes
 //! readiness      when controllers that do not schedule are ready
 //! profiles/      ClusterProfiles for ManagedClusters, written before the slices that refer to them
 //! registration/  built-in sets, conditions of sets and bindings, availability taints (only where OCM does not)
 //! replicasets/   ManifestWorkReplicaSets: a work per chosen cluster, rolled out in steps
 //! syncer/        a Work for each cluster of a decision, from a template: the KEP's consumer
-//! youth          for how long a missing object means nothing, because its definition has only just come
-//! upkeep/        what the controllers beside placements/ share: a queue, a loop, and how errors and versions are read
+//! crd_age        for how long a missing object means nothing, because its definition has only just come
+//! reconcile/     what the controllers beside placements/ share: a queue, a loop, and how errors and versions are read
 //! ```
 
 mod absence;
 mod bound;
 mod controllers;
+mod crd_age;
 mod events;
 mod fields;
 mod finished;
@@ -33,6 +34,7 @@ mod moment;
 mod placements;
 mod profiles;
 mod readiness;
+mod reconcile;
 mod registration;
 mod replicasets;
 mod request;
@@ -40,8 +42,6 @@ mod sabotage;
 mod settings;
 mod syncer;
 pub mod trace;
-mod upkeep;
-mod youth;
 
 pub use controllers::Controllers;
 pub use fields::missing_fields;

@@ -158,7 +158,7 @@ pub(crate) mod tests {
 
     #[tokio::test]
     async fn of_a_manifest_work_it_is_kept_when_the_hub_wrote_the_status() {
-        let (hub, client) = crate::upkeep::fake::live::hub().await;
+        let (hub, client) = crate::reconcile::fake::live::hub().await;
         let works: kube::Api<Trimmed<ManifestWork>> = kube::Api::default_namespaced(client.clone());
         let plain: kube::Api<ManifestWork> = kube::Api::default_namespaced(client);
         let work = serde_json::from_value(json!({ "metadata": { "name": "w" }, "spec": {} })).unwrap();

@@ -21,10 +21,10 @@ use crate::health::Outputs;
 use crate::placements::{self, Input, Received};
 use crate::profiles::{self, Profiles};
 use crate::readiness::Readiness;
+use crate::reconcile::RequestContext;
 use crate::registration::acceptance::{self, Acceptance};
 use crate::registration::{self, Registration};
 use crate::settings::{Output, Settings};
-use crate::upkeep::Pace;
 use crate::{replicasets, syncer};
 
 /// How long a watch lasts before it is asked for anew. A hub that is frozen, or behind a line that drops everything, is noticed
@@ -139,13 +139,13 @@ impl Subscribers {
         &mut self,
         client: &Client,
         settings: &Settings,
-        pace: &Pace,
+        context: &RequestContext,
         outputs: &Outputs,
     ) -> (Profiles, Vec<JoinHandle<()>>) {
         let (mut profiles, mut keepers) = (Profiles::off(), Vec::new());
         if settings.cluster_profiles == Output::Auto {
             let (publisher, wanted, published) =
-                profiles::Publisher::new(client.clone(), settings, pace.clone(), outputs.clone());
+                profiles::Publisher::new(client.clone(), settings, context.clone(), outputs.clone());
             self.profiles_first(wanted);
             profiles = published;
             keepers.push(self.tasks.spawn("cluster profiles", publisher.run()));
@@ -153,8 +153,8 @@ impl Subscribers {
             outputs.unwanted(Outputs::CLUSTER_PROFILES);
         }
         if settings.registration {
-            let (registration, wanted) = Registration::new(client.clone(), settings, pace.clone());
-            let (acceptance, accepting) = Acceptance::new(client.clone(), settings, pace.clone());
+            let (registration, wanted) = Registration::new(client.clone(), settings, context.clone());
+            let (acceptance, accepting) = Acceptance::new(client.clone(), settings, context.clone());
             self.registration(wanted, accepting);
             keepers.push(self.tasks.spawn("registration", registration.run()));
             keepers.push(self.tasks.spawn("acceptance", acceptance.run()));

@@ -9,8 +9,8 @@ use portolan_runtime::Clock;
 use tower::BoxError;
 
 use super::*;
+use crate::reconcile::fake;
 use crate::sabotage::{Fault, set_fault};
-use crate::upkeep::fake;
 
 const LOOPS: [&str; 7] = [
     "placements",

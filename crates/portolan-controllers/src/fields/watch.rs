@@ -8,7 +8,7 @@ use kube::{Api, Client};
 use portolan_runtime::logging::Operation;
 use tokio::sync::mpsc;
 
-use super::{Field, Lacks};
+use super::{Field, MissingFields};
 use crate::health::Outputs;
 
 /// How long a change of a definition may go unnoticed.
@@ -21,12 +21,12 @@ pub(crate) async fn watch<M: Send + 'static>(
     client: Client,
     outputs: Outputs,
     sender: mpsc::Sender<M>,
-    wrap: impl Fn(Lacks) -> M,
+    wrap: impl Fn(MissingFields) -> M,
 ) {
     let definitions = Api::<CustomResourceDefinition>::all(client);
     let names: BTreeSet<&'static str> = Field::ALL.iter().map(|field| field.definition).collect();
-    let mut known: BTreeMap<&'static str, (String, Lacks)> = BTreeMap::new();
-    let mut told: Option<Lacks> = None;
+    let mut known: BTreeMap<&'static str, (String, MissingFields)> = BTreeMap::new();
+    let mut told: Option<MissingFields> = None;
     loop {
         let mut pause = PAUSE;
         for name in &names {
@@ -49,7 +49,7 @@ pub(crate) async fn watch<M: Send + 'static>(
                                 the server drops fields; grant the verb get";
                     tracing::warn!("{note}");
                     outputs.health.note("fields", vec![note.to_owned()]);
-                    let _ = sender.send(wrap(Lacks::default())).await;
+                    let _ = sender.send(wrap(MissingFields::default())).await;
                     return;
                 }
                 Err(error) => {
@@ -59,16 +59,16 @@ pub(crate) async fn watch<M: Send + 'static>(
             }
         }
         let complete = pause == PAUSE || known.len() == names.len();
-        let mut lacks = Lacks::default();
+        let mut missing_fields = MissingFields::default();
         known
             .values()
-            .for_each(|(_, lacking)| lacks.extend(lacking.clone()));
-        if complete && told.as_ref() != Some(&lacks) {
-            say(&outputs, &known, &lacks);
-            if sender.send(wrap(lacks.clone())).await.is_err() {
+            .for_each(|(_, lacking)| missing_fields.extend(lacking.clone()));
+        if complete && told.as_ref() != Some(&missing_fields) {
+            say(&outputs, &known, &missing_fields);
+            if sender.send(wrap(missing_fields.clone())).await.is_err() {
                 return;
             }
-            told = Some(lacks);
+            told = Some(missing_fields);
         }
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
@@ -93,7 +93,7 @@ async fn look(
     definitions: &Api<CustomResourceDefinition>,
     name: &str,
     known: Option<&str>,
-) -> kube::Result<Option<(String, Lacks)>> {
+) -> kube::Result<Option<(String, MissingFields)>> {
     let metadata = definitions.get_metadata_opt(name).await?;
     let version = metadata.map(|found| {
         let text = |value: Option<String>| value.unwrap_or_default();
@@ -104,14 +104,18 @@ async fn look(
     if known == Some(version.as_str()) {
         return Ok(None);
     }
-    let lacks = match definitions.get_opt(name).await? {
-        Some(definition) => Lacks::of(&definition),
-        None => Lacks::default(),
+    let missing_fields = match definitions.get_opt(name).await? {
+        Some(definition) => MissingFields::of(&definition),
+        None => MissingFields::default(),
     };
-    Ok(Some((version, lacks)))
+    Ok(Some((version, missing_fields)))
 }
 
-fn say(outputs: &Outputs, known: &BTreeMap<&'static str, (String, Lacks)>, lacks: &Lacks) {
+fn say(
+    outputs: &Outputs,
+    known: &BTreeMap<&'static str, (String, MissingFields)>,
+    missing_fields: &MissingFields,
+) {
     for field in Field::ALL {
         let is_known = known
             .get(field.definition)
@@ -119,10 +123,10 @@ fn say(outputs: &Outputs, known: &BTreeMap<&'static str, (String, Lacks)>, lacks
         if is_known {
             outputs
                 .metrics
-                .field(field.definition, field.path, !lacks.has(field));
+                .field(field.definition, field.path, !missing_fields.has(field));
         }
     }
-    let notes: Vec<String> = lacks.iter().map(Field::complaint).collect();
+    let notes: Vec<String> = missing_fields.iter().map(Field::complaint).collect();
     for note in &notes {
         tracing::warn!("{note}");
     }

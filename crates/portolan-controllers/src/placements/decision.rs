@@ -12,12 +12,12 @@ use portolan_engine::outcome::Outcome;
 use portolan_engine::placement::{PlacementKey, owns_slice};
 use portolan_engine::plan::{self, Observed, Plan, Reference, Write};
 
-use super::desk::{Desk, Flight};
+use super::cache_sync::Watched;
 use super::effect::StoredObjects;
 use super::event_drafts;
-use super::gate::Watched;
 use super::job::{Change, Job, Step, Summary};
 use super::rotation::TURN;
+use super::scheduler::{Flight, Scheduler};
 use super::status::{self, Conditions, DECISION_CONTESTED, DUPLICATE_MEMBER};
 use crate::fields::Field;
 use crate::moment::Moment;
@@ -27,7 +27,7 @@ use crate::settings::Output;
 /// Member clusters with several profiles that are named in a condition; the rest is a number.
 const DUPLICATES_NAMED: usize = 5;
 
-impl Desk {
+impl Scheduler {
     /// Evaluates the next placement that is due and not busy.
     pub(super) fn next_decision(&mut self, now: Moment) -> Option<Step> {
         let (in_flight, fresh) = (&self.in_flight, &self.fresh);
@@ -64,7 +64,7 @@ impl Desk {
         let stored = self.stored(&key);
         let publication = Publication {
             scores: self.settings.publish_scores,
-            scores_in_decisions: !self.lacks.has(Field::SCORE),
+            scores_in_decisions: !self.missing_fields.has(Field::SCORE),
             profile_namespace: self.settings.profile_namespace.as_deref(),
         };
         let mut decision = decide::dress(&self.engine, placement, outcome, &stored, publication, now.wall);
@@ -102,10 +102,10 @@ impl Desk {
             plans = Plans::default();
         }
         if foreign && !plans.is_empty() {
-            self.contests.overwrite(&key, now);
+            self.write_conflicts.overwrite(&key, now);
         }
-        let truce = self.contests.truce(&key, now);
-        let status = match truce {
+        let suspended_until = self.write_conflicts.suspended_until(&key, now);
+        let status = match suspended_until {
             // What was decided is not what is there, and the status speaks of what is there.
             Some(until) => {
                 self.timers.insert((until.instant, key.clone()));
@@ -114,7 +114,7 @@ impl Desk {
             }
             None => {
                 let status = status::of(placement, &decision, &more, plans.writes_scores, now.wall);
-                status::served(status, &self.lacks)
+                status::served(status, &self.missing_fields)
             }
         };
         summary.conditions = Conditions::of(Some(&status));

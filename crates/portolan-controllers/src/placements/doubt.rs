@@ -10,9 +10,9 @@ use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{Plan, Reference};
 use tokio::time::Instant;
 
-use super::desk::{Desk, Flight};
 use super::event_drafts;
 use super::job::{Change, Job, Step, Summary};
+use super::scheduler::{Flight, Scheduler};
 use super::status::{self, Conditions, INPUT_UNREADABLE};
 use crate::health::Missing;
 use crate::moment::Moment;
@@ -40,7 +40,7 @@ impl Doubt {
     }
 }
 
-impl Desk {
+impl Scheduler {
     /// When placements are to be told, if that is still to come.
     pub(super) fn next_doubt(&self, now: Instant) -> Option<Instant> {
         let at = self.doubt.since? + DOUBT_UNTOLD;

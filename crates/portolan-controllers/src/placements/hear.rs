@@ -1,25 +1,25 @@
-//! What watches say goes into the desk, and which placements are due because of it.
+//! Passes what watches say to the scheduler, and says which placements are due because of it.
 
 use std::collections::BTreeSet;
 
 use portolan_api::{cluster, shorten};
 use portolan_engine::decide::Stored;
 use portolan_engine::placement::{PlacementKey, decision_name_prefix};
-use portolan_runtime::watch::{Delta, Key};
+use portolan_runtime::watch::{Delta, Key, SyncState};
 
-use super::desk::Desk;
-use super::gate::{Knowledge, Watched};
+use super::cache_sync::Watched;
+use super::decision_cache::Touched;
 use super::input::Input;
 use super::names::{KEP, OCM};
-use super::shelf::Touched;
-use crate::fields::Lacks;
+use super::scheduler::Scheduler;
+use crate::fields::MissingFields;
 use crate::registration;
 
 /// Bytes of decision objects that are read in one turn. A larger number would keep other placements waiting when many objects
 /// change at once, as at a start; a smaller one would make turns for nothing.
 const READ_IN_A_TURN: usize = 16 << 20;
 
-impl Desk {
+impl Scheduler {
     /// Takes in what a watch said.
     pub(crate) fn handle(&mut self, input: Input) {
         let kind = input.kind();
@@ -28,10 +28,10 @@ impl Desk {
             self.reconsider_readers(kind, &namespace);
         }
         if let Some(knowledge) = input.knowledge() {
-            let before = self.gate.learn(kind, knowledge);
+            let before = self.cache_sync.learn(kind, knowledge);
             self.learned(kind, before, knowledge);
-            if let Input::Lacks(lacks) = input {
-                self.lacks(lacks);
+            if let Input::MissingFields(missing_fields) = input {
+                self.missing_fields(missing_fields);
             }
             return;
         }
@@ -51,7 +51,7 @@ impl Desk {
             Input::Score(Delta::Applied(score)) => self.engine.apply_score(&score),
             Input::Score(Delta::Deleted(key)) => self.engine.remove_score(&key.namespace, &key.name),
             Input::Decision(Delta::Applied(object)) => {
-                let touched = self.decisions.put(&object);
+                let touched = self.decisions.observe(&object);
                 self.learn_of_scores();
                 self.touched(OCM, touched);
             }
@@ -60,7 +60,7 @@ impl Desk {
                 self.touched(OCM, touched);
             }
             Input::Slice(Delta::Applied(object)) => {
-                let touched = self.slices.put(&object);
+                let touched = self.slices.observe(&object);
                 self.touched(KEP, touched);
             }
             Input::Slice(Delta::Deleted(key)) => {
@@ -83,9 +83,9 @@ impl Desk {
         }
     }
 
-    fn learned(&mut self, kind: Watched, before: Knowledge, after: Knowledge) {
+    fn learned(&mut self, kind: Watched, before: SyncState, after: SyncState) {
         let output = matches!(kind, Watched::Decisions | Watched::Slices);
-        if output && after == Knowledge::Unserved && before != Knowledge::Unserved {
+        if output && after == SyncState::NotServed && before != SyncState::NotServed {
             tracing::warn!(output = %kind, "the output is off until its CustomResourceDefinition is installed");
             match kind {
                 Watched::Decisions => self.decisions.clear(),
@@ -93,14 +93,14 @@ impl Desk {
             }
         }
         // An output that comes on has to be written by everyone.
-        if output && after == Knowledge::Complete && before != Knowledge::Complete {
+        if output && after == SyncState::Synced && before != SyncState::Synced {
             self.reconsider_all();
         }
     }
 
     /// Another definition is served: what was left out for the one before may be written, or the other way round.
-    fn lacks(&mut self, lacks: Lacks) {
-        self.lacks = lacks;
+    fn missing_fields(&mut self, missing_fields: MissingFields) {
+        self.missing_fields = missing_fields;
         self.reconsider_all();
     }
 

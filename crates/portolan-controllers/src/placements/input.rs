@@ -5,12 +5,12 @@ use portolan_api::cluster::{
     PlacementDecision,
 };
 use portolan_api::multicluster::{self, ClusterProfile};
-use portolan_runtime::watch::Delta;
+use portolan_runtime::watch::{Delta, SyncState};
 
 use tokio::time::Instant;
 
-use super::gate::{Knowledge, Watched};
-use crate::fields::Lacks;
+use super::cache_sync::Watched;
+use crate::fields::MissingFields;
 
 /// A message, and when it came from the server.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub(crate) enum Input {
     Decision(Delta<PlacementDecision>),
     Slice(Delta<multicluster::PlacementDecision>),
     /// The fields that the definitions on the server lack.
-    Lacks(Lacks),
+    MissingFields(MissingFields),
 }
 
 impl Input {
@@ -61,12 +61,12 @@ impl Input {
             Input::Score(_) => Watched::Scores,
             Input::Decision(_) => Watched::Decisions,
             Input::Slice(_) => Watched::Slices,
-            Input::Lacks(_) => Watched::Fields,
+            Input::MissingFields(_) => Watched::Fields,
         }
     }
 
     /// What it says about the kind as a whole, if it does.
-    pub(super) fn knowledge(&self) -> Option<Knowledge> {
+    pub(super) fn knowledge(&self) -> Option<SyncState> {
         match self {
             Input::Placement(delta) => knowledge(delta),
             Input::Cluster(delta) => knowledge(delta),
@@ -76,16 +76,16 @@ impl Input {
             Input::Score(delta) => knowledge(delta),
             Input::Decision(delta) => knowledge(delta),
             Input::Slice(delta) => knowledge(delta),
-            Input::Lacks(_) => Some(Knowledge::Complete),
+            Input::MissingFields(_) => Some(SyncState::Synced),
         }
     }
 }
 
-fn knowledge<K>(delta: &Delta<K>) -> Option<Knowledge> {
+fn knowledge<K>(delta: &Delta<K>) -> Option<SyncState> {
     match delta {
-        Delta::ListStarted => Some(Knowledge::Partial),
-        Delta::Synced => Some(Knowledge::Complete),
-        Delta::NotServed => Some(Knowledge::Unserved),
+        Delta::ListStarted => Some(SyncState::Listing),
+        Delta::Synced => Some(SyncState::Synced),
+        Delta::NotServed => Some(SyncState::NotServed),
         Delta::Applied(_)
         | Delta::Unreadable(_)
         | Delta::Deleted(_)

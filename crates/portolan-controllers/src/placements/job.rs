@@ -1,4 +1,4 @@
-//! What the desk hands out, and what comes back. Deciding and doing meet here and nowhere else.
+//! What the scheduler hands out, and what comes back. Deciding and doing meet here and nowhere else.
 
 use std::collections::HashSet;
 

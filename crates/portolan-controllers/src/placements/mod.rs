@@ -1,38 +1,39 @@
 //! The scheduling controller: watches in, decisions out.
 //!
-//! [`Desk`] decides and does no I/O; [`Publisher`] writes and decides nothing; the loop here passes what one says to
+//! [`Scheduler`] decides and does no I/O; [`Publisher`] writes and decides nothing; the loop here passes what one says to
 //! the other.
 
 mod answer;
 mod backoff;
-mod budget;
+mod cache_sync;
 mod change;
 mod condition_counts;
-mod contest;
+mod confirm_gone;
 mod decision;
-mod desk;
+mod decision_cache;
 mod doubt;
 mod effect;
 mod event_drafts;
-mod evidence;
-mod gate;
 mod hear;
 mod heartbeat;
 mod input;
 mod job;
 mod names;
 mod prior;
-mod publish;
-mod restoring;
+mod publisher;
+mod restore;
 mod roster;
 mod rotation;
-mod shelf;
+mod scheduler;
+mod score_budget;
 mod status;
 mod teardown;
 #[cfg(test)]
 mod tests;
 mod unreadable;
+mod write_conflicts;
 
+use portolan_runtime::watch::SyncState;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -50,7 +51,7 @@ use tracing::Instrument;
 
 pub(crate) use heartbeat::heartbeats;
 pub(crate) use input::{Input, Received};
-pub(crate) use publish::Publisher;
+pub(crate) use publisher::Publisher;
 
 use crate::events::Events;
 use crate::health::{Missing, Outputs, UNSERVED};
@@ -58,10 +59,10 @@ use crate::metrics::Metrics;
 use crate::moment::Moment;
 use crate::settings::{Output, Settings};
 use crate::{sabotage, trace};
+use cache_sync::Watched;
 use condition_counts::ConditionCounts;
-use desk::Desk;
-use gate::{Knowledge, Watched};
 use job::{Change, Job, Report, Step, Summary, Teardown};
+use scheduler::Scheduler;
 
 /// Messages taken in before the next look at what is due: a burst of changes is one evaluation.
 const BATCH: usize = 1024;
@@ -74,7 +75,7 @@ pub(crate) const NAME: &str = "placements";
 
 /// The controller, ready to run.
 pub(crate) struct Placements {
-    desk: Desk,
+    scheduler: Scheduler,
     settings: Settings,
     publisher: Publisher,
     events: Events,
@@ -97,7 +98,7 @@ pub(crate) struct Placements {
     first_written: usize,
     changes: ChangeLog,
     /// What was last said of the outputs, and of how many placements keep their decision.
-    reported: ([Option<Knowledge>; 2], usize),
+    reported: ([Option<SyncState>; 2], usize),
 }
 
 /// What became of a job, and since when its placement had been due.
@@ -133,7 +134,7 @@ impl Placements {
             }
         }
         Placements {
-            desk: Desk::new(settings.clone(), Instant::now()),
+            scheduler: Scheduler::new(settings.clone(), Instant::now()),
             settings,
             publisher,
             events,
@@ -195,7 +196,7 @@ impl Placements {
     fn take_in(&mut self, received: Received) {
         self.turns.turn();
         self.oldest.get_or_insert(received.at);
-        self.desk.handle(received.input);
+        self.scheduler.handle(received.input);
     }
 
     fn now(&self) -> Moment {
@@ -209,7 +210,7 @@ impl Placements {
         }
         let now = self.now();
         let until = |at: Instant| at.saturating_duration_since(now.instant);
-        let wait = self.desk.next_timer(now).map_or(LONGEST_WAIT, until);
+        let wait = self.scheduler.next_timer(now).map_or(LONGEST_WAIT, until);
         let burst = self.changes.due().map(until);
         let wait = burst.map_or(wait, |burst| wait.min(burst));
         // A timer may lie a fraction of the clock's resolution ahead.
@@ -221,18 +222,19 @@ impl Placements {
         let now = self.now();
         // What became due did so by one of the messages of this round, or by a timer.
         let at = self.oldest.unwrap_or_else(Instant::now);
-        let departed = self.desk.departed();
+        let departed = self.scheduler.departed();
         for key in &departed {
             self.metrics.placement_gone(&key.namespace, &key.name);
             self.conditions.remove(key);
             self.due_since.remove(key);
         }
-        if !self.desk.missing().is_empty() {
+        if !self.scheduler.missing().is_empty() {
             self.oldest = None;
-            self.desk.cannot_read(self.outputs.health.failures().problems());
+            self.scheduler
+                .cannot_read(self.outputs.health.failures().problems());
         } else if self.walks_now() {
             self.oldest = None;
-            for key in self.desk.due() {
+            for key in self.scheduler.due() {
                 if !self.due_since.contains_key(key) {
                     self.due_since.insert(key.clone(), at);
                 }
@@ -241,7 +243,9 @@ impl Placements {
         let mut changed = !departed.is_empty();
         while self.running.len() < self.settings.parallel_writes {
             let started = Instant::now();
-            let Some(step) = self.desk.next(now) else { break };
+            let Some(step) = self.scheduler.next(now) else {
+                break;
+            };
             changed = true;
             match step {
                 Step::Reading => {}
@@ -266,7 +270,7 @@ impl Placements {
                 return ControlFlow::Break(());
             }
         }
-        self.metrics.queue(self.desk.depth());
+        self.metrics.queue(self.scheduler.depth());
         // They are counted over all placements, which most of what comes in does not change.
         if changed {
             self.account_conditions();
@@ -331,11 +335,11 @@ impl Placements {
                 // It stays due, and people have been waiting since the message came.
                 if let Some(since) = due_since
                     && report.result.is_err()
-                    && self.desk.is_known(&report.key)
+                    && self.scheduler.is_known(&report.key)
                 {
                     self.due_since.insert(report.key.clone(), since);
                 }
-                self.desk.done(report, Instant::now());
+                self.scheduler.done(report, Instant::now());
             }
             // A task ends early only when the runtime does, or by a panic, which is passed on: the placement would stay in
             // flight for ever. The end of the loop is noticed and ends the process ([`crate::tasks`]).
@@ -387,7 +391,8 @@ impl Placements {
     /// Whether it is time to note which placements are due, for the metric of how long they wait. Where many wait, a walk after each
     /// write would cost more than the writes.
     fn walks_now(&mut self) -> bool {
-        let is_time = self.desk.depth() < MANY || self.walked.is_none_or(|at| at.elapsed() >= WALK_INTERVAL);
+        let is_time =
+            self.scheduler.depth() < MANY || self.walked.is_none_or(|at| at.elapsed() >= WALK_INTERVAL);
         if is_time {
             self.walked = Some(Instant::now());
         }
@@ -402,12 +407,12 @@ impl Placements {
     }
 
     fn report_health(&mut self) {
-        let mut reasons = self.desk.missing();
+        let mut reasons = self.scheduler.missing();
         if reasons.is_empty() && !self.first_round_done {
-            self.first_round_done = self.desk.depth() == 0;
+            self.first_round_done = self.scheduler.depth() == 0;
             match self.first_round_done {
                 true => {
-                    let (placements, clusters) = self.desk.counts();
+                    let (placements, clusters) = self.scheduler.counts();
                     let (changed, took) = (self.first_written, logging::time_span(self.started.elapsed()));
                     let placements = counted(placements, "placement");
                     let clusters = counted(clusters, "cluster");
@@ -419,8 +424,8 @@ impl Placements {
         }
         self.metrics.set_ready(reasons.is_empty());
         self.outputs.health.set(reasons);
-        let outputs = [Watched::Decisions, Watched::Slices].map(|kind| self.desk.output(kind));
-        let report = (outputs, self.desk.restoring());
+        let outputs = [Watched::Decisions, Watched::Slices].map(|kind| self.scheduler.output(kind));
+        let report = (outputs, self.scheduler.restoring());
         if self.reported != report {
             self.reported = report;
             self.report_notes();
@@ -431,10 +436,10 @@ impl Placements {
         let (outputs, kept) = self.reported;
         for (output, knowledge) in [Outputs::OCM_DECISIONS, Outputs::SLICES].into_iter().zip(outputs) {
             match knowledge {
-                Some(Knowledge::Complete) => self.outputs.on(output),
-                Some(Knowledge::Unserved) => self.outputs.off(output, UNSERVED),
+                Some(SyncState::Synced) => self.outputs.on(output),
+                Some(SyncState::NotServed) => self.outputs.off(output, UNSERVED),
                 // Not known yet, or not wanted.
-                Some(Knowledge::Partial) | None => {}
+                Some(SyncState::Listing) | None => {}
             }
         }
         self.metrics.restoring(kept);

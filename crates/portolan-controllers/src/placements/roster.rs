@@ -7,9 +7,9 @@ use portolan_engine::placement::{PlacementKey, is_handed_over, is_ours, with_sta
 use portolan_runtime::version::is_newer;
 use portolan_runtime::watch::Key;
 
-use super::desk::{Desk, Known};
+use super::scheduler::{Known, Scheduler};
 
-impl Desk {
+impl Scheduler {
     /// A placement is there.
     pub(super) fn placement(&mut self, placement: &Placement) {
         let key = PlacementKey::of(placement);
@@ -113,7 +113,7 @@ impl Desk {
         self.engine.remove_placement(key);
         self.backoff.succeeded(key);
         self.put_off.remove(key);
-        self.contests.forget(key);
+        self.write_conflicts.forget(key);
         self.restoring.forget(key);
         self.unreadable.forget_told(key);
     }

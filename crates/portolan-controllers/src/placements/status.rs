@@ -7,7 +7,7 @@ use portolan_api::conditions::{ConditionDraft, in_seconds};
 use portolan_engine::conditions;
 use portolan_engine::decide::Decision;
 
-use crate::fields::{Field, Lacks};
+use crate::fields::{Field, MissingFields};
 
 /// Condition: another writer keeps changing the decision, and we stopped.
 pub(crate) const DECISION_CONTESTED: &str = "DecisionContested";
@@ -85,11 +85,11 @@ pub(crate) fn of(
 }
 
 /// The status without what the server would drop: it would be written again at every turn.
-pub(crate) fn served(mut status: PlacementStatus, lacks: &Lacks) -> PlacementStatus {
-    if lacks.has(Field::DECISION_GROUPS) {
+pub(crate) fn served(mut status: PlacementStatus, missing_fields: &MissingFields) -> PlacementStatus {
+    if missing_fields.has(Field::DECISION_GROUPS) {
         status.decision_groups.clear();
     }
-    if lacks.has(Field::LAST_SCORE_UPDATE) {
+    if missing_fields.has(Field::LAST_SCORE_UPDATE) {
         status.last_score_update_time = None;
     }
     status

@@ -8,10 +8,10 @@ use portolan_engine::placement::PlacementKey;
 use portolan_engine::plan::{self, Observed};
 use tokio::time::Instant;
 
-use super::desk::{Desk, Flight};
 use super::job::{Step, Teardown};
+use super::scheduler::{Flight, Scheduler};
 
-impl Desk {
+impl Scheduler {
     /// Finds objects of placements that were deleted while nobody watched.
     pub(super) fn sweep(&mut self, now: Instant) {
         if std::mem::replace(&mut self.swept, true) && self.sweep_at.is_none_or(|at| now < at) {

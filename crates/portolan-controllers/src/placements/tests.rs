@@ -1,6 +1,6 @@
-//! The desk with objects fed in memory.
+//! The scheduler with objects fed in memory.
 
 mod due;
-mod restoring;
+mod restore;
 mod rules;
 mod server;

@@ -14,10 +14,10 @@ use portolan_engine::outcome::Outcome;
 use portolan_engine::placement::{PlacementKey, decision_name_prefix};
 use portolan_runtime::watch::{Delta, Key};
 
-use super::desk::Desk;
-use super::gate::Watched;
+use super::cache_sync::Watched;
 use super::input::Input;
 use super::job::Step;
+use super::scheduler::Scheduler;
 use super::status::INPUT_UNREADABLE;
 use crate::moment::Moment;
 use crate::sabotage::{Rule, broken};
@@ -47,7 +47,7 @@ impl UnreadableInputs {
             Input::Score(delta) => self.hear_of(kind, delta),
             Input::Decision(delta) => self.hear_of(kind, delta),
             Input::Slice(delta) => self.hear_of(kind, delta),
-            Input::Lacks(_) => None,
+            Input::MissingFields(_) => None,
         }
     }
 
@@ -94,7 +94,7 @@ impl UnreadableInputs {
     }
 }
 
-impl Desk {
+impl Scheduler {
     /// Keeps the last decision of a placement if the new one would lose a cluster because of an object that cannot be
     /// read, or if what was decided last cannot be read itself. What is to be done then.
     pub(super) fn keep_unreadable(

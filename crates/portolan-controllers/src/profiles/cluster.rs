@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::content::Content;
-use crate::upkeep::Labels;
+use crate::reconcile::Labels;
 
 #[derive(Debug)]
 pub(super) struct Cluster {

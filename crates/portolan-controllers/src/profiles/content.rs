@@ -13,7 +13,7 @@ use portolan_api::multicluster::{
 use portolan_api::shorten;
 use serde_json::{Value, json};
 
-use crate::upkeep::Version;
+use crate::reconcile::Version;
 
 /// The condition of a ManagedCluster behind each condition of its profile.
 const CONDITIONS: [(&str, &str); 2] = [

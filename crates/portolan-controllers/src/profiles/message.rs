@@ -8,7 +8,7 @@ use portolan_runtime::watch::Delta;
 use tokio::time::Instant;
 
 use super::content::Content;
-use crate::upkeep::{Failure, Version};
+use crate::reconcile::{Failure, Version};
 
 /// Which profile: namespace and name.
 pub(crate) type Key = (Arc<str>, Arc<str>);

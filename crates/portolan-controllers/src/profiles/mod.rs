@@ -14,18 +14,18 @@
 //! It then stays for [`GRACE`], so that decisions can follow first, and while a decision slice refers to it, but no
 //! longer than [`LONGEST_HOLD`]: a slice of a scheduler that never lets go must not keep a dead cluster in the inventory.
 //! One that was never wanted since the process started stays while its cluster, or what makes it eligible, may be on its
-//! way from a backup ([`portolan_runtime::watch::Youth`]). With a set that cannot be evaluated in its bindings, a namespace loses no profile.
+//! way from a backup ([`portolan_runtime::watch::CrdAge`]). With a set that cannot be evaluated in its bindings, a namespace loses no profile.
 //!
 //! **What is compared.** Of each profile a hash of what we would write, and its version; of each cluster the same
 //! and the status to publish, packed. A heartbeat that changes neither costs no write. Who edits our profile is corrected;
 //! who deletes it sees it come back, slower each time.
 
-mod board;
+mod bound_namespaces;
 mod cluster;
 mod content;
 mod message;
 mod namespace;
-mod spaces;
+mod published_profiles;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -40,11 +40,11 @@ use portolan_runtime::watch::Subscriber;
 use tokio::sync::mpsc;
 
 use crate::health::Outputs;
+use crate::reconcile::{self, RequestContext};
 use crate::settings::Settings;
-use crate::upkeep::{self, Pace};
 
-pub(crate) use board::Profiles;
 use message::Input;
+pub(crate) use published_profiles::Profiles;
 use state::State;
 
 /// How long a profile stays after its cluster left: decisions follow within this, and whoever replaces the only
@@ -62,7 +62,7 @@ pub(crate) struct Publisher {
     client: Client,
     state: State,
     inputs: mpsc::Receiver<Input>,
-    pace: Pace,
+    context: RequestContext,
     /// Whether slices of all namespaces may refer to the profiles.
     shared: bool,
 }
@@ -82,7 +82,7 @@ impl Publisher {
     pub(crate) fn new(
         client: Client,
         settings: &Settings,
-        pace: Pace,
+        context: RequestContext,
         outputs: Outputs,
     ) -> (Publisher, Subscribers, Profiles) {
         let (sender, inputs) = mpsc::channel(CHANNEL);
@@ -105,7 +105,7 @@ impl Publisher {
             client,
             state,
             inputs,
-            pace,
+            context,
             shared: settings.profile_namespace.is_some(),
         };
         (publisher, subscribers, profiles)
@@ -113,9 +113,9 @@ impl Publisher {
 
     /// Runs until its subscribers are dropped.
     pub(crate) async fn run(self) {
-        let (client, pace, shared) = (self.client, self.pace.clone(), self.shared);
-        upkeep::keep(self.state, self.inputs, self.pace, move |write| {
-            write::carry_out(client.clone(), pace.clone(), shared, write)
+        let (client, context, shared) = (self.client, self.context.clone(), self.shared);
+        reconcile::run(self.state, self.inputs, self.context, move |write| {
+            write::carry_out(client.clone(), context.clone(), shared, write)
         })
         .await;
     }

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::youth::Grace;
+use crate::crd_age::RestoreWindow;
 use tokio::time::Instant;
 
-use super::board::Standing;
+use super::bound_namespaces::{Bound, BoundNamespaces};
 use super::cluster::Cluster;
 use super::content::{Observed, Owner};
 use super::message::{Key, Removal, Write};
-use super::spaces::{Bound, Spaces};
+use super::published_profiles::Standing;
 use super::{GRACE, LONGEST_HOLD};
-use crate::upkeep::{Decision, backoff};
+use crate::reconcile::{Action, backoff};
 
 #[derive(Debug, Default)]
 pub(super) struct Namespace {
@@ -47,7 +47,7 @@ pub(super) struct Entry {
 }
 
 impl Namespace {
-    pub(super) fn wants(&self, spaces: &Spaces, cluster: &Cluster) -> bool {
+    pub(super) fn wants(&self, spaces: &BoundNamespaces, cluster: &Cluster) -> bool {
         !cluster.deleting && spaces.has(&self.bound, &cluster.labels)
     }
 
@@ -130,65 +130,65 @@ impl Namespace {
         &mut self,
         key: &Key,
         cluster: Option<&Cluster>,
-        graces: &[Grace],
+        graces: &[RestoreWindow],
         now: Instant,
         longest_backoff: Duration,
-    ) -> Decision<Write> {
+    ) -> Action<Write> {
         let Some(entry) = self.entries.get_mut(&key.1) else {
-            return Decision::Nothing;
+            return Action::AwaitChange;
         };
         let content = cluster
             .filter(|_| entry.wanted)
             .map(|cluster| cluster.content.clone());
         match (&entry.observed, content) {
-            (None, None) => Decision::Nothing,
+            (None, None) => Action::AwaitChange,
             (None, Some(content)) => {
                 if let Some(held) = self.held_back.filter(|held| held.until > now) {
-                    return Decision::Later(held.until);
+                    return Action::RequeueAt(held.until);
                 }
                 if let Some(at) = entry.comes_back(key, now, longest_backoff) {
-                    return Decision::Later(at);
+                    return Action::RequeueAt(at);
                 }
-                Decision::Write(Write::Create {
+                Action::Write(Write::Create {
                     key: key.clone(),
                     content,
                 })
             }
             (Some(observed), _) if observed.owner == Owner::SomebodyElse || observed.deleting => {
-                Decision::Nothing
+                Action::AwaitChange
             }
             (Some(observed), Some(content)) if observed.metadata != content.metadata => {
-                Decision::Write(Write::Metadata {
+                Action::Write(Write::Metadata {
                     key: key.clone(),
                     version: observed.version.clone(),
                     content,
                 })
             }
             (Some(observed), Some(content)) if observed.status != content.status => {
-                Decision::Write(Write::Status {
+                Action::Write(Write::Status {
                     key: key.clone(),
                     content,
                 })
             }
-            (Some(_), Some(_)) => Decision::Nothing,
-            (Some(_), None) if self.doubtful => Decision::Nothing,
+            (Some(_), Some(_)) => Action::AwaitChange,
+            (Some(_), None) if self.doubtful => Action::AwaitChange,
             (Some(observed), None) => {
                 let graces = graces
                     .iter()
                     .filter(|grace| !entry.seen && grace.covers(observed.created));
                 if let Some(until) = graces.map(|grace| grace.ends).max() {
-                    return Decision::Later(until);
+                    return Action::RequeueAt(until);
                 }
                 let since = *entry.unwanted_since.get_or_insert(now);
                 if now < since + GRACE {
-                    return Decision::Later(since + GRACE);
+                    return Action::RequeueAt(since + GRACE);
                 }
                 let removal = Removal {
                     name: key.1.clone(),
                     version: observed.version.clone(),
                     unconditional: now >= since + LONGEST_HOLD,
                 };
-                Decision::Write(Write::Remove {
+                Action::Write(Write::Remove {
                     namespace: key.0.clone(),
                     profiles: vec![removal],
                 })

@@ -7,29 +7,29 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::multicluster::ClusterProfile;
-use portolan_runtime::watch::Delta;
+use portolan_runtime::watch::{Delta, SyncState};
 use tokio::time::Instant;
 
-use super::board::Profiles;
+use super::bound_namespaces::BoundNamespaces;
 use super::cluster::Cluster;
 use super::content::{Content, Observed};
 use super::message::{Input, Key, Outcome, Removal, Write};
 use super::namespace::Namespace;
-use super::spaces::Spaces;
+use super::published_profiles::Profiles;
+use crate::crd_age::{CrdAge, RestoreWindow};
 use crate::health::{Outputs, UNSERVED};
 use crate::moment::Moment;
+use crate::reconcile::{Action, Failure, Labels, Membership, Queue, Reconciler};
 use crate::sabotage::{Rule, broken};
-use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Labels, Membership, Queue};
-use crate::youth::{Grace, Youth};
 
 /// Clusters, where they are wanted, and the profiles that are there.
 #[derive(Debug)]
 pub(crate) struct State {
     known: Known,
     /// Of clusters, sets, bindings and placements: whether some may still be on their way.
-    youth: [Youth; 4],
+    crd_age: [CrdAge; 4],
     restore_grace: Duration,
-    spaces: Spaces,
+    spaces: BoundNamespaces,
     /// Bindings, placements or sets changed since the namespaces were last worked out.
     spaces_changed: bool,
     sets_changed: BTreeSet<String>,
@@ -38,20 +38,20 @@ pub(crate) struct State {
     unreadable: BTreeSet<Arc<str>>,
     namespaces: BTreeMap<Arc<str>, Namespace>,
     queue: Queue<Key>,
-    board: Profiles,
+    published_profiles: Profiles,
     outputs: Outputs,
-    /// Whether the board knows that everything was heard of.
+    /// Whether `PublishedProfiles` knows that all kinds are synced.
     announced: bool,
     longest_backoff: Duration,
 }
 
 #[derive(Debug, Default)]
 struct Known {
-    clusters: Knowledge,
-    sets: Knowledge,
-    bindings: Knowledge,
-    placements: Knowledge,
-    profiles: Knowledge,
+    clusters: SyncState,
+    sets: SyncState,
+    bindings: SyncState,
+    placements: SyncState,
+    profiles: SyncState,
 }
 
 impl Known {
@@ -64,7 +64,7 @@ impl Known {
             self.profiles,
         ]
         .into_iter()
-        .all(Knowledge::is_complete)
+        .all(SyncState::is_synced)
     }
 }
 
@@ -73,21 +73,21 @@ impl State {
         shared: Option<&str>,
         longest_backoff: Duration,
         restore_grace: Duration,
-        board: Profiles,
+        published_profiles: Profiles,
         outputs: Outputs,
     ) -> State {
         State {
             known: Known::default(),
-            youth: Default::default(),
+            crd_age: Default::default(),
             restore_grace,
-            spaces: Spaces::new(shared),
+            spaces: BoundNamespaces::new(shared),
             spaces_changed: true,
             sets_changed: BTreeSet::new(),
             clusters: BTreeMap::new(),
             unreadable: BTreeSet::new(),
             namespaces: BTreeMap::new(),
             queue: Queue::new(longest_backoff),
-            board,
+            published_profiles,
             outputs,
             announced: false,
             longest_backoff,
@@ -135,7 +135,7 @@ impl State {
         if let Some(name) = self.unreadable.take(name) {
             let spaces = self.namespaces.iter();
             for (namespace, _) in spaces.filter(|(_, space)| space.entries.contains_key(&name)) {
-                self.queue.touch((namespace.clone(), name.clone()));
+                self.queue.enqueue((namespace.clone(), name.clone()));
             }
         }
     }
@@ -148,8 +148,9 @@ impl State {
         for (namespace, space) in &mut self.namespaces {
             let wanted = cluster.is_some_and(|cluster| space.wants(&self.spaces, cluster));
             if space.place(&name, wanted) {
-                self.queue.touch((namespace.clone(), name.clone()));
-                self.board.note(namespace, &name, space.standing(&name));
+                self.queue.enqueue((namespace.clone(), name.clone()));
+                self.published_profiles
+                    .note(namespace, &name, space.standing(&name));
             }
         }
     }
@@ -180,8 +181,9 @@ impl State {
                 let cluster = self.clusters.get(&name);
                 let wanted = cluster.is_some_and(|cluster| space.wants(&self.spaces, cluster));
                 if space.place(&name, wanted) {
-                    self.queue.touch((namespace.clone(), name.clone()));
-                    self.board.note(namespace, &name, space.standing(&name));
+                    self.queue.enqueue((namespace.clone(), name.clone()));
+                    self.published_profiles
+                        .note(namespace, &name, space.standing(&name));
                 }
             }
         }
@@ -204,8 +206,9 @@ impl State {
         let space = self.namespaces.entry(namespace.clone()).or_default();
         let entry = space.entries.entry(name.clone()).or_default();
         if entry.observe(Observed::of(object)) {
-            self.board.note(&namespace, &name, space.standing(&name));
-            self.queue.touch((namespace, name));
+            self.published_profiles
+                .note(&namespace, &name, space.standing(&name));
+            self.queue.enqueue((namespace, name));
         }
     }
 
@@ -213,7 +216,8 @@ impl State {
         let key: Key = (namespace.into(), name.into());
         if let Some(space) = self.namespaces.get_mut(namespace) {
             space.lose(&key.1);
-            self.board.note(&key.0, &key.1, space.standing(&key.1));
+            self.published_profiles
+                .note(&key.0, &key.1, space.standing(&key.1));
         }
         self.queue.gone(key);
     }
@@ -230,7 +234,8 @@ impl State {
                 self.queue.succeeded(key);
                 if let Some(space) = self.namespaces.get_mut(&key.0) {
                     space.removed(&key.1);
-                    self.board.note(&key.0, &key.1, space.standing(&key.1));
+                    self.published_profiles
+                        .note(&key.0, &key.1, space.standing(&key.1));
                 }
                 return;
             }
@@ -269,7 +274,8 @@ impl State {
             }
             Failure::Invalid => {
                 entry.refused = true;
-                self.board.note(&key.0, &key.1, space.standing(&key.1));
+                self.published_profiles
+                    .note(&key.0, &key.1, space.standing(&key.1));
             }
             Failure::Conflict | Failure::Transient => {}
         }
@@ -290,13 +296,14 @@ impl State {
             return;
         };
         for name in space.entries.keys() {
-            self.board.note(namespace, name, space.standing(name));
+            self.published_profiles
+                .note(namespace, name, space.standing(name));
         }
     }
 
     /// Which kinds are listed completely, and how old their definitions are.
     fn follow_lists(&mut self, input: &Input) {
-        let ([clusters, sets, bindings, placements], known) = (&mut self.youth, &mut self.known);
+        let ([clusters, sets, bindings, placements], known) = (&mut self.crd_age, &mut self.known);
         match input {
             Input::Cluster(delta) => {
                 clusters.hear(delta);
@@ -320,7 +327,7 @@ impl State {
     }
 }
 
-impl Keeper for State {
+impl Reconciler for State {
     const NAME: &'static str = "cluster profiles";
     type Input = Input;
     type Write = Write;
@@ -380,11 +387,11 @@ impl Keeper for State {
                 tracing::warn!(
                     "ClusterProfiles are not published until their CustomResourceDefinition is installed"
                 );
-                self.board.switch(true);
+                self.published_profiles.switch(true);
                 self.outputs.off(Outputs::CLUSTER_PROFILES, UNSERVED);
             }
             Input::Profile(Delta::Synced) => {
-                self.board.switch(false);
+                self.published_profiles.switch(false);
                 self.outputs.on(Outputs::CLUSTER_PROFILES);
             }
             Input::Cluster(_)
@@ -406,11 +413,11 @@ impl Keeper for State {
         }
         self.work_out_spaces();
         if !self.announced {
-            self.board.ready();
+            self.published_profiles.ready();
             self.announced = true;
         }
-        let youth = self.youth.iter_mut();
-        let graces: Vec<Grace> = youth
+        let crd_age = self.crd_age.iter_mut();
+        let graces: Vec<RestoreWindow> = crd_age
             .filter_map(|kind| kind.grace(now, self.restore_grace))
             .collect();
         let (namespaces, clusters, longest) = (&mut self.namespaces, &self.clusters, self.longest_backoff);
@@ -421,10 +428,10 @@ impl Keeper for State {
         };
         let steps = self
             .queue
-            .look(now.instant, room, |key| match namespaces.get_mut(&key.0) {
-                _ if unknown(&key.1) => Decision::Nothing,
+            .poll(now.instant, room, |key| match namespaces.get_mut(&key.0) {
+                _ if unknown(&key.1) => Action::AwaitChange,
                 Some(space) => space.decide(key, clusters.get(&key.1), &graces, now.instant, longest),
-                None => Decision::Nothing,
+                None => Action::AwaitChange,
             });
         gathered(steps)
     }

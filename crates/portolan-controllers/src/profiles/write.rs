@@ -10,7 +10,7 @@ use portolan_api::multicluster::{ClusterProfile, PlacementDecision};
 
 use super::content::Content;
 use super::message::{Input, Key, Outcome, Removal, Write};
-use crate::upkeep::{Failure, Pace, creating, patching};
+use crate::reconcile::{Failure, RequestContext, creating, patching};
 
 const PROFILES: &str = "clusterprofiles";
 
@@ -19,8 +19,8 @@ const PAGE: u32 = 250;
 
 /// Sends the requests of one write and says how it ended. `shared` says that slices of all namespaces may refer to a
 /// profile.
-pub(super) async fn carry_out(client: Client, pace: Pace, shared: bool, write: Write) -> Input {
-    let sender = Sender { client, pace };
+pub(super) async fn carry_out(client: Client, context: RequestContext, shared: bool, write: Write) -> Input {
+    let sender = Sender { client, context };
     let endings = match write {
         Write::Create { key, content } => {
             let outcome = sender.create(&key, &content).await;
@@ -62,7 +62,7 @@ impl fmt::Display for Named<'_> {
 
 struct Sender {
     client: Client,
-    pace: Pace,
+    context: RequestContext,
 }
 
 impl Sender {
@@ -77,7 +77,7 @@ impl Sender {
         key: &Key,
         request: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, Failure> {
-        self.pace.request(verb, resource, Named(key), request).await
+        self.context.request(verb, resource, Named(key), request).await
     }
 
     async fn create(&self, key: &Key, content: &Content) -> Outcome {
@@ -187,7 +187,7 @@ impl Sender {
                 }
             };
             let Some(listed) = self
-                .pace
+                .context
                 .request("list", "placementdecisions", namespace, sent)
                 .await?
             else {

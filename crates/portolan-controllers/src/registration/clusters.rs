@@ -8,7 +8,7 @@ use portolan_api::cluster::{ManagedCluster, Taint, TaintEffect};
 use portolan_api::labels::{conditions, ocm};
 
 use super::heartbeat;
-use crate::upkeep::{Labels, Version};
+use crate::reconcile::{Labels, Version};
 
 /// What is known about a ManagedCluster.
 #[derive(Clone, Debug)]

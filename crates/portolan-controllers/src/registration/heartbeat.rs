@@ -12,7 +12,7 @@ use portolan_api::labels::{conditions, ocm, reasons};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::upkeep::{Version, Wanted, with_condition};
+use crate::reconcile::{Version, WantedCondition, with_condition};
 
 /// What agents call the Lease in the cluster's own namespace.
 pub(super) const LEASE: &str = ocm::CLUSTER_LEASE;
@@ -119,7 +119,7 @@ pub(super) fn silenced(cluster: &ManagedCluster, now: Timestamp) -> Option<Value
         .status
         .as_ref()
         .map_or(&[][..], |status| &status.conditions);
-    let wanted = Wanted {
+    let wanted = WantedCondition {
         type_: conditions::AVAILABLE,
         status: "Unknown",
         reason: reasons::LEASE_UPDATE_STOPPED,

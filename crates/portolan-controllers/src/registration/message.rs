@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::clusters::ClusterChange;
-use crate::upkeep::Version;
+use crate::reconcile::Version;
 
 /// One write. Each but a creation carries the version that it was derived from.
 #[derive(Clone, Debug, PartialEq)]

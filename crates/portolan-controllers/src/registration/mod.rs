@@ -32,8 +32,8 @@ use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSet
 use portolan_runtime::watch::{Subscriber, Watch};
 use tokio::sync::mpsc;
 
+use crate::reconcile::{self, RequestContext};
 use crate::settings::Settings;
-use crate::upkeep::{self, Pace};
 
 pub(crate) use clusters::with_missing_taint;
 use state::{Input, State};
@@ -46,7 +46,7 @@ pub(crate) struct Registration {
     client: Client,
     state: State,
     inputs: mpsc::Receiver<Input>,
-    pace: Pace,
+    context: RequestContext,
 }
 
 /// What [`Registration`] wants to hear. It ends when all of them are dropped.
@@ -64,7 +64,11 @@ pub(crate) fn leases(client: Client, subscriber: Subscriber<Lease>) -> Watch<Lea
 
 impl Registration {
     /// Registration through `client`.
-    pub(crate) fn new(client: Client, settings: &Settings, pace: Pace) -> (Registration, Subscribers) {
+    pub(crate) fn new(
+        client: Client,
+        settings: &Settings,
+        context: RequestContext,
+    ) -> (Registration, Subscribers) {
         let (sender, inputs) = mpsc::channel(CHANNEL);
         let subscribers = Subscribers {
             clusters: Subscriber::new(sender.clone(), Input::Cluster),
@@ -76,16 +80,16 @@ impl Registration {
             client,
             state: State::new(settings.longest_backoff),
             inputs,
-            pace,
+            context,
         };
         (registration, subscribers)
     }
 
     /// Runs until its subscribers are dropped.
     pub(crate) async fn run(self) {
-        let (client, pace) = (self.client, self.pace.clone());
-        upkeep::keep(self.state, self.inputs, self.pace, move |write| {
-            write::carry_out(client.clone(), pace.clone(), write)
+        let (client, context) = (self.client, self.context.clone());
+        reconcile::run(self.state, self.inputs, self.context, move |write| {
+            write::carry_out(client.clone(), context.clone(), write)
         })
         .await;
     }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::message::Write;
 use crate::moment::Moment;
-use crate::upkeep::{Decision, Membership, Version, Wanted, with_condition};
+use crate::reconcile::{Action, Membership, Version, WantedCondition, with_condition};
 
 /// How often the number of clusters in a condition is refreshed while the status of the condition stays the same.
 const COUNT_INTERVAL: Duration = Duration::from_secs(1);
@@ -58,23 +58,23 @@ impl Set {
         }
     }
 
-    pub(super) fn decide(&mut self, name: &str, counted: bool, now: Moment) -> Decision<Write> {
+    pub(super) fn decide(&mut self, name: &str, counted: bool, now: Moment) -> Action<Write> {
         if self.deleting {
-            return Decision::Nothing;
+            return Action::AwaitChange;
         }
         if self.drifted {
-            return Decision::Write(Write::RepairSet {
+            return Action::Write(Write::RepairSet {
                 name: name.to_owned(),
                 version: self.version.clone(),
             });
         }
         // The members of an invalid set are unknown, so its conditions stay unchanged.
         if !counted || self.membership.is_invalid() {
-            return Decision::Nothing;
+            return Action::AwaitChange;
         }
         let wanted = self.condition();
         let Some(conditions) = with_condition(&self.conditions, &wanted, now.wall) else {
-            return Decision::Nothing;
+            return Action::AwaitChange;
         };
         let only_the_count = self
             .conditions
@@ -84,10 +84,10 @@ impl Set {
             && only_the_count
             && again > now.instant
         {
-            return Decision::Later(again);
+            return Action::RequeueAt(again);
         }
         self.written = Some(now.instant);
-        Decision::Write(Write::SetStatus {
+        Action::Write(Write::SetStatus {
             name: name.to_owned(),
             version: self.version.clone(),
             conditions,
@@ -95,7 +95,7 @@ impl Set {
     }
 
     /// In OCM's words.
-    fn condition(&self) -> Wanted {
+    fn condition(&self) -> WantedCondition {
         let (status, reason, message) = match self.members {
             0 => (
                 "True",
@@ -108,7 +108,7 @@ impl Set {
                 format!("{members} ManagedClusters selected"),
             ),
         };
-        Wanted {
+        WantedCondition {
             type_: conditions::CLUSTER_SET_EMPTY,
             status,
             reason,
@@ -142,9 +142,9 @@ impl Binding {
         }
     }
 
-    pub(super) fn decide(&self, namespace: &str, name: &str, bound: bool, now: Timestamp) -> Decision<Write> {
+    pub(super) fn decide(&self, namespace: &str, name: &str, bound: bool, now: Timestamp) -> Action<Write> {
         if self.deleting {
-            return Decision::Nothing;
+            return Action::AwaitChange;
         }
         let (status, reason) = match bound {
             true => ("True", reasons::CLUSTER_SET_BOUND),
@@ -158,15 +158,15 @@ impl Binding {
         });
         let said: Vec<String> = misnamed.into_iter().chain(missing).collect();
         let message = said.join("; ");
-        let wanted = Wanted {
+        let wanted = WantedCondition {
             type_: conditions::BOUND,
             status,
             reason,
             message,
         };
         match with_condition(&self.conditions, &wanted, now) {
-            None => Decision::Nothing,
-            Some(conditions) => Decision::Write(Write::BindingStatus {
+            None => Action::AwaitChange,
+            Some(conditions) => Action::Write(Write::BindingStatus {
                 namespace: namespace.to_owned(),
                 name: name.to_owned(),
                 version: self.version.clone(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
-use portolan_runtime::watch::Delta;
+use portolan_runtime::watch::{Delta, SyncState};
 use tokio::time::Instant;
 
 use super::clusters::Cluster;
@@ -15,7 +15,7 @@ use super::heartbeat::{self, Heartbeat, Pulse};
 use super::message::Write;
 use super::sets::{self, Binding, Set};
 use crate::moment::Moment;
-use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Membership, Queue};
+use crate::reconcile::{Action, Failure, Membership, Queue, Reconciler};
 
 /// What the state hears.
 #[derive(Debug)]
@@ -64,17 +64,17 @@ pub(crate) struct State {
 
 #[derive(Debug, Default)]
 struct Known {
-    clusters: Knowledge,
-    leases: Knowledge,
-    sets: Knowledge,
-    bindings: Knowledge,
+    clusters: SyncState,
+    leases: SyncState,
+    sets: SyncState,
+    bindings: SyncState,
 }
 
 impl State {
     pub(crate) fn new(longest_backoff: Duration) -> State {
         let mut queue = Queue::new(longest_backoff);
         for name in sets::BUILT_IN {
-            queue.touch(Target::Set(name.to_owned()));
+            queue.enqueue(Target::Set(name.to_owned()));
         }
         State {
             known: Known::default(),
@@ -104,7 +104,7 @@ impl State {
                     } else {
                         set.members.saturating_sub(1)
                     };
-                    self.queue.touch(Target::Set(set_name.clone()));
+                    self.queue.enqueue(Target::Set(set_name.clone()));
                 }
             }
         }
@@ -113,7 +113,7 @@ impl State {
             None => name.into(),
         };
         if !cluster.is_settled() {
-            self.queue.touch(Target::Cluster(name.clone()));
+            self.queue.enqueue(Target::Cluster(name.clone()));
         }
         let relied_on = |cluster: &Cluster| (cluster.is_counted_on(), cluster.patience);
         if self
@@ -121,7 +121,7 @@ impl State {
             .get(&name)
             .is_none_or(|before| relied_on(before) != relied_on(&cluster))
         {
-            self.queue.touch(Target::Heartbeat(name.clone()));
+            self.queue.enqueue(Target::Heartbeat(name.clone()));
         }
         self.clusters.insert(name, cluster);
     }
@@ -133,7 +133,7 @@ impl State {
         for (set_name, set) in &mut self.sets {
             if set.membership.has(&cluster.labels) {
                 set.members = set.members.saturating_sub(1);
-                self.queue.touch(Target::Set(set_name.clone()));
+                self.queue.enqueue(Target::Set(set_name.clone()));
             }
         }
         self.queue.gone(Target::Cluster(name));
@@ -151,7 +151,7 @@ impl State {
         }
         let name = before.map_or_else(|| cluster.into(), |(name, _)| name.clone());
         if beat.is_new() {
-            self.queue.touch(Target::Heartbeat(name.clone()));
+            self.queue.enqueue(Target::Heartbeat(name.clone()));
         }
         self.heartbeats.insert(name, beat);
     }
@@ -181,7 +181,7 @@ impl State {
         }
         let is_new = before.is_none();
         self.sets.insert(name.to_owned(), set);
-        self.queue.touch(Target::Set(name.to_owned()));
+        self.queue.enqueue(Target::Set(name.to_owned()));
         if is_new {
             self.touch_bindings(name);
         }
@@ -195,7 +195,8 @@ impl State {
 
     fn touch_bindings(&mut self, set: &str) {
         for (namespace, name) in self.bindings.keys().filter(|(_, name)| name == set) {
-            self.queue.touch(Target::Binding(namespace.clone(), name.clone()));
+            self.queue
+                .enqueue(Target::Binding(namespace.clone(), name.clone()));
         }
     }
 
@@ -212,7 +213,7 @@ impl State {
         {
             return;
         }
-        self.queue.touch(Target::Binding(key.0.clone(), key.1.clone()));
+        self.queue.enqueue(Target::Binding(key.0.clone(), key.1.clone()));
         self.bindings.insert(key, binding);
     }
 
@@ -235,23 +236,24 @@ impl State {
     /// Everything is looked at that waited for a kind to be known.
     fn touch_all(&mut self) {
         for name in self.sets.keys().map(String::as_str).chain(sets::BUILT_IN) {
-            self.queue.touch(Target::Set(name.to_owned()));
+            self.queue.enqueue(Target::Set(name.to_owned()));
         }
         for (namespace, name) in self.bindings.keys() {
-            self.queue.touch(Target::Binding(namespace.clone(), name.clone()));
+            self.queue
+                .enqueue(Target::Binding(namespace.clone(), name.clone()));
         }
         for (name, cluster) in &self.clusters {
             if !cluster.is_settled() {
-                self.queue.touch(Target::Cluster(name.clone()));
+                self.queue.enqueue(Target::Cluster(name.clone()));
             }
         }
         for name in self.heartbeats.keys() {
-            self.queue.touch(Target::Heartbeat(name.clone()));
+            self.queue.enqueue(Target::Heartbeat(name.clone()));
         }
     }
 }
 
-impl Keeper for State {
+impl Reconciler for State {
     const NAME: &'static str = "registration";
     type Input = Input;
     type Write = Write;
@@ -321,49 +323,49 @@ impl Keeper for State {
             bindings,
             queue,
         } = self;
-        queue.look(now.instant, room, |target| match target {
-            Target::Set(name) if known.sets.is_complete() => match sets.get_mut(name) {
-                Some(set) => set.decide(name, known.clusters.is_complete(), now),
+        queue.poll(now.instant, room, |target| match target {
+            Target::Set(name) if known.sets.is_synced() => match sets.get_mut(name) {
+                Some(set) => set.decide(name, known.clusters.is_synced(), now),
                 None if sets::BUILT_IN.contains(&name.as_str()) => {
-                    Decision::Write(Write::CreateSet { name: name.clone() })
+                    Action::Write(Write::CreateSet { name: name.clone() })
                 }
-                None => Decision::Nothing,
+                None => Action::AwaitChange,
             },
-            Target::Binding(namespace, name) if known.sets.is_complete() && known.bindings.is_complete() => {
+            Target::Binding(namespace, name) if known.sets.is_synced() && known.bindings.is_synced() => {
                 match bindings.get(&(namespace.clone(), name.clone())) {
                     Some(binding) => binding.decide(namespace, name, sets.contains_key(name), now.wall),
-                    None => Decision::Nothing,
+                    None => Action::AwaitChange,
                 }
             }
-            Target::Cluster(name) if known.clusters.is_complete() => match clusters.get(name) {
-                Some(cluster) => cluster.change(now.wall).map_or(Decision::Nothing, |change| {
-                    Decision::Write(Write::Cluster {
+            Target::Cluster(name) if known.clusters.is_synced() => match clusters.get(name) {
+                Some(cluster) => cluster.change(now.wall).map_or(Action::AwaitChange, |change| {
+                    Action::Write(Write::Cluster {
                         name: name.clone(),
                         version: cluster.version.clone(),
                         change,
                     })
                 }),
-                None => Decision::Nothing,
+                None => Action::AwaitChange,
             },
-            Target::Heartbeat(name) if known.clusters.is_complete() && known.leases.is_complete() => {
+            Target::Heartbeat(name) if known.clusters.is_synced() && known.leases.is_synced() => {
                 match (clusters.get(name), heartbeats.get_mut(name)) {
                     (Some(cluster), Some(beat)) => match beat.look(cluster.patience, now.instant) {
-                        Pulse::Beats => Decision::Nothing,
-                        Pulse::BeatsUntil(then) => Decision::Later(then),
-                        Pulse::Silent if cluster.is_counted_on() => Decision::Write(Write::Silent {
+                        Pulse::Beats => Action::AwaitChange,
+                        Pulse::BeatsUntil(then) => Action::RequeueAt(then),
+                        Pulse::Silent if cluster.is_counted_on() => Action::Write(Write::Silent {
                             name: name.clone(),
                             version: cluster.version.clone(),
                             lease: beat.version.clone(),
                             at: now.wall,
                         }),
-                        Pulse::Silent => Decision::Nothing,
+                        Pulse::Silent => Action::AwaitChange,
                     },
                     // A cluster that never had a Lease is reported about in other ways, or by hand.
-                    _ => Decision::Nothing,
+                    _ => Action::AwaitChange,
                 }
             }
             // Not all is known that it takes; when it is, everything is looked at.
-            _ => Decision::Nothing,
+            _ => Action::AwaitChange,
         })
     }
 

@@ -16,13 +16,15 @@ use super::clusters::ClusterChange;
 use super::heartbeat;
 use super::message::Write;
 use super::state::{Answer, Input, Target};
-use crate::upkeep::{Pace, Version, creating, patching};
+use crate::reconcile::{RequestContext, Version, creating, patching};
 
 /// Sends one write and says how it ended.
-pub(super) async fn carry_out(client: Client, pace: Pace, write: Write) -> Input {
+pub(super) async fn carry_out(client: Client, context: RequestContext, write: Write) -> Input {
     let (verb, resource) = write.request();
     let target = write.target();
-    let result = pace.request(verb, resource, &target, send(client, &write)).await;
+    let result = context
+        .request(verb, resource, &target, send(client, &write))
+        .await;
     Input::Ended {
         at: tokio::time::Instant::now(),
         target,

@@ -18,7 +18,7 @@ use super::verdict::{Verdict, View};
 use super::works::Work;
 use crate::bound::{Bound, Right};
 use crate::moment::Moment;
-use crate::upkeep::Decision;
+use crate::reconcile::Action;
 
 /// How long only figures of a status wait, so that a thousand works do not cost a thousand writes.
 const STATUS_PAUSE: Duration = Duration::from_secs(1);
@@ -58,15 +58,15 @@ impl State {
     }
 
     /// What is to be done for a replica set now.
-    pub(super) fn decide(&mut self, key: &SetKey, now: Moment) -> Decision<Job> {
+    pub(super) fn decide(&mut self, key: &SetKey, now: Moment) -> Action<Job> {
         let Some(set) = self.sets.get(key) else {
-            return Decision::Nothing;
+            return Action::AwaitChange;
         };
         let nothing = BTreeMap::new();
         let works = self.works.get(key).unwrap_or(&nothing);
         let template = set.template;
         let job = |works, object, is_farewell| {
-            Decision::Write(Job {
+            Action::Write(Job {
                 set: key.clone(),
                 template,
                 works,
@@ -78,7 +78,7 @@ impl State {
             let is_waiting = self.unreadable.has_any_of(key);
             let (writes, object) = farewell(set, works, is_waiting);
             return match writes.is_empty() && object.is_none() {
-                true => Decision::Nothing,
+                true => Action::AwaitChange,
                 false => job(writes, object, true),
             };
         }
@@ -87,13 +87,13 @@ impl State {
         }
         if !self.known.decisions() {
             // Not all is known that it takes; when it is, everything is looked at.
-            return Decision::Nothing;
+            return Action::AwaitChange;
         }
         let Some(verdict) = self.judge(key, now) else {
-            return Decision::Nothing;
+            return Action::AwaitChange;
         };
         let Some(set) = self.sets.get(key) else {
-            return Decision::Nothing;
+            return Action::AwaitChange;
         };
         if !verdict.works.is_empty() {
             // What there is to tell follows when this has ended.
@@ -104,19 +104,19 @@ impl State {
         } else {
             let since = *self.unsettled.entry(key.clone()).or_insert(now.instant);
             if now.instant < since + UNSETTLED_PAUSE {
-                return Decision::Later(since + UNSETTLED_PAUSE);
+                return Action::RequeueAt(since + UNSETTLED_PAUSE);
             }
         }
         let rest = match verdict.recheck {
-            Some(at) => Decision::Later(at),
-            None => Decision::Nothing,
+            Some(at) => Action::RequeueAt(at),
+            None => Action::AwaitChange,
         };
         let Some(status) = status::status(set, &verdict.tally, now.wall) else {
             return rest;
         };
         let due = self.told.get(key).map(|told| *told + STATUS_PAUSE);
         match due.filter(|due| now.instant < *due && !status::is_news(set.object.status.as_ref(), &status)) {
-            Some(due) => Decision::Later(verdict.recheck.map_or(due, |recheck| recheck.min(due))),
+            Some(due) => Action::RequeueAt(verdict.recheck.map_or(due, |recheck| recheck.min(due))),
             None => {
                 self.told.insert(key.clone(), now.instant);
                 let (version, status) = (set.version.clone(), Box::new(status));

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::key::{SetKey, WorkKey};
 use super::set::Fingerprint;
-use crate::upkeep::{Failure, Version};
+use crate::reconcile::{Failure, Version};
 
 /// What the state hears.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ pub(crate) enum WorkWriteKind {
     /// The template on a work that there is.
     Template,
     /// Labels, or a deletion.
-    Upkeep,
+    Routine,
 }
 
 /// Everything to be written for one replica set now. Works are written in parallel, the replica set itself last.
@@ -98,7 +98,7 @@ impl WorkWrite {
         match self {
             WorkWrite::Create(_) => WorkWriteKind::Creation,
             WorkWrite::Replace { .. } => WorkWriteKind::Template,
-            WorkWrite::Labels { .. } | WorkWrite::Delete { .. } => WorkWriteKind::Upkeep,
+            WorkWrite::Labels { .. } | WorkWrite::Delete { .. } => WorkWriteKind::Routine,
         }
     }
 

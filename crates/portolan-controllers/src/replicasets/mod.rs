@@ -59,8 +59,8 @@ use portolan_runtime::watch::{Delta, Subscriber};
 use tokio::sync::mpsc;
 
 use crate::absence::Standing;
+use crate::reconcile::{self, Labels, RequestContext};
 use crate::settings::Settings;
-use crate::upkeep::{self, Labels, Pace};
 
 use message::Input;
 use state::State;
@@ -73,7 +73,7 @@ pub(crate) struct ReplicaSets {
     client: Client,
     state: State,
     inputs: mpsc::Receiver<Input>,
-    pace: Pace,
+    context: RequestContext,
 }
 
 /// What [`ReplicaSets`] wants to hear. It ends when all of them are dropped.
@@ -91,7 +91,11 @@ pub(crate) struct Subscribers {
 
 impl ReplicaSets {
     /// Replica sets through `client`.
-    pub(crate) fn new(client: Client, settings: &Settings, pace: Pace) -> (ReplicaSets, Subscribers) {
+    pub(crate) fn new(
+        client: Client,
+        settings: &Settings,
+        context: RequestContext,
+    ) -> (ReplicaSets, Subscribers) {
         let (sender, inputs) = mpsc::channel(CHANNEL);
         let hears_clusters = settings.inventory == Inventory::ManagedClusters;
         let requires_bindings = settings.requires_bindings();
@@ -112,16 +116,16 @@ impl ReplicaSets {
                 false => State::new(settings.longest_backoff, hears_clusters),
             },
             inputs,
-            pace,
+            context,
         };
         (sets, subscribers)
     }
 
     /// Runs until its subscribers are dropped.
     pub(crate) async fn run(self) {
-        let (client, pace) = (self.client, self.pace.clone());
-        upkeep::keep(self.state, self.inputs, self.pace, move |job| {
-            write::carry_out(client.clone(), pace.clone(), job)
+        let (client, context) = (self.client, self.context.clone());
+        reconcile::run(self.state, self.inputs, self.context, move |job| {
+            write::carry_out(client.clone(), context.clone(), job)
         })
         .await;
     }

@@ -12,7 +12,7 @@ use portolan_api::labels::conditions;
 use tokio::time::Instant;
 
 use crate::moment::{Moment, Since};
-use crate::upkeep::Failure;
+use crate::reconcile::Failure;
 
 /// How often a cluster may refuse its work before that counts as a failure of the rollout there.
 pub(super) const REFUSALS: u32 = 3;

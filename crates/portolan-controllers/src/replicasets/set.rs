@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::key::SetKey;
 use super::refusals;
-use crate::upkeep::Version;
+use crate::reconcile::Version;
 
 /// What a content hashes to. Only compared inside one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::{ManagedCluster, Placement};
 use portolan_api::labels::{ocm, portolan};
 use portolan_api::work::{ManifestWork, ManifestWorkReplicaSet};
-use portolan_runtime::watch::{Delta, Key};
+use portolan_runtime::watch::{Delta, Key, SyncState};
 use tokio::time::Instant;
 
 use super::attempts::Attempts;
@@ -22,8 +22,8 @@ use super::works::Work;
 use crate::absence::{Absences, Standing};
 use crate::bound::Bound;
 use crate::moment::{Moment, Since};
+use crate::reconcile::{Failure, Queue, Reconciler, backoff};
 use crate::sabotage::{Rule, broken};
-use crate::upkeep::{Failure, Keeper, Knowledge, Queue, backoff};
 
 /// Clusters that evaluations visit in one turn of the loop: an evaluation visits every cluster of every Placement of the set. A
 /// larger number would let a tenant with large sets keep the loop from turning, a smaller one would make turns for nothing.
@@ -67,22 +67,22 @@ pub(crate) struct State {
 
 #[derive(Debug)]
 pub(super) struct Known {
-    sets: Knowledge,
-    works: Knowledge,
-    placements: Knowledge,
-    decisions: Knowledge,
-    clusters: Knowledge,
+    sets: SyncState,
+    works: SyncState,
+    placements: SyncState,
+    decisions: SyncState,
+    clusters: SyncState,
 }
 
 impl Known {
     /// Whether works can be told from works that are not known yet.
     fn works(&self) -> bool {
-        self.sets.is_complete() && self.works.is_complete()
+        self.sets.is_synced() && self.works.is_synced()
     }
 
     /// Whether decisions can be followed. A hub without ManagedClusters has none that is offline.
     pub(super) fn decisions(&self) -> bool {
-        self.placements.is_complete() && self.decisions.is_complete() && self.clusters != Knowledge::Partial
+        self.placements.is_synced() && self.decisions.is_synced() && self.clusters != SyncState::Listing
     }
 }
 
@@ -91,14 +91,14 @@ impl State {
     pub(crate) fn new(longest_backoff: Duration, hears_clusters: bool) -> State {
         State {
             known: Known {
-                sets: Knowledge::Partial,
-                works: Knowledge::Partial,
-                placements: Knowledge::Partial,
-                decisions: Knowledge::Partial,
+                sets: SyncState::Listing,
+                works: SyncState::Listing,
+                placements: SyncState::Listing,
+                decisions: SyncState::Listing,
                 clusters: if hears_clusters {
-                    Knowledge::Partial
+                    SyncState::Listing
                 } else {
-                    Knowledge::Unserved
+                    SyncState::NotServed
                 },
             },
             sets: BTreeMap::new(),
@@ -142,7 +142,7 @@ impl State {
         self.index
             .refer(&key, &referred, &set.placements(), |place| decisions.get(place));
         self.sets.insert(key.clone(), set);
-        self.queue.touch(key);
+        self.queue.enqueue(key);
     }
 
     fn set_gone(&mut self, key: SetKey) {
@@ -167,7 +167,7 @@ impl State {
             self.work_gone(&key);
         }
         let Some(owner) = owner else { return };
-        let mut work = Work::of(object, !self.known.works.is_complete());
+        let mut work = Work::of(object, !self.known.works.is_synced());
         let works = self.works.entry(owner.clone()).or_default();
         if works
             .get(&key)
@@ -180,15 +180,15 @@ impl State {
         }
         works.insert(key.clone(), work);
         self.owners.insert(key, owner.clone());
-        self.queue.touch(owner);
+        self.queue.enqueue(owner);
     }
 
     /// What was last read of it stands; of one that was never read nothing is known but that it is there.
     fn work_unreadable(&mut self, metadata: &ObjectMeta) {
         if let Some(owner) = SetKey::of_work(metadata) {
             let before = self.unreadable.insert(WorkKey::of(metadata), owner.clone());
-            before.into_iter().for_each(|before| self.queue.touch(before));
-            self.queue.touch(owner);
+            before.into_iter().for_each(|before| self.queue.enqueue(before));
+            self.queue.enqueue(owner);
         }
     }
 
@@ -206,7 +206,7 @@ impl State {
                 self.works.remove(&owner);
             }
         }
-        self.queue.touch(owner);
+        self.queue.enqueue(owner);
     }
 
     fn placement_applied(&mut self, object: &Placement) {
@@ -286,7 +286,7 @@ impl State {
 
     fn touch_referring(&mut self, place: &(String, String)) {
         let referring = self.index.referring(place);
-        referring.for_each(|key| self.queue.touch(key.clone()));
+        referring.for_each(|key| self.queue.enqueue(key.clone()));
     }
 
     /// Replica sets that have a work in the cluster, or are to have one.
@@ -298,18 +298,18 @@ impl State {
         let works = self.owners.range(first..);
         let owners = works.take_while(|(work, _)| work.cluster == cluster);
         let concerned = owners.map(|(_, owner)| owner).chain(self.index.choosing(cluster));
-        concerned.for_each(|key| self.queue.touch(key.clone()));
+        concerned.for_each(|key| self.queue.enqueue(key.clone()));
     }
 
     fn touch_namespace(&mut self, namespace: &str) {
         let first = SetKey::new(namespace, "");
         let in_namespace = self.sets.range(first..);
         let in_namespace = in_namespace.take_while(|(key, _)| key.namespace == namespace);
-        in_namespace.for_each(|(key, _)| self.queue.touch(key.clone()));
+        in_namespace.for_each(|(key, _)| self.queue.enqueue(key.clone()));
     }
 
     fn touch_all(&mut self) {
-        self.sets.keys().for_each(|key| self.queue.touch(key.clone()));
+        self.sets.keys().for_each(|key| self.queue.enqueue(key.clone()));
     }
 
     fn ended(&mut self, ending: Ending) {
@@ -334,7 +334,7 @@ impl State {
                         self.work_gone(&work.key);
                         continue;
                     };
-                    if work.kind != WorkWriteKind::Upkeep
+                    if work.kind != WorkWriteKind::Routine
                         && let Some(set) = self.sets.get_mut(&key)
                         && set.template == template
                     {
@@ -429,7 +429,7 @@ impl State {
     }
 }
 
-impl Keeper for State {
+impl Reconciler for State {
     const NAME: &'static str = "replica sets";
     type Input = Input;
     type Write = Job;
@@ -468,7 +468,7 @@ impl Keeper for State {
             Input::Set(Delta::Deleted(key)) => self.set_gone(SetKey::new(&key.namespace, &key.name)),
             Input::Work(Delta::Applied(object)) => {
                 let owner = self.unreadable.remove(&WorkKey::of(&object.metadata));
-                owner.into_iter().for_each(|owner| self.queue.touch(owner));
+                owner.into_iter().for_each(|owner| self.queue.enqueue(owner));
                 self.work_applied(&object);
             }
             Input::Work(Delta::Unreadable(object)) => self.work_unreadable(&object.metadata),
@@ -479,7 +479,7 @@ impl Keeper for State {
                 };
                 self.work_gone(&key);
                 if let Some(owner) = self.unreadable.remove(&key) {
-                    self.queue.touch(owner);
+                    self.queue.enqueue(owner);
                 }
             }
             Input::Placement(Delta::Applied(object)) => self.placement_applied(&object),
@@ -518,7 +518,7 @@ impl Keeper for State {
         }
         self.absences.look(now);
         let mut queue = std::mem::replace(&mut self.queue, queue(self.longest_backoff));
-        let jobs = queue.look_weighed(now.instant, room, |key| (self.cost(key), self.decide(key, now)));
+        let jobs = queue.poll_weighed(now.instant, room, |key| (self.cost(key), self.decide(key, now)));
         self.queue = queue;
         jobs
     }

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 use super::set::Fingerprint;
 use crate::moment::{Moment, Since, status_written};
+use crate::reconcile::Version;
 use crate::sabotage::{Rule, broken};
-use crate::upkeep::Version;
 
 /// What is known of a work.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::key::WorkKey;
 use super::message::{Ending, Input, Job, SetWrite, WorkEnding, WorkWrite};
-use crate::upkeep::{Failure, Pace, Version, creating, patching};
+use crate::reconcile::{Failure, RequestContext, Version, creating, patching};
 
 const WORKS: &str = "manifestworks";
 const SETS: &str = "manifestworkreplicasets";
@@ -19,13 +19,13 @@ const SETS: &str = "manifestworkreplicasets";
 type WorkResult = Result<Option<Arc<ManifestWork>>, Failure>;
 
 /// Writes the works of a job in parallel, then the replica set, and says how that ended.
-pub(super) async fn carry_out(client: Client, pace: Pace, mut job: Job) -> Input {
-    let sender = Sender { client, pace };
+pub(super) async fn carry_out(client: Client, context: RequestContext, mut job: Job) -> Input {
+    let sender = Sender { client, context };
     if job.is_farewell && !job.works.is_empty() && sender.is_definition_leaving().await {
         tracing::warn!(set = %job.set, "the CustomResourceDefinition of ManifestWorkReplicaSets is being deleted; the ManifestWorks are kept");
         job.works.clear();
     }
-    let parallel = sender.pace.parallel;
+    let parallel = sender.context.parallel;
     let works: Vec<WorkEnding> = stream::iter(job.works)
         .map(|write| sender.write(write))
         .buffer_unordered(parallel)
@@ -49,7 +49,7 @@ pub(super) async fn carry_out(client: Client, pace: Pace, mut job: Job) -> Input
 
 struct Sender {
     client: Client,
-    pace: Pace,
+    context: RequestContext,
 }
 
 impl Sender {
@@ -70,7 +70,7 @@ impl Sender {
                         .patch(&key.name, &patching(), &Patch::Merge(patch))
                         .await
                 };
-                shown(self.pace.request("patch", WORKS, &key, sent).await)
+                shown(self.context.request("patch", WORKS, &key, sent).await)
             }
             WorkWrite::Delete { uid, .. } => self.delete(&key, uid).await,
         };
@@ -79,13 +79,16 @@ impl Sender {
 
     async fn create(&self, key: &WorkKey, work: &ManifestWork) -> WorkResult {
         let sent = async { self.works(&key.cluster).create(&creating(), work).await };
-        shown(self.pace.request("create", WORKS, key, sent).await)
+        shown(self.context.request("create", WORKS, key, sent).await)
     }
 
     /// Reads the work first: its spec is replaced as a whole, and everything else about it stays.
     async fn replace(&self, key: &WorkKey, version: &Version, wanted: &ManifestWork) -> WorkResult {
         let api = self.works(&key.cluster);
-        let mut work = self.pace.request("get", WORKS, key, api.get(&key.name)).await?;
+        let mut work = self
+            .context
+            .request("get", WORKS, key, api.get(&key.name))
+            .await?;
         if Version::of(&work.metadata) != *version {
             return Err(Failure::Conflict);
         }
@@ -101,7 +104,7 @@ impl Sender {
             .get_or_insert_default()
             .extend(annotations.clone().unwrap_or_default());
         let sent = async { api.replace(&key.name, &creating(), &work).await };
-        shown(self.pace.request("update", WORKS, key, sent).await)
+        shown(self.context.request("update", WORKS, key, sent).await)
     }
 
     async fn delete(&self, key: &WorkKey, uid: String) -> WorkResult {
@@ -116,7 +119,7 @@ impl Sender {
                 other => other.map(|answer| answer.left()),
             }
         };
-        let work = self.pace.request("delete", WORKS, key, sent).await?;
+        let work = self.context.request("delete", WORKS, key, sent).await?;
         // A work that waits for its objects to go is answered as it is; what has gone already is a status.
         Ok(work
             .filter(|work| work.metadata.deletion_timestamp.is_some())
@@ -139,7 +142,7 @@ impl Sender {
                         other => other.map(Some),
                     }
                 };
-                self.pace.request("patch", SETS, key, sent).await?
+                self.context.request("patch", SETS, key, sent).await?
             }
             SetWrite::Status { version, status } => {
                 let patch = json!({"metadata": {"resourceVersion": version.as_str()}, "status": status});
@@ -148,7 +151,7 @@ impl Sender {
                         .await
                 };
                 Some(
-                    self.pace
+                    self.context
                         .request("patch", "manifestworkreplicasets/status", key, sent)
                         .await?,
                 )

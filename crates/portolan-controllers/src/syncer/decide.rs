@@ -1,5 +1,6 @@
 //! What is to be done about one thing, by all that is known.
 
+use portolan_runtime::watch::SyncState;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,15 +11,15 @@ use tokio::time::Instant;
 use super::inventory::Origin;
 use super::key::{Target, TemplateKey};
 use super::message::{Item, Write};
+use super::namespace_decisions::{Decided, NamespaceDecisions};
 use super::report;
-use super::space::{Decided, Space};
 use super::state::State;
 use super::template::{Content, Made};
 use crate::absence::Judgement;
 use crate::bound::Right;
 use crate::moment::Moment;
+use crate::reconcile::Action;
 use crate::sabotage::{Rule, broken};
-use crate::upkeep::{Decision, Knowledge};
 
 /// What is to become of a work.
 #[derive(Debug)]
@@ -108,7 +109,7 @@ impl State {
 
     /// What is to become of a work.
     pub(super) fn verdict(&self, target: &Target, now: Moment) -> Verdict {
-        if !self.works.is_complete() {
+        if !self.works.is_synced() {
             return Verdict::Keep;
         }
         let Some(template) = self.templates.get(&target.template) else {
@@ -118,7 +119,8 @@ impl State {
                 false => Verdict::Absent,
             };
         };
-        let known = |space: &&Space| space.known.is_complete() || broken(Rule::NeverDestroyOnDoubt);
+        let known =
+            |space: &&NamespaceDecisions| space.known.is_synced() || broken(Rule::NeverDestroyOnDoubt);
         let Some(space) = self.spaces.get(&target.template.0).filter(known) else {
             return Verdict::Keep;
         };
@@ -136,13 +138,13 @@ impl State {
             let (home, cluster) = (&target.template.0, &target.cluster);
             let may_be_named = |namespace: &String| self.reach.allows(home, cluster, [namespace]).is_ok();
             return match self.inventory.judge(cluster, may_be_named, is_replaced, now) {
-                _ if !exact || self.inventory.known == Knowledge::Partial => Verdict::Keep,
+                _ if !exact || self.inventory.known == SyncState::Listing => Verdict::Keep,
                 Judgement::KeepUntil(at) if !broken(Rule::SilentIsNotUnwanted) => Verdict::KeepUntil(at),
                 Judgement::Keep if !broken(Rule::SilentIsNotUnwanted) => Verdict::Keep,
                 _ => Verdict::Absent,
             };
         };
-        if !self.inventory.known.is_complete() {
+        if !self.inventory.known.is_synced() {
             return Verdict::Keep;
         }
         let home = &target.template.0;
@@ -182,7 +184,7 @@ impl State {
     }
 
     /// What is to be done about a thing, and what it cost to find out.
-    pub(super) fn decide(&mut self, item: &Item, now: Moment) -> (usize, Decision<Write>) {
+    pub(super) fn decide(&mut self, item: &Item, now: Moment) -> (usize, Action<Write>) {
         match item {
             Item::Status(key) => self.decide_status_at_rest(key, now),
             _ => (1, self.decide_other(item, now)),
@@ -190,7 +192,7 @@ impl State {
     }
 
     /// A template with many clusters is not reported on after each of its works.
-    fn decide_status_at_rest(&mut self, key: &TemplateKey, now: Moment) -> (usize, Decision<Write>) {
+    fn decide_status_at_rest(&mut self, key: &TemplateKey, now: Moment) -> (usize, Action<Write>) {
         let clusters = match self.decided(key) {
             Some(Decided::Clusters(clusters)) => clusters.len(),
             _ => 0,
@@ -201,7 +203,7 @@ impl State {
         };
         let until = self.reported.get(key).map(|at| *at + rest);
         if let Some(until) = until.filter(|until| *until > now.instant) {
-            return (1, Decision::Later(until));
+            return (1, Action::RequeueAt(until));
         }
         if clusters >= FEW_CLUSTERS {
             self.reported.insert(key.clone(), now.instant);
@@ -209,14 +211,14 @@ impl State {
         (clusters, self.decide_status(key, now))
     }
 
-    fn decide_other(&mut self, item: &Item, now: Moment) -> Decision<Write> {
+    fn decide_other(&mut self, item: &Item, now: Moment) -> Action<Write> {
         match item {
             Item::Profiles => {
                 if self.watching_profiles || self.templates.is_empty() {
-                    return Decision::Nothing;
+                    return Action::AwaitChange;
                 }
                 self.watching_profiles = true;
-                Decision::Write(Write::WatchProfiles)
+                Action::Write(Write::WatchProfiles)
             }
             Item::Decisions(namespace) => self.decide_watch(namespace),
             Item::Work(target) => self.decide_work(target, now),
@@ -224,57 +226,58 @@ impl State {
         }
     }
 
-    fn decide_watch(&mut self, namespace: &str) -> Decision<Write> {
+    fn decide_watch(&mut self, namespace: &str) -> Action<Write> {
         let wanted = self.counts.contains_key(namespace);
         match (wanted, self.spaces.contains_key(namespace)) {
             (true, false) => {
                 self.watches += 1;
-                self.spaces.insert(namespace.to_owned(), Space::new(self.watches));
-                Decision::Write(Write::WatchDecisions {
+                self.spaces
+                    .insert(namespace.to_owned(), NamespaceDecisions::new(self.watches));
+                Action::Write(Write::WatchDecisions {
                     namespace: namespace.to_owned(),
                     watch: self.watches,
                 })
             }
             // Works of a template that is gone go whatever is decided, so nobody needs to know.
-            (false, true) if self.works.is_complete() => {
+            (false, true) if self.works.is_synced() => {
                 self.spaces.remove(namespace);
-                Decision::Write(Write::EndDecisions {
+                Action::Write(Write::EndDecisions {
                     namespace: namespace.to_owned(),
                 })
             }
-            _ => Decision::Nothing,
+            _ => Action::AwaitChange,
         }
     }
 
-    fn decide_work(&self, target: &Target, now: Moment) -> Decision<Write> {
+    fn decide_work(&self, target: &Target, now: Moment) -> Action<Write> {
         let made = self.made.get(target);
         let target = target.clone();
         match (self.verdict(&target, now), made) {
-            (_, Some(made)) if made.deleting => Decision::Nothing,
-            (Verdict::Present(content), None) => Decision::Write(Write::Create { target, content }),
+            (_, Some(made)) if made.deleting => Action::AwaitChange,
+            (Verdict::Present(content), None) => Action::Write(Write::Create { target, content }),
             (Verdict::Present(content), Some(made)) if !self.is_right(&target, made, &content) => {
-                Decision::Write(Write::Update {
+                Action::Write(Write::Update {
                     target,
                     version: made.version.clone(),
                     content,
                 })
             }
-            (Verdict::Absent, Some(made)) => Decision::Write(Write::Delete {
+            (Verdict::Absent, Some(made)) => Action::Write(Write::Delete {
                 target,
                 name: made.name().to_owned(),
                 version: made.version.clone(),
             }),
-            (Verdict::KeepUntil(at), Some(_)) => Decision::Later(at),
-            _ => Decision::Nothing,
+            (Verdict::KeepUntil(at), Some(_)) => Action::RequeueAt(at),
+            _ => Action::AwaitChange,
         }
     }
 
-    fn decide_status(&self, key: &TemplateKey, now: Moment) -> Decision<Write> {
-        let Some(template) = self.templates.get(key).filter(|_| self.works.is_complete()) else {
-            return Decision::Nothing;
+    fn decide_status(&self, key: &TemplateKey, now: Moment) -> Action<Write> {
+        let Some(template) = self.templates.get(key).filter(|_| self.works.is_synced()) else {
+            return Action::AwaitChange;
         };
-        let Some(space) = self.spaces.get(&key.0).filter(|space| space.known.is_complete()) else {
-            return Decision::Nothing;
+        let Some(space) = self.spaces.get(&key.0).filter(|space| space.known.is_synced()) else {
+            return Action::AwaitChange;
         };
         let outlook = match &template.content {
             Err(mistakes) => Some(report::Outlook::Invalid(mistakes.clone())),
@@ -286,18 +289,18 @@ impl State {
             },
         };
         let Some(outlook) = outlook else {
-            return Decision::Nothing;
+            return Action::AwaitChange;
         };
         let placements = space.placements(&template.placement_key);
         match report::status(key, template, &outlook, &placements, now.wall) {
-            Some(write) => Decision::Write(write),
-            None => Decision::Nothing,
+            Some(write) => Action::Write(write),
+            None => Action::AwaitChange,
         }
     }
 
     /// How it stands with the clusters of a template. Nothing while works are still to be written.
     fn outlook(&self, key: &TemplateKey, now: Moment) -> Option<report::Outlook> {
-        if !self.inventory.known.is_complete() {
+        if !self.inventory.known.is_synced() {
             return None;
         }
         let (mut refused, mut under_way) = (Vec::new(), false);

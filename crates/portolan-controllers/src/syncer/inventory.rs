@@ -3,6 +3,7 @@
 //! Nothing in a Work names a cluster: the namespace that it is in does, and that is called like the ClusterProfile. A
 //! name that two inventories use for two clusters means neither.
 
+use portolan_runtime::watch::SyncState;
 use std::collections::{BTreeMap, BTreeSet};
 
 use portolan_api::labels::{multicluster as labels, ocm};
@@ -12,12 +13,11 @@ use portolan_api::structural::is_dns_label;
 use crate::absence::{Absences, Judgement, Standing};
 use crate::moment::Moment;
 use crate::sabotage::{Rule, broken};
-use crate::upkeep::Knowledge;
 
 /// The ClusterProfiles of the hub, by name and then by namespace.
 #[derive(Debug, Default)]
 pub(super) struct Inventory {
-    pub(super) known: Knowledge,
+    pub(super) known: SyncState,
     /// By namespace and name of the profile.
     absences: Absences,
     profiles: BTreeMap<String, BTreeMap<String, Profile>>,

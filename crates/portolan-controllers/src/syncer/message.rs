@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::key::{Target, TemplateKey};
 use super::template::Content;
 use crate::events::EventDraft;
-use crate::upkeep::{Failure, Version};
+use crate::reconcile::{Failure, Version};
 
 /// What can be due.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -24,9 +24,9 @@ mod decide;
 mod inventory;
 mod key;
 mod message;
+mod namespace_decisions;
 mod reach;
 mod report;
-mod space;
 mod state;
 mod template;
 #[cfg(test)]
@@ -45,13 +45,13 @@ use tokio::sync::mpsc;
 
 use crate::bound::label_changes;
 use crate::events::Events;
+use crate::reconcile::{self, RequestContext};
 use crate::settings::Settings;
-use crate::upkeep::{self, Pace};
 
 use message::Input;
 use reach::Reach;
 use state::State;
-use write::{Hand, Watches};
+use write::{Executor, Watches};
 
 /// Messages between the watches and the state. Small, because a message may hold a whole object.
 const CHANNEL: usize = 256;
@@ -62,7 +62,7 @@ pub(crate) struct Syncer {
     restore_grace: Duration,
     state: State,
     works: mpsc::Receiver<Input>,
-    pace: Pace,
+    context: RequestContext,
     events: Events,
 }
 
@@ -78,7 +78,7 @@ impl Syncer {
     pub(crate) fn new(
         client: Client,
         settings: &Settings,
-        pace: Pace,
+        context: RequestContext,
         events: Events,
     ) -> (Syncer, Watch<Work>, Option<Subscribers>) {
         let (sender, works) = mpsc::channel(CHANNEL);
@@ -97,13 +97,13 @@ impl Syncer {
         let watch = Watch::new(client.clone(), vec![Subscriber::new(sender, Input::Work)])
             .labelled(labels::PLACEMENT_KEY)
             .guarded(client.clone(), settings.restore_grace)
-            .logging(&pace.log);
+            .logging(&context.log);
         let syncer = Syncer {
             client,
             restore_grace: settings.restore_grace,
             state,
             works,
-            pace,
+            context,
             events,
         };
         (syncer, watch, subscribers)
@@ -112,15 +112,15 @@ impl Syncer {
     /// Runs until its watch ends.
     pub(crate) async fn run(mut self) {
         let (sender, inputs) = mpsc::channel(CHANNEL);
-        let hand = Hand {
+        let executor = Executor {
             client: self.client,
             restore_grace: self.restore_grace,
-            pace: self.pace.clone(),
+            context: self.context.clone(),
             events: self.events,
             inputs: sender.downgrade(),
             watches: Watches::default(),
         };
-        let watches = hand.watches.clone();
+        let watches = executor.watches.clone();
         let forward = async move {
             while let Some(input) = self.works.recv().await {
                 if sender.send(input).await.is_err() {
@@ -130,8 +130,8 @@ impl Syncer {
             // The watches that were started here have to end for the channel to close.
             watches.end();
         };
-        let keep = upkeep::keep(self.state, inputs, self.pace, move |write| {
-            hand.clone().carry_out(write)
+        let keep = reconcile::run(self.state, inputs, self.context, move |write| {
+            executor.clone().carry_out(write)
         });
         tokio::join!(forward, keep);
     }

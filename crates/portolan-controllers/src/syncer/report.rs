@@ -9,7 +9,7 @@ use super::key::{Target, TemplateKey};
 use super::message::Write;
 use super::template::Template;
 use crate::events::EventDraft;
-use crate::upkeep::{Failure, Wanted, with_condition};
+use crate::reconcile::{Failure, WantedCondition, with_condition};
 
 /// Longest message that an Event accepts, with some room.
 const LONGEST: usize = 1000;
@@ -32,7 +32,7 @@ pub(super) enum Outlook {
 }
 
 impl Outlook {
-    fn condition(&self, (_, name): &TemplateKey) -> Wanted {
+    fn condition(&self, (_, name): &TemplateKey) -> WantedCondition {
         let (status, reason, message) = match self {
             Outlook::Synced => (
                 "True",
@@ -52,7 +52,7 @@ impl Outlook {
             ),
             Outlook::Refused(clusters) => ("False", "ClustersRefused", listed(clusters)),
         };
-        Wanted {
+        WantedCondition {
             type_: conditions::SYNCED,
             status,
             reason,

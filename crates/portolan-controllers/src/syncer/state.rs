@@ -7,18 +7,18 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::multicluster::Work;
-use portolan_runtime::watch::{Delta, Key};
+use portolan_runtime::watch::{Delta, Key, SyncState};
 use tokio::time::Instant;
 
 use super::inventory::Inventory;
 use super::key::{Target, TemplateKey};
 use super::message::{Input, Item, Outcome, Write};
+use super::namespace_decisions::NamespaceDecisions;
 use super::reach::Reach;
-use super::space::Space;
 use super::template::{Content, Made, Role, Template};
 use crate::bound::Bound;
 use crate::moment::Moment;
-use crate::upkeep::{Failure, Keeper, Knowledge, Queue};
+use crate::reconcile::{Failure, Queue, Reconciler};
 
 /// Works and clusters that are looked at in one turn of the loop. A larger number would let a tenant with many templates keep the
 /// loop from turning, a smaller one would make turns for nothing.
@@ -26,7 +26,7 @@ const MOST_LOOKS: usize = 50_000;
 
 #[derive(Debug)]
 pub(super) struct State {
-    pub(super) works: Knowledge,
+    pub(super) works: SyncState,
     pub(super) templates: BTreeMap<TemplateKey, Template>,
     /// How many templates a namespace has.
     pub(super) counts: BTreeMap<String, usize>,
@@ -41,7 +41,7 @@ pub(super) struct State {
     pub(super) names: BTreeMap<(String, String), Target>,
     /// What the server makes of content where that is not the same.
     pub(super) accepted: BTreeMap<Target, (Arc<Content>, Made)>,
-    pub(super) spaces: BTreeMap<String, Space>,
+    pub(super) spaces: BTreeMap<String, NamespaceDecisions>,
     pub(super) inventory: Inventory,
     pub(super) reach: Reach,
     /// Which ManagedClusters may get works.
@@ -56,7 +56,7 @@ pub(super) struct State {
 impl State {
     pub(super) fn new(longest_backoff: Duration, reach: Reach) -> State {
         State {
-            works: Knowledge::default(),
+            works: SyncState::default(),
             templates: BTreeMap::new(),
             counts: BTreeMap::new(),
             crowded: BTreeSet::new(),
@@ -94,10 +94,10 @@ impl State {
                 let new = &self.templates[&key];
                 let same = old
                     .is_some_and(|old| old.placement_key == new.placement_key && old.content == new.content);
-                self.queue.touch(Item::Profiles);
-                self.queue.touch(Item::Decisions(key.0.clone()));
+                self.queue.enqueue(Item::Profiles);
+                self.queue.enqueue(Item::Decisions(key.0.clone()));
                 match same {
-                    true => self.queue.touch(Item::Status(key)),
+                    true => self.queue.enqueue(Item::Status(key)),
                     false => self.touch_template(&key),
                 }
             }
@@ -108,8 +108,8 @@ impl State {
                     .is_some_and(|known| made.version.is_before(&known.version));
                 if !overtaken {
                     self.put(target.clone(), made);
-                    self.queue.touch(Item::Status(target.template.clone()));
-                    self.queue.touch(Item::Work(target));
+                    self.queue.enqueue(Item::Status(target.template.clone()));
+                    self.queue.enqueue(Item::Work(target));
                 }
             }
             Role::Foreign => self.work_gone(
@@ -129,13 +129,13 @@ impl State {
             self.one_less(&key.0);
         }
         if was_template || was_unreadable {
-            self.queue.touch(Item::Decisions(key.0.clone()));
+            self.queue.enqueue(Item::Decisions(key.0.clone()));
             self.touch_template(&key);
         }
         if let Some(target) = self.names.get(&key).cloned() {
             self.forget(&target);
             self.queue.gone(Item::Work(target.clone()));
-            self.queue.touch(Item::Status(target.template));
+            self.queue.enqueue(Item::Status(target.template));
         }
     }
 
@@ -189,9 +189,9 @@ impl State {
         }
         let wanted = self.targets(key);
         for target in made.into_iter().chain(wanted) {
-            self.queue.touch(Item::Work(target));
+            self.queue.enqueue(Item::Work(target));
         }
-        self.queue.touch(Item::Status(key.clone()));
+        self.queue.enqueue(Item::Status(key.clone()));
     }
 
     /// A binding gives rights in its own namespace, and takes no work away.
@@ -203,7 +203,7 @@ impl State {
         let templates = self.templates.range(first..).map(|(key, _)| key.clone());
         let templates: Vec<TemplateKey> = templates.take_while(|key| key.0 == namespace).collect();
         templates.iter().for_each(|key| self.touch_template(key));
-        self.queue.touch(Item::Decisions(namespace.to_owned()));
+        self.queue.enqueue(Item::Decisions(namespace.to_owned()));
     }
 
     fn touch_everything(&mut self) {
@@ -212,11 +212,11 @@ impl State {
             self.touch_template(key);
         }
         for namespace in self.spaces.keys() {
-            self.queue.touch(Item::Decisions(namespace.clone()));
+            self.queue.enqueue(Item::Decisions(namespace.clone()));
         }
         // Works whose template is gone have nobody else to speak for them.
         for target in self.made.keys() {
-            self.queue.touch(Item::Work(target.clone()));
+            self.queue.enqueue(Item::Work(target.clone()));
         }
     }
 
@@ -245,8 +245,8 @@ impl State {
     /// Something is new about a cluster, or about a profile of its name.
     fn cluster_changed(&mut self, name: &str) {
         for target in self.choosing(name) {
-            self.queue.touch(Item::Status(target.template.clone()));
-            self.queue.touch(Item::Work(target));
+            self.queue.enqueue(Item::Status(target.template.clone()));
+            self.queue.enqueue(Item::Work(target));
         }
     }
 
@@ -278,11 +278,11 @@ impl State {
             Some(failure) => self.failures.insert(target.clone(), failure),
             None => self.failures.remove(&target),
         };
-        self.queue.touch(Item::Status(target.template));
+        self.queue.enqueue(Item::Status(target.template));
     }
 }
 
-impl Keeper for State {
+impl Reconciler for State {
     const NAME: &'static str = "work syncer";
     type Input = Input;
     type Write = Write;
@@ -363,8 +363,9 @@ impl Keeper for State {
 
     fn due(&mut self, now: Moment, room: usize) -> Vec<Write> {
         let mut changed: Vec<(TemplateKey, Option<BTreeSet<String>>)> = Vec::new();
-        let refresh =
-            |(namespace, space): (&String, &mut Space)| (namespace.clone(), space.refresh(now.instant));
+        let refresh = |(namespace, space): (&String, &mut NamespaceDecisions)| {
+            (namespace.clone(), space.refresh(now.instant))
+        };
         let refreshed: Vec<_> = self.spaces.iter_mut().map(refresh).collect();
         for (namespace, by_key) in refreshed.iter().filter(|(_, by_key)| !by_key.is_empty()) {
             // What was too much may not be any more.
@@ -385,22 +386,22 @@ impl Keeper for State {
                 Some(clusters) => {
                     for cluster in clusters {
                         let template = template.clone();
-                        self.queue.touch(Item::Work(Target { template, cluster }));
+                        self.queue.enqueue(Item::Work(Target { template, cluster }));
                     }
-                    self.queue.touch(Item::Status(template));
+                    self.queue.enqueue(Item::Status(template));
                 }
             }
         }
         self.inventory.look(now);
         // The queue decides by what is known, which is all the rest.
         let mut queue = std::mem::replace(&mut self.queue, queue(Duration::ZERO));
-        let writes = queue.look_weighed(now.instant, room, |item| self.decide(item, now));
+        let writes = queue.poll_weighed(now.instant, room, |item| self.decide(item, now));
         self.queue = queue;
         writes
     }
 
     fn next_due(&self) -> Option<Instant> {
-        let spaces = self.spaces.values().filter_map(Space::next_due);
+        let spaces = self.spaces.values().filter_map(NamespaceDecisions::next_due);
         spaces.chain(self.queue.next()).min()
     }
 }

@@ -14,7 +14,7 @@ use portolan_api::shorten;
 use serde_json::{Value, json};
 
 use super::key::{Target, TemplateKey};
-use crate::upkeep::Version;
+use crate::reconcile::Version;
 
 /// A Work with a placement-key that nobody made from another one.
 #[derive(Debug)]

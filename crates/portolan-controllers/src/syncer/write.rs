@@ -15,16 +15,16 @@ use tokio::task::JoinHandle;
 use super::message::{Input, Outcome, Write};
 use super::template::Content;
 use crate::events::Events;
-use crate::upkeep::{Pace, creating, patching};
+use crate::reconcile::{RequestContext, creating, patching};
 
 const WORKS: &str = "works";
 
 /// Writes, and the watches that run because of templates.
 #[derive(Clone)]
-pub(super) struct Hand {
+pub(super) struct Executor {
     pub(super) client: Client,
     pub(super) restore_grace: Duration,
-    pub(super) pace: Pace,
+    pub(super) context: RequestContext,
     pub(super) events: Events,
     /// Where watches report; closed when the syncer ends.
     pub(super) inputs: mpsc::WeakSender<Input>,
@@ -58,7 +58,7 @@ impl Watches {
     }
 }
 
-impl Hand {
+impl Executor {
     /// Carries one write out and says how it ended.
     pub(super) async fn carry_out(self, write: Write) -> Input {
         let item = write.item();
@@ -81,9 +81,9 @@ impl Hand {
     fn watch_profiles(&self) -> Outcome {
         if let Some(sender) = self.inputs.upgrade() {
             let subscriber = Subscriber::new(sender, Input::Profile);
-            let profiles =
-                Watch::<ClusterProfile>::new(self.client.clone(), vec![subscriber]).logging(&self.pace.log);
-            let watch = self.pace.tasks.spawn(profiles.name(), profiles.run());
+            let profiles = Watch::<ClusterProfile>::new(self.client.clone(), vec![subscriber])
+                .logging(&self.context.log);
+            let watch = self.context.tasks.spawn(profiles.name(), profiles.run());
             self.watches.put(None, Some(watch));
         }
         Outcome::Done
@@ -100,8 +100,8 @@ impl Hand {
             let decisions =
                 Watch::<PlacementDecision>::namespaced(self.client.clone(), &namespace, vec![subscriber])
                     .guarded(self.client.clone(), self.restore_grace)
-                    .logging(&self.pace.log);
-            let watch = self.pace.tasks.spawn(decisions.name(), decisions.run());
+                    .logging(&self.context.log);
+            let watch = self.context.tasks.spawn(decisions.name(), decisions.run());
             self.watches.put(Some(namespace), Some(watch));
         }
         Outcome::Done
@@ -114,7 +114,7 @@ impl Hand {
                     Ok(work) => work,
                     Err(error) => {
                         tracing::error!(%error, "cannot read a Work that was built from a template");
-                        return Outcome::Failed(crate::upkeep::Failure::Invalid);
+                        return Outcome::Failed(crate::reconcile::Failure::Invalid);
                     }
                 };
                 let api = self.api(&target.cluster);
@@ -151,7 +151,7 @@ impl Hand {
                     }
                 };
                 let object = format!("{}/{name}", target.cluster);
-                match self.pace.request("delete", WORKS, object, sent).await {
+                match self.context.request("delete", WORKS, object, sent).await {
                     Ok(()) => Outcome::Removed,
                     Err(failure) => Outcome::Failed(failure),
                 }
@@ -169,7 +169,7 @@ impl Hand {
                 let (api, patch) = (self.api(&namespace), Patch::Merge(patch));
                 let sent = async { api.patch_status(&name, &patching(), &patch).await };
                 let object = format!("{namespace}/{name}");
-                match self.pace.request("patch", "works/status", object, sent).await {
+                match self.context.request("patch", "works/status", object, sent).await {
                     Ok(_) => {
                         for (object, note) in notes {
                             self.events.tell(&object, vec![note]);
@@ -195,7 +195,7 @@ impl Hand {
         sent: impl Future<Output = kube::Result<Work>>,
     ) -> Outcome {
         let object = format!("{namespace}/{}", content.name());
-        match self.pace.request(verb, WORKS, object, sent).await {
+        match self.context.request(verb, WORKS, object, sent).await {
             Ok(work) => Outcome::Shown(Arc::new(work), content.clone()),
             Err(failure) => Outcome::Failed(failure),
         }

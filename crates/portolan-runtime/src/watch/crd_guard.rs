@@ -17,7 +17,7 @@ use crate::logging::{FailureLog, Operation};
 
 /// Shortest time between two questions about the definition: a whole fleet may be deleted at once, and one answer then
 /// serves all deletions before it.
-const PACE: Duration = Duration::from_millis(100);
+const REQUEST_INTERVAL: Duration = Duration::from_millis(100);
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// What is known about the definition of a kind, and the deletions that are held back.
@@ -94,7 +94,7 @@ impl CrdGuard {
 
     /// Lets a deletion wait for the next answer, unless it is time to ask now.
     pub(super) fn waits(&mut self, key: &Key) -> bool {
-        let waits = self.asked.is_some_and(|at| at.elapsed() < PACE);
+        let waits = self.asked.is_some_and(|at| at.elapsed() < REQUEST_INTERVAL);
         if waits {
             self.pending.push(key.clone());
         }
@@ -104,7 +104,7 @@ impl CrdGuard {
     /// When to ask because deletions wait.
     pub(super) fn ask_at(&self) -> Option<Instant> {
         let asked = self.asked.filter(|_| !self.pending.is_empty())?;
-        Some(asked + PACE)
+        Some(asked + REQUEST_INTERVAL)
     }
 
     /// The deletions that waited.

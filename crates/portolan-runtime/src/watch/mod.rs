@@ -9,6 +9,7 @@ mod limits;
 mod list_and_watch;
 mod size;
 mod subscriber;
+mod sync_state;
 
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use portolan_api::reading::Unreadable;
 pub use limits::{bounded, with_limits, with_list_timeout, with_timeout};
 pub use list_and_watch::Watch;
 pub use subscriber::{Closed, Subscriber};
+pub use sync_state::SyncState;
 
 /// What a watch says.
 #[derive(Debug)]

@@ -9,38 +9,38 @@ use portolan_runtime::Clock;
 use portolan_runtime::watch::{Delta, Key};
 use serde_json::{Value, json};
 
-use super::server::{NAMESPACE, Server, desk, now, object};
+use super::server::{NAMESPACE, Server, now, object, scheduler};
 use crate::moment::tests::instant;
-use crate::placements::desk::Desk;
 use crate::placements::input::Input;
+use crate::placements::scheduler::Scheduler;
+use crate::reconcile::fake::cannot_be_read;
 use crate::sabotage::{Rule, with_broken};
 use crate::settings::Settings;
-use crate::upkeep::fake::cannot_be_read;
 
-pub(super) fn cluster(desk: &mut Desk, name: &str) {
+pub(super) fn cluster(scheduler: &mut Scheduler, name: &str) {
     let cluster: ManagedCluster =
         object(json!({"metadata": {"name": name}, "spec": {"hubAcceptsClient": true}}));
-    desk.handle(Input::Cluster(Delta::Applied(Arc::new(cluster))));
+    scheduler.handle(Input::Cluster(Delta::Applied(Arc::new(cluster))));
 }
 
-pub(super) fn remove(desk: &mut Desk, name: &str) {
+pub(super) fn remove(scheduler: &mut Scheduler, name: &str) {
     let key = Key {
         namespace: String::new(),
         name: name.to_owned(),
         uid: String::new(),
     };
-    desk.handle(Input::Cluster(Delta::Deleted(key)));
+    scheduler.handle(Input::Cluster(Delta::Deleted(key)));
 }
 
-/// A server and a desk at rest, with clusters `c001` and so on.
-pub(super) fn at_rest(clusters: usize) -> (Server, Desk) {
+/// A server and a scheduler at rest, with clusters `c001` and so on.
+pub(super) fn at_rest(clusters: usize) -> (Server, Scheduler) {
     let mut server = Server::with(json!({"decisionStrategy": {"updateStrategy": {"type": "RollingUpdate"}}}));
-    let mut desk = desk();
-    server.introduce(&mut desk);
-    (1..=clusters).for_each(|number| cluster(&mut desk, &format!("c{number:03}")));
-    desk.handle(Input::Cluster(Delta::Synced));
-    server.run(&mut desk);
-    (server, desk)
+    let mut scheduler = scheduler();
+    server.introduce(&mut scheduler);
+    (1..=clusters).for_each(|number| cluster(&mut scheduler, &format!("c{number:03}")));
+    scheduler.handle(Input::Cluster(Delta::Synced));
+    server.run(&mut scheduler);
+    (server, scheduler)
 }
 
 /// Where registration is on, and a toleration lets the taint pass, the cluster does not wait for it.
@@ -58,12 +58,12 @@ fn a_cluster_without_its_availability_taint_yet_is_not_selected_and_never_remove
         let mut server = Server::with(placement);
         let mut settings = Settings::new(Clock::new(now));
         settings.registration = registration;
-        let mut desk = Desk::new(settings, instant(now()));
-        server.introduce(&mut desk);
-        desk.handle(Input::Cluster(Delta::Synced));
+        let mut scheduler = Scheduler::new(settings, instant(now()));
+        server.introduce(&mut scheduler);
+        scheduler.handle(Input::Cluster(Delta::Synced));
         let decided = clusters.iter().map(|cluster| {
-            desk.handle(Input::Cluster(Delta::Applied(Arc::new(cluster.clone()))));
-            server.run(&mut desk);
+            scheduler.handle(Input::Cluster(Delta::Applied(Arc::new(cluster.clone()))));
+            server.run(&mut scheduler);
             server.decided().len()
         });
         decided.collect::<Vec<_>>()
@@ -89,11 +89,11 @@ fn a_cluster_without_its_availability_taint_yet_is_not_selected_and_never_remove
 fn a_status_that_a_process_died_before_is_written_by_the_next_one() {
     let mut server = Server::with(json!({}));
     let start = |server: &Server| {
-        let mut desk = desk();
-        server.introduce(&mut desk);
-        (1..=3).for_each(|number| cluster(&mut desk, &format!("c{number:03}")));
-        desk.handle(Input::Cluster(Delta::Synced));
-        desk
+        let mut scheduler = scheduler();
+        server.introduce(&mut scheduler);
+        (1..=3).for_each(|number| cluster(&mut scheduler, &format!("c{number:03}")));
+        scheduler.handle(Input::Cluster(Delta::Synced));
+        scheduler
     };
     server.run_until_status(&mut start(&server));
     assert_eq!((server.decided().len(), server.told()), (3, None));
@@ -107,12 +107,12 @@ fn rules(report: &Report) -> BTreeSet<CheckId> {
 
 /// A cluster that comes first shifts all others by one; one that leaves the first slice is replaced from the last.
 fn shift() -> Report {
-    let (mut server, mut desk) = at_rest(201);
-    cluster(&mut desk, "c000");
-    server.run(&mut desk);
-    remove(&mut desk, "c000");
-    remove(&mut desk, "c050");
-    server.run(&mut desk);
+    let (mut server, mut scheduler) = at_rest(201);
+    cluster(&mut scheduler, "c000");
+    server.run(&mut scheduler);
+    remove(&mut scheduler, "c000");
+    remove(&mut scheduler, "c050");
+    server.run(&mut scheduler);
     stream::check(&server.recording)
 }
 
@@ -127,14 +127,14 @@ fn clusters_that_shift_stay_in_sight_and_phases_in_the_wrong_order_are_noticed()
 /// A controller that starts while the server answers the list of clusters.
 fn start_in_the_middle_of_a_list() -> Report {
     let (mut server, _) = at_rest(5);
-    let mut desk = desk();
-    server.introduce(&mut desk);
-    desk.handle(Input::Cluster(Delta::ListStarted));
-    cluster(&mut desk, "c001");
-    server.run(&mut desk);
-    (2..=5).for_each(|number| cluster(&mut desk, &format!("c{number:03}")));
-    desk.handle(Input::Cluster(Delta::Synced));
-    server.run(&mut desk);
+    let mut scheduler = scheduler();
+    server.introduce(&mut scheduler);
+    scheduler.handle(Input::Cluster(Delta::ListStarted));
+    cluster(&mut scheduler, "c001");
+    server.run(&mut scheduler);
+    (2..=5).for_each(|number| cluster(&mut scheduler, &format!("c{number:03}")));
+    scheduler.handle(Input::Cluster(Delta::Synced));
+    server.run(&mut scheduler);
     let mut report = Report::new();
     let everyone: Vec<String> = (1..=5).map(|number| format!("c{number:03}")).collect();
     // From when all of them were decided for the first time.
@@ -176,11 +176,11 @@ fn nothing_is_decided_on_half_a_list_and_deciding_all_the_same_is_noticed() {
 fn restart() -> (usize, Report) {
     let (mut server, _) = at_rest(5);
     let written = server.recording.events.len();
-    let mut desk = desk();
-    server.introduce(&mut desk);
-    (1..=5).for_each(|number| cluster(&mut desk, &format!("c{number:03}")));
-    desk.handle(Input::Cluster(Delta::Synced));
-    server.run(&mut desk);
+    let mut scheduler = scheduler();
+    server.introduce(&mut scheduler);
+    (1..=5).for_each(|number| cluster(&mut scheduler, &format!("c{number:03}")));
+    scheduler.handle(Input::Cluster(Delta::Synced));
+    server.run(&mut scheduler);
     // One more: the mark.
     let written = server.recording.events.len() - written - 1;
     (written, stream::check(&server.recording))
@@ -199,16 +199,16 @@ fn a_restart_writes_nothing_and_writing_what_is_there_is_noticed() {
 /// A controller that starts on what an earlier one wrote, and cannot read one of the clusters.
 fn restart_without_reading(unreadable: &str) -> Report {
     let (mut server, _) = at_rest(5);
-    let mut desk = desk();
-    server.introduce(&mut desk);
+    let mut scheduler = scheduler();
+    server.introduce(&mut scheduler);
     let everyone: Vec<String> = (1..=5).map(|number| format!("c{number:03}")).collect();
     for name in everyone.iter().filter(|name| *name != unreadable) {
-        cluster(&mut desk, name);
+        cluster(&mut scheduler, name);
     }
-    desk.handle(Input::Cluster(Delta::Unreadable(cannot_be_read("", unreadable))));
-    desk.handle(Input::Cluster(Delta::Synced));
+    scheduler.handle(Input::Cluster(Delta::Unreadable(cannot_be_read("", unreadable))));
+    scheduler.handle(Input::Cluster(Delta::Synced));
     let before = server.recording.events.len();
-    server.run(&mut desk);
+    server.run(&mut scheduler);
     let mut recording = stream::Recording::starting_at(server.recording.states().nth(before).unwrap());
     recording.events = server.recording.events.split_off(before);
     let managed = everyone.iter().map(Cluster::managed).collect();

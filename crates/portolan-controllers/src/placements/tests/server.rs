@@ -1,4 +1,4 @@
-//! A server in memory: it does what a job says, records what a reader sees, and tells the desk.
+//! A server in memory: it does what a job says, records what a reader sees, and tells the scheduler.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use portolan_runtime::watch::{Delta, Key};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::fields::Lacks;
+use crate::fields::MissingFields;
 use crate::moment::tests::instant;
-use crate::placements::desk::Desk;
 use crate::placements::input::Input;
 use crate::placements::job::{Acknowledged, Job, Report, Step, Teardown, phases};
+use crate::placements::scheduler::Scheduler;
 use crate::settings::Settings;
 
 pub(super) const NAMESPACE: &str = "team";
@@ -40,9 +40,9 @@ pub(super) fn binding() -> Input {
     Input::Binding(Delta::Applied(Arc::new(binding)))
 }
 
-/// A desk that has seen nothing yet.
-pub(super) fn desk() -> Desk {
-    Desk::new(Settings::new(Clock::new(now)), instant(now()))
+/// A scheduler that has seen nothing yet.
+pub(super) fn scheduler() -> Scheduler {
+    Scheduler::new(Settings::new(Clock::new(now)), instant(now()))
 }
 
 #[derive(Clone, Default)]
@@ -71,34 +71,34 @@ impl Server {
     }
 
     /// Everything but clusters, which are the test's: `all` is bound and every kind that is not a cluster is complete.
-    pub(super) fn introduce(&self, desk: &mut Desk) {
-        desk.handle(binding());
-        desk.handle(Input::Binding(Delta::Synced));
-        desk.handle(Input::Score(Delta::Synced));
-        self.introduce_some(desk);
+    pub(super) fn introduce(&self, scheduler: &mut Scheduler) {
+        scheduler.handle(binding());
+        scheduler.handle(Input::Binding(Delta::Synced));
+        scheduler.handle(Input::Score(Delta::Synced));
+        self.introduce_some(scheduler);
     }
 
     /// The same, but that nothing is said about bindings and scores.
-    pub(super) fn introduce_some(&self, desk: &mut Desk) {
+    pub(super) fn introduce_some(&self, scheduler: &mut Scheduler) {
         let set = object(json!({
             "metadata": {"name": "all"},
             "spec": {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}},
         }));
-        desk.handle(Input::Set(Delta::Applied(Arc::new(set))));
+        scheduler.handle(Input::Set(Delta::Applied(Arc::new(set))));
         for placement in self.placement.iter().cloned() {
-            desk.handle(Input::Placement(Delta::Applied(Arc::new(placement))));
+            scheduler.handle(Input::Placement(Delta::Applied(Arc::new(placement))));
         }
         for decision in self.observed.decisions.iter().cloned() {
-            desk.handle(Input::Decision(Delta::Applied(Arc::new(decision))));
+            scheduler.handle(Input::Decision(Delta::Applied(Arc::new(decision))));
         }
         for slice in self.observed.slices.iter().cloned() {
-            desk.handle(Input::Slice(Delta::Applied(Arc::new(slice))));
+            scheduler.handle(Input::Slice(Delta::Applied(Arc::new(slice))));
         }
-        desk.handle(Input::Lacks(Lacks::default()));
-        desk.handle(Input::Set(Delta::Synced));
-        desk.handle(Input::Placement(Delta::Synced));
-        desk.handle(Input::Decision(Delta::Synced));
-        desk.handle(Input::Slice(Delta::Synced));
+        scheduler.handle(Input::MissingFields(MissingFields::default()));
+        scheduler.handle(Input::Set(Delta::Synced));
+        scheduler.handle(Input::Placement(Delta::Synced));
+        scheduler.handle(Input::Decision(Delta::Synced));
+        scheduler.handle(Input::Slice(Delta::Synced));
     }
 
     /// When the decision objects were created.
@@ -117,28 +117,30 @@ impl Server {
         self.placement = Some(placement);
     }
 
-    /// Lets the desk do all that it wants to do, and marks the end.
-    pub(super) fn run(&mut self, desk: &mut Desk) {
-        self.run_at(desk, now());
+    /// Lets the scheduler do all that it wants to do, and marks the end.
+    pub(super) fn run(&mut self, scheduler: &mut Scheduler) {
+        self.run_at(scheduler, now());
     }
 
     /// The same at another time.
-    pub(super) fn run_at(&mut self, desk: &mut Desk, now: Timestamp) {
+    pub(super) fn run_at(&mut self, scheduler: &mut Scheduler, now: Timestamp) {
         for _ in 0..20 {
-            let Some(step) = desk.next(now.into()) else { break };
+            let Some(step) = scheduler.next(now.into()) else {
+                break;
+            };
             let report = match step {
                 Step::Publish(job) => self.publish(*job),
                 Step::Teardown(teardown) => self.tear_down(*teardown),
                 Step::Settled(_) | Step::Reading => continue,
             };
-            desk.done(report, instant(now));
+            scheduler.done(report, instant(now));
         }
         self.recording.events.push(Event::Settled);
     }
 
-    /// Carries out what the desk wants to write, but for the status of the placement: the process dies before that.
-    pub(super) fn run_until_status(&mut self, desk: &mut Desk) {
-        while let Some(step) = desk.next(now().into()) {
+    /// Carries out what the scheduler wants to write, but for the status of the placement: the process dies before that.
+    pub(super) fn run_until_status(&mut self, scheduler: &mut Scheduler) {
+        while let Some(step) = scheduler.next(now().into()) {
             if let Step::Publish(job) = step {
                 let status = None;
                 self.publish(Job { status, ..*job });

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::fixture::{Hub, cluster, condition};
-use crate::upkeep::fake::{object, second};
+use crate::reconcile::fake::{object, second};
 
 fn json_of(hub: &Hub, name: &str) -> Value {
     let mut profile = serde_json::to_value(hub.profile("team", name)).unwrap();

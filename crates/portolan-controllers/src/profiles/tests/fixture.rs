@@ -12,19 +12,19 @@ use serde_json::{Value, json};
 
 use crate::health::Outputs;
 use crate::moment::tests::instant;
-use crate::profiles::board::Profiles;
 use crate::profiles::content::Content;
 use crate::profiles::message::{Input, Key, Outcome, Write};
+use crate::profiles::published_profiles::Profiles;
 use crate::profiles::state::State;
-use crate::upkeep::fake::{Event, Part, Server, object};
-use crate::upkeep::{Failure, Keeper, Version};
+use crate::reconcile::fake::{Event, Part, Server, object};
+use crate::reconcile::{Failure, Reconciler, Version};
 
 pub(super) const RESTORE_GRACE: Duration = Duration::from_secs(300);
 
 pub(super) struct Hub {
     pub(super) server: Server,
     pub(super) state: State,
-    pub(super) board: Profiles,
+    pub(super) published_profiles: Profiles,
     pub(super) shared: Option<&'static str>,
     /// Profiles that slices refer to.
     pub(super) referenced: BTreeSet<(String, String)>,
@@ -47,19 +47,19 @@ impl Hub {
 
     /// A state that has seen all of an empty server.
     pub(super) fn empty(shared: Option<&'static str>) -> Hub {
-        let board = Profiles::new();
+        let published_profiles = Profiles::new();
         let mut state = State::new(
             shared,
             Duration::from_secs(30),
             RESTORE_GRACE,
-            board.clone(),
+            published_profiles.clone(),
             Outputs::default(),
         );
         synced(&mut state);
         Hub {
             server: Server::default(),
             state,
-            board,
+            published_profiles,
             shared,
             referenced: BTreeSet::new(),
         }

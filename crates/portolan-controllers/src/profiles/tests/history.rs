@@ -10,8 +10,8 @@ use super::fixture::{Hub, binding, cluster, foreign, placement, set, synced};
 use crate::moment::tests::instant;
 use crate::profiles::content::{Content, Observed, Owner};
 use crate::profiles::message::{Input, Outcome, Write};
-use crate::upkeep::fake::{object, second};
-use crate::upkeep::{Failure, Keeper, Labels, Membership};
+use crate::reconcile::fake::{object, second};
+use crate::reconcile::{Failure, Labels, Membership, Reconciler};
 
 #[derive(Clone, Debug)]
 enum Step {

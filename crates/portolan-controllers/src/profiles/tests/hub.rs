@@ -13,15 +13,15 @@ use tokio::task::JoinSet;
 use super::fixture::{binding, cluster, placement, set};
 use crate::health::Outputs;
 use crate::profiles::{Profiles, Publisher};
+use crate::reconcile::fake::live::{clock, context, eventually, hub, install, rest};
+use crate::reconcile::fake::object;
 use crate::settings::Settings;
-use crate::upkeep::fake::live::{clock, eventually, hub, install, pace, rest};
-use crate::upkeep::fake::object;
 
 /// A publisher with its watches; it ends when this is dropped.
 fn start(client: &Client) -> (JoinSet<()>, Profiles) {
     let settings = Settings::new(clock());
     let (publisher, subscribers, profiles) =
-        Publisher::new(client.clone(), &settings, pace(&settings), Outputs::default());
+        Publisher::new(client.clone(), &settings, context(&settings), Outputs::default());
     let mut tasks = JoinSet::new();
     tasks.spawn(Watch::new(client.clone(), vec![subscribers.clusters]).run());
     tasks.spawn(Watch::new(client.clone(), vec![subscribers.sets]).run());

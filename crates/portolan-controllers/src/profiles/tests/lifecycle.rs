@@ -6,8 +6,8 @@ use serde_json::json;
 use super::fixture::{Hub, binding, cluster, foreign, placement, set};
 use crate::moment::tests::instant;
 use crate::profiles::message::{Input, Write};
-use crate::upkeep::Keeper;
-use crate::upkeep::fake::{object, second};
+use crate::reconcile::Reconciler;
+use crate::reconcile::fake::{object, second};
 
 #[test]
 fn a_namespace_has_the_clusters_of_its_bound_sets_when_it_has_a_placement() {

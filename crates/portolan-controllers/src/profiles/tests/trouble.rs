@@ -5,9 +5,9 @@ use portolan_runtime::watch::{Delta, Key};
 use super::fixture::{Hub, cluster, foreign};
 use crate::moment::tests::instant;
 use crate::profiles::message::{Input, Outcome, Write};
+use crate::reconcile::fake::{cannot_be_read, second};
+use crate::reconcile::{Failure, Reconciler};
 use crate::sabotage::{Rule, with_broken};
-use crate::upkeep::fake::{cannot_be_read, second};
-use crate::upkeep::{Failure, Keeper};
 
 /// Lets every write that is due fail. How many there were.
 fn fail(hub: &mut Hub, now: i64, failure: Failure) -> usize {

@@ -9,8 +9,8 @@ use super::fixture::{Hub, cluster, foreign, placement};
 use crate::moment::tests::instant;
 use crate::profiles::Profiles;
 use crate::profiles::message::{Input, Outcome, Write};
-use crate::upkeep::fake::second;
-use crate::upkeep::{Failure, Keeper};
+use crate::reconcile::fake::second;
+use crate::reconcile::{Failure, Reconciler};
 
 /// Whether the wait is over at once, as often as it is asked.
 fn at_once(future: impl Future<Output = ()>) -> bool {
@@ -25,7 +25,7 @@ async fn a_wait_ends_when_every_profile_is_there() {
     }
     hub.deliver();
     let due = hub.state.due(second(0).into(), usize::MAX);
-    let mut wait = pin!(hub.board.clone().published_owned("team", ["a", "b"]));
+    let mut wait = pin!(hub.published_profiles.clone().published_owned("team", ["a", "b"]));
     assert!(futures::poll!(&mut wait).is_pending());
     for (write, is_last) in due.iter().zip([false, true]) {
         tokio::time::sleep(Duration::from_secs(60)).await;
@@ -40,19 +40,19 @@ async fn a_wait_ends_when_every_profile_is_there() {
         });
         assert_eq!(futures::poll!(&mut wait).is_ready(), is_last);
     }
-    assert!(at_once(hub.board.published("team", &["b", "a"])));
-    assert!(at_once(hub.board.published("team", &[""; 0])));
+    assert!(at_once(hub.published_profiles.published("team", &["b", "a"])));
+    assert!(at_once(hub.published_profiles.published("team", &[""; 0])));
 }
 
 #[tokio::test(start_paused = true)]
 async fn nobody_waits_while_publishing_is_off_or_the_kind_is_not_served() {
     assert!(at_once(Profiles::off().published("team", &["a"])));
     let mut hub = Hub::new();
-    assert!(!at_once(hub.board.published("team", &["a"])));
+    assert!(!at_once(hub.published_profiles.published("team", &["a"])));
     hub.state.handle(Input::Profile(Delta::NotServed));
-    assert!(at_once(hub.board.published("team", &["a"])));
+    assert!(at_once(hub.published_profiles.published("team", &["a"])));
     hub.state.handle(Input::Profile(Delta::Synced));
-    assert!(!at_once(hub.board.published("team", &["a"])));
+    assert!(!at_once(hub.published_profiles.published("team", &["a"])));
 }
 
 #[tokio::test(start_paused = true)]
@@ -61,14 +61,14 @@ async fn a_profile_of_somebody_else_counts() {
     hub.server.put(&cluster("a", "prod"));
     hub.server.put(&foreign("team", "a"));
     hub.deliver();
-    assert!(at_once(hub.board.published("team", &["a"])));
+    assert!(at_once(hub.published_profiles.published("team", &["a"])));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_the_publisher_is_about_to_know_is_waited_for_and_no_other() {
     let mut hub = Hub::new();
     hub.settle(second(0));
-    let mut soon = pin!(hub.board.clone().published_owned("new", ["a", "a"]));
+    let mut soon = pin!(hub.published_profiles.clone().published_owned("new", ["a", "a"]));
     assert!(futures::poll!(&mut soon).is_pending());
     hub.server.put(&cluster("a", "prod"));
     hub.server.put(&super::fixture::binding("new", "prod"));
@@ -76,7 +76,7 @@ async fn a_cluster_that_the_publisher_is_about_to_know_is_waited_for_and_no_othe
     hub.settle(second(0));
     assert!(futures::poll!(&mut soon).is_ready());
 
-    let never = hub.board.published("team", &["never", "neither"]);
+    let never = hub.published_profiles.published("team", &["never", "neither"]);
     assert!(tokio::time::timeout(Duration::from_secs(10), never).await.is_ok());
 }
 
@@ -90,13 +90,16 @@ async fn nobody_waits_for_what_the_server_refuses() {
         let [Write::Create { key, .. }] = due.as_slice() else {
             panic!("{due:?}")
         };
-        assert!(!at_once(hub.board.published("team", &["a"])));
+        assert!(!at_once(hub.published_profiles.published("team", &["a"])));
         let endings = vec![(key.clone(), Outcome::Failed(failure))];
         hub.state.handle(Input::Ended {
             at: instant(second(0)),
             endings,
         });
-        assert!(at_once(hub.board.published("team", &["a"])), "{failure:?}");
+        assert!(
+            at_once(hub.published_profiles.published("team", &["a"])),
+            "{failure:?}"
+        );
     }
 }
 

@@ -24,8 +24,8 @@ use portolan_api::labels::ocm;
 use portolan_runtime::watch::{Delta, Subscriber, Watch};
 use tokio::sync::mpsc;
 
+use crate::reconcile::{self, RequestContext};
 use crate::settings::Settings;
-use crate::upkeep::{self, Pace};
 
 use state::{Input, Standing, State};
 
@@ -37,7 +37,7 @@ pub(crate) struct Acceptance {
     client: Client,
     state: State,
     inputs: mpsc::Receiver<Input>,
-    pace: Pace,
+    context: RequestContext,
 }
 
 /// What [`Acceptance`] wants to hear. It ends when all of them are dropped.
@@ -53,7 +53,11 @@ pub(crate) fn namespaces(client: Client, subscriber: Subscriber<Namespace>) -> W
 
 impl Acceptance {
     /// Acceptance through `client`.
-    pub(crate) fn new(client: Client, settings: &Settings, pace: Pace) -> (Acceptance, Subscribers) {
+    pub(crate) fn new(
+        client: Client,
+        settings: &Settings,
+        context: RequestContext,
+    ) -> (Acceptance, Subscribers) {
         let (sender, inputs) = mpsc::channel(CHANNEL);
         let subscribers = Subscribers {
             clusters: Subscriber::filtered(sender.clone(), Input::Cluster, standing_changes()),
@@ -63,16 +67,16 @@ impl Acceptance {
             client,
             state: State::new(settings.longest_backoff),
             inputs,
-            pace,
+            context,
         };
         (acceptance, subscribers)
     }
 
     /// Runs until the feeds are dropped.
     pub(crate) async fn run(self) {
-        let (client, pace) = (self.client, self.pace.clone());
-        upkeep::keep(self.state, self.inputs, self.pace, move |write| {
-            write::carry_out(client.clone(), pace.clone(), write)
+        let (client, context) = (self.client, self.context.clone());
+        reconcile::run(self.state, self.inputs, self.context, move |write| {
+            write::carry_out(client.clone(), context.clone(), write)
         })
         .await;
     }

@@ -9,11 +9,11 @@ use k8s_openapi::api::core::v1::Namespace;
 use portolan_api::cluster::ManagedCluster;
 use portolan_api::labels::{conditions, ocm};
 use portolan_api::structural::is_dns_label;
-use portolan_runtime::watch::Delta;
+use portolan_runtime::watch::{Delta, SyncState};
 use tokio::time::Instant;
 
 use crate::moment::Moment;
-use crate::upkeep::{Decision, Failure, Keeper, Knowledge, Queue, Version};
+use crate::reconcile::{Action, Failure, Queue, Reconciler, Version};
 
 /// How often a namespace that is being deleted is asked for works that are left. Shorter costs lists, longer keeps the
 /// namespace longer than its works.
@@ -129,8 +129,8 @@ struct Home {
 /// Clusters and their namespaces, as far as acceptance looks at them.
 #[derive(Debug)]
 pub(crate) struct State {
-    known_clusters: Knowledge,
-    known_namespaces: Knowledge,
+    known_clusters: SyncState,
+    known_namespaces: SyncState,
     clusters: HashMap<Arc<str>, (Version, Standing)>,
     homes: HashMap<Arc<str>, Home>,
     /// Clusters of which something was deleted, and whose account may have no use any more.
@@ -143,8 +143,8 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn new(longest_backoff: Duration) -> State {
         State {
-            known_clusters: Knowledge::default(),
-            known_namespaces: Knowledge::default(),
+            known_clusters: SyncState::default(),
+            known_namespaces: SyncState::default(),
             clusters: HashMap::new(),
             homes: HashMap::new(),
             departed: BTreeSet::new(),
@@ -170,16 +170,16 @@ impl State {
                  accepted: at most 63 lower-case letters, digits and dashes"
             );
         }
-        self.queue.touch(Target::Condition(name.clone()));
-        self.queue.touch(Target::Namespace(name));
+        self.queue.enqueue(Target::Condition(name.clone()));
+        self.queue.enqueue(Target::Namespace(name));
     }
 
     fn cluster_gone(&mut self, name: &str) {
         let name: Arc<str> = name.into();
         self.clusters.remove(&name);
         self.departed.insert(name.clone());
-        self.queue.touch(Target::Namespace(name.clone()));
-        self.queue.touch(Target::Account(name));
+        self.queue.enqueue(Target::Namespace(name.clone()));
+        self.queue.enqueue(Target::Account(name));
     }
 
     fn namespace_applied(&mut self, object: &Namespace) {
@@ -197,29 +197,29 @@ impl State {
             next: before.and_then(|before| before.next),
         };
         self.homes.insert(name.clone(), home);
-        self.queue.touch(Target::Namespace(name));
+        self.queue.enqueue(Target::Namespace(name));
     }
 
     fn namespace_gone(&mut self, name: &str) {
         let name: Arc<str> = name.into();
         self.homes.remove(&name);
         self.departed.insert(name.clone());
-        self.queue.touch(Target::Namespace(name.clone()));
-        self.queue.touch(Target::Account(name));
+        self.queue.enqueue(Target::Namespace(name.clone()));
+        self.queue.enqueue(Target::Account(name));
     }
 
     fn touch_all(&mut self) {
         for name in self.clusters.keys() {
-            self.queue.touch(Target::Condition(name.clone()));
+            self.queue.enqueue(Target::Condition(name.clone()));
         }
         for name in self.clusters.keys().chain(self.homes.keys()) {
-            self.queue.touch(Target::Namespace(name.clone()));
+            self.queue.enqueue(Target::Namespace(name.clone()));
         }
         for name in &self.departed {
-            self.queue.touch(Target::Account(name.clone()));
+            self.queue.enqueue(Target::Account(name.clone()));
         }
         self.are_accounts_unknown = true;
-        self.queue.touch(Target::Accounts);
+        self.queue.enqueue(Target::Accounts);
     }
 
     /// Deals with the accounts of clusters that are gone.
@@ -227,7 +227,7 @@ impl State {
         self.are_accounts_unknown = false;
         for name in names {
             if !self.clusters.contains_key(&name) && self.departed.insert(name.clone()) {
-                self.queue.touch(Target::Account(name));
+                self.queue.enqueue(Target::Account(name));
             }
         }
     }
@@ -279,26 +279,26 @@ impl State {
         }
     }
 
-    fn decide_namespace(&self, name: &Arc<str>, now: Instant) -> Decision<Write> {
+    fn decide_namespace(&self, name: &Arc<str>, now: Instant) -> Action<Write> {
         let (home, cluster) = (self.homes.get(name), name.clone());
         let is_wanted = self.clusters.get(name);
         let is_wanted = is_wanted.is_some_and(|(_, standing)| standing.needs_namespace());
         let write = match home {
             Some(home) if home.is_leaving => Write::ReleaseRights { cluster },
-            Some(home) if home.is_watched => return Decision::Nothing,
+            Some(home) if home.is_watched => return Action::AwaitChange,
             _ if is_wanted && is_dns_label(name) => Write::MakeNamespace { cluster },
             // The account of a cluster that is gone ends with the namespace.
             Some(_) if self.departed.contains(name) => Write::LookAtNamespace { cluster },
-            _ => return Decision::Nothing,
+            _ => return Action::AwaitChange,
         };
         match home.and_then(|home| home.next).filter(|next| *next > now) {
-            Some(next) => Decision::Later(next),
-            None => Decision::Write(write),
+            Some(next) => Action::RequeueAt(next),
+            None => Action::Write(write),
         }
     }
 }
 
-impl Keeper for State {
+impl Reconciler for State {
     const NAME: &'static str = "acceptance";
     type Input = Input;
     type Write = Write;
@@ -321,31 +321,31 @@ impl Keeper for State {
     }
 
     fn due(&mut self, now: Moment, room: usize) -> Vec<Write> {
-        let is_known = self.known_clusters.is_complete() && self.known_namespaces.is_complete();
+        let is_known = self.known_clusters.is_synced() && self.known_namespaces.is_synced();
         let mut queue = std::mem::replace(&mut self.queue, Queue::new(Duration::ZERO));
-        let writes = queue.look(now.instant, room, |target| match target {
+        let writes = queue.poll(now.instant, room, |target| match target {
             Target::Condition(name) => match self.clusters.get(name) {
-                Some((_, standing)) if standing.is_to_be_said() => Decision::Write(Write::Condition {
+                Some((_, standing)) if standing.is_to_be_said() => Action::Write(Write::Condition {
                     cluster: name.clone(),
                     at: now.wall,
                 }),
-                _ => Decision::Nothing,
+                _ => Action::AwaitChange,
             },
             Target::Namespace(name) if is_known => self.decide_namespace(name, now.instant),
             Target::Account(name) if is_known => {
                 let is_gone = !self.clusters.contains_key(name) && !self.homes.contains_key(name);
                 match is_gone && self.departed.contains(name) {
-                    true => Decision::Write(Write::DeleteAccount {
+                    true => Action::Write(Write::DeleteAccount {
                         cluster: name.clone(),
                     }),
-                    false => Decision::Nothing,
+                    false => Action::AwaitChange,
                 }
             }
             Target::Accounts if is_known && self.are_accounts_unknown => {
-                Decision::Write(Write::FindAccounts { at: now.wall })
+                Action::Write(Write::FindAccounts { at: now.wall })
             }
             // When all is known, everything is looked at.
-            _ => Decision::Nothing,
+            _ => Action::AwaitChange,
         });
         self.queue = queue;
         writes

@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::Acceptance;
+use crate::reconcile::fake::live::{clock, context, eventually, hub, rest};
+use crate::reconcile::fake::object;
 use crate::settings::Settings;
-use crate::upkeep::fake::live::{clock, eventually, hub, pace, rest};
-use crate::upkeep::fake::object;
 
 /// Acceptance with its watches; it ends when this is dropped.
 fn start(client: &Client) -> JoinSet<()> {
@@ -26,7 +26,7 @@ fn start(client: &Client) -> JoinSet<()> {
 
 fn start_with(client: &Client, clock: Clock) -> JoinSet<()> {
     let settings = Settings::new(clock);
-    let (acceptance, subscribers) = Acceptance::new(client.clone(), &settings, pace(&settings));
+    let (acceptance, subscribers) = Acceptance::new(client.clone(), &settings, context(&settings));
     let mut tasks = JoinSet::new();
     tasks.spawn(Watch::new(client.clone(), vec![subscribers.clusters]).run());
     tasks.spawn(super::namespaces(client.clone(), subscribers.namespaces).run());

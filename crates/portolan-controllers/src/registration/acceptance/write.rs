@@ -19,16 +19,18 @@ use serde_json::json;
 
 use super::state::Write;
 use super::state::{Answer, Input, Standing, Target};
-use crate::upkeep::{Pace, Wanted, creating, patching, with_condition};
+use crate::reconcile::{RequestContext, WantedCondition, creating, patching, with_condition};
 
 /// An account that is younger may be one of a cluster that is still to come.
 const OLD_ACCOUNT: SignedDuration = SignedDuration::from_hours(1);
 
 /// Sends one write and says how it ended.
-pub(super) async fn carry_out(client: Client, pace: Pace, write: Write) -> Input {
+pub(super) async fn carry_out(client: Client, context: RequestContext, write: Write) -> Input {
     let (verb, resource) = write.request();
     let target = write.target();
-    let result = pace.request(verb, resource, &target, send(client, &write)).await;
+    let result = context
+        .request(verb, resource, &target, send(client, &write))
+        .await;
     Input::Ended {
         at: tokio::time::Instant::now(),
         target,
@@ -113,14 +115,14 @@ fn said(cluster: &ManagedCluster, now: Timestamp) -> serde_json::Value {
     let wanted = match cluster.spec.hub_accepts_client {
         true => {
             there.retain(|condition| condition.type_ != conditions::HUB_DENIED);
-            Wanted {
+            WantedCondition {
                 type_: conditions::HUB_ACCEPTED,
                 status: "True",
                 reason: reasons::HUB_ADMIN_ACCEPTED,
                 message: messages::HUB_ADMIN_ACCEPTED.to_owned(),
             }
         }
-        false => Wanted {
+        false => WantedCondition {
             type_: conditions::HUB_ACCEPTED,
             status: "False",
             reason: reasons::HUB_ADMIN_DENIED,

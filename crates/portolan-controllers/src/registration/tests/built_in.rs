@@ -3,10 +3,10 @@ use portolan_runtime::watch::Delta;
 use serde_json::json;
 
 use super::fixture::{Hub, set};
+use crate::reconcile::Reconciler;
+use crate::reconcile::fake::second;
 use crate::registration::message::Write;
 use crate::registration::state::Input;
-use crate::upkeep::Keeper;
-use crate::upkeep::fake::second;
 
 fn selector(hub: &Hub, name: &str) -> serde_json::Value {
     serde_json::to_value(hub.set(name).spec.cluster_selector).unwrap()

@@ -4,10 +4,10 @@ use serde_json::json;
 
 use super::fixture::{Hub, binding, cluster, labelled, set};
 use crate::moment::tests::instant;
+use crate::reconcile::Reconciler;
+use crate::reconcile::fake::{object, second};
 use crate::registration::message::Write;
 use crate::registration::state::Input;
-use crate::upkeep::Keeper;
-use crate::upkeep::fake::{object, second};
 
 fn empty() -> (String, String, String) {
     (

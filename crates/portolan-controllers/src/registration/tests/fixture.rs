@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::moment::tests::instant;
+use crate::reconcile::fake::{Event, Part, Server, object, second};
+use crate::reconcile::{Failure, Reconciler, Version};
 use crate::registration::heartbeat;
 use crate::registration::message::Write;
 use crate::registration::state::{Answer, Input, State};
-use crate::upkeep::fake::{Event, Part, Server, object, second};
-use crate::upkeep::{Failure, Keeper, Version};
 
 pub(super) struct Hub {
     pub(super) server: Server,

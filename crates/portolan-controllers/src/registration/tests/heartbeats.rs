@@ -7,10 +7,10 @@ use serde_json::json;
 
 use super::fixture::{Hub, cluster, lease, synced};
 use crate::moment::tests::{instant, shifted, wall};
+use crate::reconcile::Reconciler;
+use crate::reconcile::fake::second;
 use crate::registration::message::Write;
 use crate::registration::state::Input;
-use crate::upkeep::Keeper;
-use crate::upkeep::fake::second;
 
 /// Status, reason and message of the Available condition.
 fn available(hub: &Hub, name: &str) -> (String, String, String) {

@@ -7,10 +7,10 @@ use serde_json::json;
 
 use super::fixture::{Hub, binding, carry_out, labelled, set};
 use crate::moment::tests::instant;
+use crate::reconcile::fake::second;
+use crate::reconcile::{Failure, Labels, Membership, Reconciler};
 use crate::registration::message::Write;
 use crate::registration::state::Input;
-use crate::upkeep::fake::second;
-use crate::upkeep::{Failure, Keeper, Labels, Membership};
 
 #[derive(Clone, Debug)]
 enum Step {

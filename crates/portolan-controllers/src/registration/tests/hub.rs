@@ -8,14 +8,14 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::fixture::{binding, labelled};
+use crate::reconcile::fake::live::{clock, context, eventually, hub, rest};
 use crate::registration::{self, Registration};
 use crate::settings::Settings;
-use crate::upkeep::fake::live::{clock, eventually, hub, pace, rest};
 
 /// Registration with its watches; it ends when this is dropped.
 fn start(client: &Client) -> JoinSet<()> {
     let settings = Settings::new(clock());
-    let (registration, subscribers) = Registration::new(client.clone(), &settings, pace(&settings));
+    let (registration, subscribers) = Registration::new(client.clone(), &settings, context(&settings));
     let mut tasks = JoinSet::new();
     tasks.spawn(Watch::new(client.clone(), vec![subscribers.clusters]).run());
     tasks.spawn(Watch::new(client.clone(), vec![subscribers.sets]).run());

@@ -3,9 +3,9 @@ use serde_json::json;
 
 use super::fixture::{Hub, cluster, labelled};
 use crate::moment::tests::instant;
+use crate::reconcile::fake::second;
+use crate::reconcile::{Failure, Reconciler};
 use crate::registration::state::Input;
-use crate::upkeep::fake::second;
-use crate::upkeep::{Failure, Keeper};
 
 fn taints(hub: &Hub, name: &str) -> Vec<(String, Option<String>)> {
     let taints = hub.cluster(name).spec.taints.into_iter();

@@ -21,6 +21,7 @@ pub use placement::{ClusterOverview, GroupOverview, PlacementOverview};
 
 use crate::absence::Judgement;
 use crate::moment::Moment;
+use crate::reconcile::Reconciler;
 use crate::replicasets::decisions::Reading;
 use crate::replicasets::evaluate::{Fullness, judge, visit};
 use crate::replicasets::key::SetKey;
@@ -29,7 +30,6 @@ use crate::replicasets::refusals;
 use crate::replicasets::set::Mistake;
 use crate::replicasets::state::State;
 use crate::replicasets::verdict::View;
-use crate::upkeep::Keeper;
 
 /// A replica set and everything that its rollouts depend on.
 #[derive(Clone, Debug)]

@@ -10,11 +10,11 @@ use portolan_runtime::watch::Delta;
 use serde_json::{Value, json};
 
 use crate::moment::tests::instant;
+use crate::reconcile::Reconciler;
+use crate::reconcile::fake::{object, second};
 use crate::replicasets::message::{Ending, Input, SetWrite, WorkEnding, WorkWrite};
 use crate::replicasets::state::State;
 use crate::sabotage::{Rule, with_broken};
-use crate::upkeep::Keeper;
-use crate::upkeep::fake::{object, second};
 
 fn template() -> Value {
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
@@ -308,7 +308,7 @@ fn writes_without_reading() -> Vec<String> {
     world.writes(second(0));
     // Nothing is known of the cluster, as after a start.
     world.state.absences.forget("b");
-    let unreadable = crate::upkeep::fake::cannot_be_read("", "b");
+    let unreadable = crate::reconcile::fake::cannot_be_read("", "b");
     world.state.handle(Input::Cluster(Delta::Unreadable(unreadable)));
     world.decide(&["a"]);
     world.writes(second(1000))

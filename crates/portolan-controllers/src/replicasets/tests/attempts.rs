@@ -11,14 +11,14 @@ use portolan_runtime::watch::Delta;
 use serde_json::{Value, json};
 
 use crate::moment::tests::instant;
+use crate::reconcile::Reconciler;
+use crate::reconcile::fake::{object, second};
 use crate::replicasets::attempts::Attempts;
 use crate::replicasets::key::{SetKey, WorkKey};
 use crate::replicasets::message::{Ending, Input, SetWrite, WorkEnding, WorkWrite};
 use crate::replicasets::set::Set;
 use crate::replicasets::state::State;
 use crate::replicasets::works::Work;
-use crate::upkeep::Keeper;
-use crate::upkeep::fake::{object, second};
 
 const SOAK: Duration = Duration::from_secs(60);
 

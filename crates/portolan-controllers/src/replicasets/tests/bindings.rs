@@ -10,12 +10,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::moment::tests::instant;
+use crate::reconcile::Reconciler;
+use crate::reconcile::fake::{cannot_be_read, object, second};
 use crate::replicasets::key::SetKey;
 use crate::replicasets::message::{Ending, Input, SetWrite, WorkEnding, WorkWrite};
 use crate::replicasets::state::State;
 use crate::sabotage::{Rule, with_broken};
-use crate::upkeep::Keeper;
-use crate::upkeep::fake::{cannot_be_read, object, second};
 
 /// A replica set in `ns` whose decision, written by hand, names `mine` and `theirs`. `mine` is in the set `ours`, which is
 /// bound to `ns`; `theirs` is in the set `others`, which is not.

@@ -7,9 +7,9 @@ use serde_json::json;
 
 use crate::moment::Moment;
 use crate::moment::tests::shifted;
+use crate::reconcile::fake::{object, second};
 use crate::replicasets::works::Work;
 use crate::sabotage::{Rule, with_broken};
-use crate::upkeep::fake::{object, second};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;

@@ -7,10 +7,10 @@ use portolan_runtime::watch::{Delta, Key};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::reconcile::Reconciler;
+use crate::reconcile::fake::object;
 use crate::replicasets::message::Input;
 use crate::replicasets::state::State;
-use crate::upkeep::Keeper;
-use crate::upkeep::fake::object;
 
 /// Replica sets, of which each refers to a placement of its own that chooses a cluster of its own.
 const SETS: usize = 50;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use portolan_api::cluster::{Placement, PlacementDecision, content_hash};
 use serde_json::{Value, json};
 
+use crate::reconcile::fake::object;
 use crate::replicasets::decisions::{Chosen, Part, Reading, read};
-use crate::upkeep::fake::object;
 
 fn part(index: &str, clusters: &[&str], hash: Option<&str>) -> Part {
     let decisions: Vec<Value> = clusters

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 
 use crate::moment::Since;
 use crate::moment::tests::{instant, wall};
+use crate::reconcile::fake::{object, second};
+use crate::reconcile::{Failure, Reconciler};
 use crate::replicasets::key::SetKey;
 use crate::replicasets::message::{Ending, Input, Job, SetWrite, WorkEnding, WorkWrite};
 use crate::replicasets::refusals::{Cause, Refusal};
 use crate::replicasets::state::{MOST_REFUSALS, State};
-use crate::upkeep::fake::{object, second};
-use crate::upkeep::{Failure, Keeper};
 
 fn work(cluster: &str) -> ManifestWork {
     object(json!({

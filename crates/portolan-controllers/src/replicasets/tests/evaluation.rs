@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::absence::Absences;
 use crate::bound::Right;
+use crate::reconcile::fake::{object, second};
 use crate::replicasets::attempts::Attempts;
 use crate::replicasets::decisions::Reading;
 use crate::replicasets::evaluate::evaluate;
@@ -17,7 +18,6 @@ use crate::replicasets::message::WorkWrite;
 use crate::replicasets::set::Set;
 use crate::replicasets::verdict::{Verdict, View};
 use crate::replicasets::works::Work;
-use crate::upkeep::fake::{object, second};
 
 fn template(version: &str) -> Value {
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"version": version}});

@@ -5,8 +5,8 @@ use portolan_api::work::ManifestWorkReplicaSet;
 use portolan_rollout::Status;
 use serde_json::{Value, json};
 
+use crate::reconcile::fake::{object, second};
 use crate::replicasets::overview::{Objects, Overview, OverviewState, overview};
-use crate::upkeep::fake::{object, second};
 
 const OFF: &str = "cluster.open-cluster-management.io/experimental-scheduling-disable";
 

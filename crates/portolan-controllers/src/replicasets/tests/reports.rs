@@ -7,9 +7,9 @@ use portolan_check::{CheckId, Report};
 use portolan_rollout::Status;
 use serde_json::{Value, json};
 
+use crate::reconcile::fake::object;
 use crate::replicasets::works::Work;
 use crate::sabotage::{Rule, with_broken};
-use crate::upkeep::fake::object;
 
 /// `type status generation time` of each condition; the work has generation 3. The status, and the time of the
 /// condition that it follows from.

@@ -6,12 +6,12 @@ use portolan_runtime::watch::{Delta, Key};
 use serde_json::json;
 
 use super::fixture::*;
+use crate::reconcile::Reconciler;
+use crate::reconcile::fake::{cannot_be_read, second};
 use crate::sabotage::{Rule, with_broken};
 use crate::syncer::message::{Input, Write};
 use crate::syncer::reach::Reach;
 use crate::syncer::state::State;
-use crate::upkeep::Keeper;
-use crate::upkeep::fake::{cannot_be_read, second};
 
 fn synced() -> Hub {
     let mut hub = Hub::with_template();

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 
 use crate::events::EventDraft;
 use crate::moment::tests::instant;
+use crate::reconcile::fake::{Part, Server, object, second};
+use crate::reconcile::{Failure, Reconciler};
 use crate::syncer::message::{Input, Outcome, Write};
 use crate::syncer::reach::Reach;
 use crate::syncer::state::State;
-use crate::upkeep::fake::{Part, Server, object, second};
-use crate::upkeep::{Failure, Keeper};
 
 pub(super) const HOME: &str = "shop";
 

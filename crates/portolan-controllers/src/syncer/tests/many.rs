@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::fixture::*;
 use crate::moment::tests::instant;
+use crate::reconcile::Reconciler;
 use crate::syncer::message::Input;
-use crate::upkeep::Keeper;
 
 fn clusters(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("c{number}")).collect()

@@ -9,13 +9,13 @@ use portolan_runtime::watch::{Delta, Key};
 use serde_json::{Value, json};
 
 use super::fixture::*;
+use crate::reconcile::Reconciler;
+use crate::reconcile::fake::object;
 use crate::sabotage::{Rule, broken, with_broken};
 use crate::settings::Settings;
 use crate::syncer::message::Input;
 use crate::syncer::reach::Reach;
 use crate::syncer::state::State;
-use crate::upkeep::Keeper;
-use crate::upkeep::fake::object;
 
 /// A template goes bad while its works are there.
 fn spoiled(manifests: Value) -> (Hub, String) {

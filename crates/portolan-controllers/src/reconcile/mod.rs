@@ -1,14 +1,14 @@
-//! What keepers of objects share: a queue, a loop, and how errors and versions are read.
+//! Parts that reconcilers share: a queue, a loop, and how errors and versions are read.
 //!
-//! A keeper is a pure state machine ([`Keeper`]) that hears what is there and says what to write; [`keep`] is the
+//! A reconciler is a pure state machine ([`Reconciler`]) that hears what is there and says what to write; [`run`] is the
 //! loop that listens for it, carries its writes out in parallel and tells it how they ended. Nothing here knows what
 //! is kept.
 
 mod conditions;
+mod context;
 #[cfg(test)]
 pub(crate) mod fake;
 mod membership;
-mod pace;
 mod queue;
 mod version;
 
@@ -16,15 +16,14 @@ use std::future::Future;
 use std::time::Duration;
 
 use portolan_runtime::tasks::LONGEST_WAIT;
-use portolan_runtime::watch::Delta;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-pub(crate) use conditions::{Wanted, with_condition};
+pub(crate) use conditions::{WantedCondition, with_condition};
+pub(crate) use context::{RequestContext, creating, patching};
 pub(crate) use membership::{Labels, Membership};
-pub(crate) use pace::{Pace, creating, patching};
-pub(crate) use queue::{Decision, Queue, backoff};
+pub(crate) use queue::{Action, Queue, backoff};
 pub(crate) use version::Version;
 
 use crate::moment::Moment;
@@ -36,7 +35,7 @@ use crate::sabotage;
 const BATCH: usize = 1024;
 
 /// Decides what to write; does nothing itself.
-pub(crate) trait Keeper {
+pub(crate) trait Reconciler {
     /// Names its loop where it is said that the loop died or stands still.
     const NAME: &'static str;
     /// What it hears: what watches say, and how its writes ended.
@@ -57,31 +56,31 @@ pub(crate) trait Keeper {
     fn next_due(&self) -> Option<Instant>;
 }
 
-/// Runs a keeper until nobody sends to `inputs` any more; writes under way are then waited for.
-pub(crate) async fn keep<K, F>(
-    mut keeper: K,
+/// Runs a reconciler until nobody sends to `inputs` any more; writes under way are then waited for.
+pub(crate) async fn run<K, F>(
+    mut reconciler: K,
     mut inputs: mpsc::Receiver<K::Input>,
-    pace: Pace,
+    context: RequestContext,
     carry_out: impl Fn(K::Write) -> F,
 ) where
-    K: Keeper,
+    K: Reconciler,
     F: Future<Output = K::Input> + Send + 'static,
 {
-    let turns = pace.tasks.turns(K::NAME);
+    let turns = context.tasks.turns(K::NAME);
     let mut under_way = JoinSet::new();
     let mut planned: Option<Instant> = None;
     loop {
         turns.turn();
         sabotage::at_turn(K::NAME).await;
-        let now = Moment::now(&pace.clock);
+        let now = Moment::now(&context.clock);
         let late = planned.map_or(Duration::ZERO, |planned| {
             now.instant.saturating_duration_since(planned)
         });
         if !late.is_zero() {
-            keeper.paused(now.instant, late);
+            reconciler.paused(now.instant, late);
         }
-        let room = pace.parallel.saturating_sub(under_way.len());
-        for write in keeper.due(now, room) {
+        let room = context.parallel.saturating_sub(under_way.len());
+        for write in reconciler.due(now, room) {
             let write = carry_out(write);
             under_way.spawn(async move {
                 sabotage::at_write(K::NAME);
@@ -89,38 +88,38 @@ pub(crate) async fn keep<K, F>(
             });
         }
         // With no room left only the end of a write can change anything.
-        let pause = match keeper.next_due() {
-            Some(at) if under_way.len() < pace.parallel => until(now.instant, at).min(LONGEST_WAIT),
+        let pause = match reconciler.next_due() {
+            Some(at) if under_way.len() < context.parallel => until(now.instant, at).min(LONGEST_WAIT),
             _ => LONGEST_WAIT,
         };
         planned = Some(now.instant + pause);
         tokio::select! {
             input = inputs.recv() => {
                 let Some(input) = input else { break };
-                keeper.handle(input);
+                reconciler.handle(input);
                 for _ in 1..BATCH {
                     let Ok(input) = inputs.try_recv() else { break };
                     // Each is a turn: many large objects at once do not look like a loop that stands still.
                     turns.turn();
-                    keeper.handle(input);
+                    reconciler.handle(input);
                 }
             }
-            Some(ended) = under_way.join_next(), if !under_way.is_empty() => hear(&mut keeper, ended),
+            Some(ended) = under_way.join_next(), if !under_way.is_empty() => hear(&mut reconciler, ended),
             () = tokio::time::sleep(pause) => {}
         }
         while let Some(ended) = under_way.try_join_next() {
-            hear(&mut keeper, ended);
+            hear(&mut reconciler, ended);
         }
     }
     while let Some(ended) = under_way.join_next().await {
-        hear(&mut keeper, ended);
+        hear(&mut reconciler, ended);
     }
 }
 
-fn hear<K: Keeper>(keeper: &mut K, ended: Result<K::Input, tokio::task::JoinError>) {
+fn hear<K: Reconciler>(reconciler: &mut K, ended: Result<K::Input, tokio::task::JoinError>) {
     match ended {
-        Ok(input) => keeper.handle(input),
-        // A task ends early only when the runtime does, or by a panic, which is passed on: what the keeper believes to be
+        Ok(input) => reconciler.handle(input),
+        // A task ends early only when the runtime does, or by a panic, which is passed on: what the reconciler believes to be
         // under way would stay so for ever. The end of the loop is noticed and ends the process ([`crate::tasks`]).
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
         Err(_) => {}
@@ -130,38 +129,6 @@ fn hear<K: Keeper>(keeper: &mut K, ended: Result<K::Input, tokio::task::JoinErro
 /// Never zero: a timer that is a little early would otherwise spin.
 fn until(now: Instant, at: Instant) -> Duration {
     at.saturating_duration_since(now).max(Duration::from_millis(1))
-}
-
-/// How much of a kind is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Knowledge {
-    /// Not all of it, yet or again.
-    #[default]
-    Partial,
-    /// All of it.
-    Complete,
-    /// The server does not have the kind.
-    Unserved,
-}
-
-impl Knowledge {
-    /// What is known after a delta of the kind.
-    pub(crate) fn after<T>(&mut self, delta: &Delta<T>) {
-        *self = match delta {
-            Delta::Applied(_)
-            | Delta::Unreadable(_)
-            | Delta::Deleted(_)
-            | Delta::DeletionHeld(_)
-            | Delta::CrdCreated(_) => return,
-            Delta::ListStarted => Knowledge::Partial,
-            Delta::Synced => Knowledge::Complete,
-            Delta::NotServed => Knowledge::Unserved,
-        };
-    }
-
-    pub(crate) fn is_complete(self) -> bool {
-        self == Knowledge::Complete
-    }
 }
 
 #[cfg(test)]
@@ -179,7 +146,7 @@ mod tests {
     /// Writes one thing, and again whenever that failed. Counts pauses.
     struct Stubborn(Queue<()>, Arc<AtomicUsize>);
 
-    impl Keeper for Stubborn {
+    impl Reconciler for Stubborn {
         const NAME: &'static str = "stubborn";
         type Input = Instant;
         type Write = ();
@@ -194,7 +161,7 @@ mod tests {
         }
 
         fn due(&mut self, now: Moment, room: usize) -> Vec<()> {
-            self.0.look(now.instant, room, |()| Decision::Write(()))
+            self.0.poll(now.instant, room, |()| Action::Write(()))
         }
 
         fn next_due(&self) -> Option<Instant> {
@@ -204,7 +171,7 @@ mod tests {
 
     fn stubborn() -> Stubborn {
         let mut queue = Queue::new(Duration::from_secs(1));
-        queue.touch(());
+        queue.enqueue(());
         Stubborn(queue, Arc::default())
     }
 
@@ -213,9 +180,9 @@ mod tests {
         let (wall, tries) = (Arc::new(AtomicI64::new(10_000)), Arc::new(AtomicUsize::new(0)));
         let (shown, counted) = (wall.clone(), tries.clone());
         let clock = Clock::new(move || Timestamp::from_second(shown.load(Ordering::SeqCst)).unwrap());
-        let pace = fake::live::pace(&Settings::new(clock));
+        let context = fake::live::context(&Settings::new(clock));
         let (sender, inputs) = mpsc::channel(1);
-        let kept = tokio::spawn(keep(stubborn(), inputs, pace, move |()| {
+        let kept = tokio::spawn(run(stubborn(), inputs, context, move |()| {
             counted.fetch_add(1, Ordering::SeqCst);
             wall.fetch_sub(3600, Ordering::SeqCst);
             async { Instant::now() }
@@ -228,11 +195,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_process_that_was_paused_is_told_apart_from_one_that_waits() {
-        let pace = fake::live::pace(&Settings::new(Clock::new(|| Timestamp::UNIX_EPOCH)));
+        let context = fake::live::context(&Settings::new(Clock::new(|| Timestamp::UNIX_EPOCH)));
         let (_sender, inputs) = mpsc::channel(1);
         let idle = Stubborn(Queue::new(Duration::from_secs(1)), Arc::default());
         let pauses = idle.1.clone();
-        tokio::spawn(keep(idle, inputs, pace, |()| async { Instant::now() }));
+        tokio::spawn(run(idle, inputs, context, |()| async { Instant::now() }));
         tokio::time::sleep(Duration::from_secs(3600)).await;
         assert_eq!(pauses.load(Ordering::SeqCst), 0);
         // No task runs while the clock is moved: less than a minute is enough.
@@ -243,13 +210,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_write_that_panics_ends_its_loop_and_is_named() {
-        let pace = fake::live::pace(&Settings::new(Clock::new(|| Timestamp::UNIX_EPOCH)));
-        let tasks = pace.tasks.clone();
+        let context = fake::live::context(&Settings::new(Clock::new(|| Timestamp::UNIX_EPOCH)));
+        let tasks = context.tasks.clone();
         let (_sender, inputs) = mpsc::channel(1);
         set_fault(Stubborn::NAME, Fault::WritePanics);
         tasks.spawn(
             Stubborn::NAME,
-            keep(stubborn(), inputs, pace, |()| async { Instant::now() }),
+            run(stubborn(), inputs, context, |()| async { Instant::now() }),
         );
         assert_eq!(
             tasks.failed().await,

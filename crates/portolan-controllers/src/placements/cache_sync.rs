@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use portolan_runtime::watch::SyncState;
+
 use crate::health::Missing;
 
 /// The kinds that decisions depend on.
@@ -53,32 +55,21 @@ impl Watched {
     }
 }
 
-/// What is known of one kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Knowledge {
-    /// A list is under way.
-    Partial,
-    /// All objects are known.
-    Complete,
-    /// The server does not know the kind.
-    Unserved,
-}
-
 /// The kinds that are looked at, and what is known of each.
 #[derive(Debug)]
-pub(crate) struct Gate {
-    kinds: Vec<(Watched, Knowledge)>,
+pub(crate) struct CacheSync {
+    kinds: Vec<(Watched, SyncState)>,
 }
 
-impl Gate {
-    pub(crate) fn new(kinds: impl IntoIterator<Item = Watched>) -> Gate {
-        Gate {
-            kinds: kinds.into_iter().map(|kind| (kind, Knowledge::Partial)).collect(),
+impl CacheSync {
+    pub(crate) fn new(kinds: impl IntoIterator<Item = Watched>) -> CacheSync {
+        CacheSync {
+            kinds: kinds.into_iter().map(|kind| (kind, SyncState::Listing)).collect(),
         }
     }
 
     /// Learns about one kind and returns what was known before.
-    pub(crate) fn learn(&mut self, kind: Watched, knowledge: Knowledge) -> Knowledge {
+    pub(crate) fn learn(&mut self, kind: Watched, knowledge: SyncState) -> SyncState {
         match self.kinds.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, known)) => std::mem::replace(known, knowledge),
             None => knowledge,
@@ -86,7 +77,7 @@ impl Gate {
     }
 
     /// What is known of a kind that is looked at.
-    pub(crate) fn knowledge(&self, kind: Watched) -> Option<Knowledge> {
+    pub(crate) fn knowledge(&self, kind: Watched) -> Option<SyncState> {
         let mut kinds = self.kinds.iter();
         let (_, knowledge) = kinds.find(|(known, _)| *known == kind)?;
         Some(*knowledge)
@@ -94,7 +85,7 @@ impl Gate {
 
     pub(crate) fn is_served(&self, kind: Watched) -> bool {
         self.knowledge(kind)
-            .is_some_and(|knowledge| knowledge != Knowledge::Unserved)
+            .is_some_and(|knowledge| knowledge != SyncState::NotServed)
     }
 
     /// Whether decisions may be made.
@@ -109,7 +100,7 @@ impl Gate {
             .map(|(kind, knowledge)| Missing {
                 resource: kind.resource().into(),
                 text: match knowledge {
-                    Knowledge::Unserved => {
+                    SyncState::NotServed => {
                         format!(
                             "{kind} is not served by the API server; install its CustomResourceDefinition"
                         )
@@ -122,12 +113,12 @@ impl Gate {
 }
 
 /// Scores are optional, and an output that is not served is off.
-fn passes((kind, knowledge): &(Watched, Knowledge)) -> bool {
+fn passes((kind, knowledge): &(Watched, SyncState)) -> bool {
     let optional = matches!(kind, Watched::Scores | Watched::Decisions | Watched::Slices);
     match knowledge {
-        Knowledge::Complete => true,
-        Knowledge::Partial => false,
-        Knowledge::Unserved => optional,
+        SyncState::Synced => true,
+        SyncState::Listing => false,
+        SyncState::NotServed => optional,
     }
 }
 
@@ -137,15 +128,15 @@ mod tests {
 
     #[test]
     fn nothing_is_decided_until_every_kind_is_complete_or_known_to_be_dispensable() {
-        let mut gate = Gate::new([Watched::Placements, Watched::Scores]);
-        assert_eq!(gate.missing().len(), 2);
-        gate.learn(Watched::Scores, Knowledge::Unserved);
-        assert!(!gate.is_open());
-        gate.learn(Watched::Placements, Knowledge::Complete);
-        assert!(gate.is_open());
-        gate.learn(Watched::Placements, Knowledge::Unserved);
+        let mut cache_sync = CacheSync::new([Watched::Placements, Watched::Scores]);
+        assert_eq!(cache_sync.missing().len(), 2);
+        cache_sync.learn(Watched::Scores, SyncState::NotServed);
+        assert!(!cache_sync.is_open());
+        cache_sync.learn(Watched::Placements, SyncState::Synced);
+        assert!(cache_sync.is_open());
+        cache_sync.learn(Watched::Placements, SyncState::NotServed);
         assert_eq!(
-            gate.missing()[0].text,
+            cache_sync.missing()[0].text,
             "Placement (cluster.open-cluster-management.io/v1beta1) is not served by the API server; install its \
              CustomResourceDefinition"
         );

@@ -13,10 +13,10 @@ const UNEXPECTED_WAIT: Duration = Duration::from_secs(2);
 
 /// Tells when ClusterProfiles are there. Clones share what they know.
 #[derive(Clone, Debug)]
-pub(crate) struct Profiles(Arc<Board>);
+pub(crate) struct Profiles(Arc<PublishedProfiles>);
 
 #[derive(Debug)]
-struct Board {
+struct PublishedProfiles {
     entries: RwLock<Entries>,
     changed: Notify,
 }
@@ -53,7 +53,7 @@ enum Front {
 
 impl Profiles {
     pub(super) fn new() -> Profiles {
-        Profiles(Arc::new(Board {
+        Profiles(Arc::new(PublishedProfiles {
             entries: RwLock::default(),
             changed: Notify::new(),
         }))

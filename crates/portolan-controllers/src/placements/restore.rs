@@ -6,7 +6,7 @@
 //! * This process has seen it among the candidates of the placement: then cluster, set and binding were there, and what
 //!   became of them since it has heard.
 //! * This process has heard that the cluster was deleted.
-//! * The time that missing objects have is over ([`portolan_runtime::watch::Youth`]).
+//! * The time that missing objects have is over ([`portolan_runtime::watch::CrdAge`]).
 //!
 //! The same goes for placements: what belongs to one that is missing is torn down only then.
 
@@ -23,24 +23,24 @@ use portolan_engine::placement::{PlacementKey, owns_decision, owns_slice};
 use portolan_runtime::watch::{Delta, Key};
 use tokio::time::Instant;
 
-use super::desk::Desk;
+use super::cache_sync::Watched;
 use super::doubt::DOUBT_UNTOLD;
-use super::gate::Watched;
 use super::input::Input;
 use super::job::Step;
+use super::scheduler::Scheduler;
+use crate::crd_age::{CrdAge, RestoreWindow};
 use crate::moment::Moment;
 use crate::sabotage::{Rule, broken};
-use crate::youth::{Grace, Youth};
 
 /// Clusters that are named in a condition; the rest is a number.
 const NAMED: usize = 5;
 
 /// What may still be on its way, and who waits for it.
 #[derive(Debug, Default)]
-pub(super) struct Restoring {
+pub(super) struct RestoreState {
     kinds: Kinds,
     /// The kinds that may lack something now.
-    graces: Vec<(Watched, Grace)>,
+    graces: Vec<(Watched, RestoreWindow)>,
     /// Of the clusters that a stored decision names, those that were seen among the candidates.
     seen: HashMap<PlacementKey, BTreeSet<String>>,
     /// Namespaces and names of clusters that were heard to be deleted.
@@ -53,15 +53,15 @@ pub(super) struct Restoring {
 
 #[derive(Debug, Default)]
 struct Kinds {
-    placements: Youth,
-    clusters: Youth,
-    profiles: Youth,
-    sets: Youth,
-    bindings: Youth,
-    scores: Youth,
+    placements: CrdAge,
+    clusters: CrdAge,
+    profiles: CrdAge,
+    sets: CrdAge,
+    bindings: CrdAge,
+    scores: CrdAge,
 }
 
-impl Restoring {
+impl RestoreState {
     /// Takes note of what a watch says.
     pub(super) fn hear(&mut self, input: &Input) {
         let kinds = &mut self.kinds;
@@ -78,7 +78,7 @@ impl Restoring {
             Input::Set(delta) => kinds.sets.hear(delta),
             Input::Binding(delta) => kinds.bindings.hear(delta),
             Input::Score(delta) => kinds.scores.hear(delta),
-            Input::Decision(_) | Input::Slice(_) | Input::Lacks(_) => {}
+            Input::Decision(_) | Input::Slice(_) | Input::MissingFields(_) => {}
         }
     }
 
@@ -109,7 +109,7 @@ impl Restoring {
         ];
         let graces = all
             .into_iter()
-            .filter_map(|(kind, youth)| Some((kind, youth.grace(now, length)?)));
+            .filter_map(|(kind, crd_age)| Some((kind, crd_age.grace(now, length)?)));
         self.graces = graces.collect();
         if self.graces.is_empty() && !(self.seen.is_empty() && self.deleted.is_empty()) {
             self.seen = HashMap::new();
@@ -154,7 +154,7 @@ struct Waiting {
     tell_at: Option<Instant>,
 }
 
-impl Desk {
+impl Scheduler {
     /// Keeps the last decision of a placement if the new one would lose a cluster for no better reason than that
     /// something is not there yet. What is to be done then.
     pub(super) fn keep(&mut self, key: &PlacementKey, outcome: &Outcome, now: Moment) -> Option<Step> {
@@ -320,7 +320,7 @@ impl Waiting {
 }
 
 /// What is over in a moment is nothing to speak of.
-fn tell_at(grace: &Grace) -> Option<Instant> {
+fn tell_at(grace: &RestoreWindow) -> Option<Instant> {
     let length = Duration::try_from(grace.until.duration_since(grace.since)).unwrap_or_default();
     Some(grace.ends.checked_sub(length)? + DOUBT_UNTOLD)
 }

@@ -44,8 +44,8 @@ const MOST_READ: usize = 128 << 20;
 
 /// All objects of one kind.
 #[derive(Debug)]
-pub(crate) struct Shelf<K> {
-    objects: BTreeMap<(String, String), Held>,
+pub(crate) struct DecisionCache<K> {
+    objects: BTreeMap<(String, String), CachedObject>,
     by_owner: BTreeMap<Owner, BTreeSet<String>>,
     /// UIDs of objects that we deleted and whose last events are still on their way.
     deleted: HashSet<String>,
@@ -57,7 +57,7 @@ pub(crate) struct Shelf<K> {
 }
 
 #[derive(Debug)]
-struct Held {
+struct CachedObject {
     uid: Box<str>,
     version: Box<str>,
     owner: Option<Box<str>>,
@@ -68,7 +68,7 @@ struct Held {
     has_scores: bool,
 }
 
-/// What a change of the shelf concerns: the owners before and after, and the name, which may be one that a placement
+/// What a change of the cache concerns: the owners before and after, and the name, which may be one that a placement
 /// needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Touched {
@@ -78,9 +78,9 @@ pub(crate) struct Touched {
     pub(crate) version: String,
 }
 
-impl<K> Default for Shelf<K> {
+impl<K> Default for DecisionCache<K> {
     fn default() -> Self {
-        Shelf {
+        DecisionCache {
             objects: BTreeMap::new(),
             by_owner: BTreeMap::new(),
             deleted: HashSet::new(),
@@ -91,14 +91,14 @@ impl<K> Default for Shelf<K> {
     }
 }
 
-impl<K: Published> Shelf<K> {
+impl<K: Published> DecisionCache<K> {
     /// Takes an object in that the server told of, unless a later version of it is there already.
-    pub(crate) fn put(&mut self, object: &K) -> Option<Touched> {
+    pub(crate) fn observe(&mut self, object: &K) -> Option<Touched> {
         self.take_in(object, false)
     }
 
     /// Takes an object in as we wrote it. What the server made of it, if that is something else, comes with its event.
-    pub(crate) fn wrote(&mut self, object: &K) {
+    pub(crate) fn assume(&mut self, object: &K) {
         self.take_in(object, true);
     }
 
@@ -110,28 +110,28 @@ impl<K: Published> Shelf<K> {
             return None;
         }
         let place = (key.namespace, key.name);
-        if let Some(held) = self.objects.get_mut(&place)
-            && *held.uid == *key.uid
-            && !is_newer(&version, &held.version)
+        if let Some(cached) = self.objects.get_mut(&place)
+            && *cached.uid == *key.uid
+            && !is_newer(&version, &cached.version)
         {
             // A server may leave out fields that its definition lacks, or change what an admission webhook tells it to.
             let has_scores = object.has_scores();
-            if *held.version == *version && held.assumed != assumed {
+            if *cached.version == *version && cached.assumed != assumed {
                 let (sent, stored) = match assumed {
-                    true => (has_scores, held.has_scores),
-                    false => (held.has_scores, has_scores),
+                    true => (has_scores, cached.has_scores),
+                    false => (cached.has_scores, has_scores),
                 };
                 self.lost_scores |= sent && !stored;
             }
-            if held.assumed && !assumed && *held.version == *version {
-                held.packed = pack(object);
-                held.has_scores = has_scores;
-                held.assumed = false;
+            if cached.assumed && !assumed && *cached.version == *version {
+                cached.packed = pack(object);
+                cached.has_scores = has_scores;
+                cached.assumed = false;
             }
             return None;
         }
         let owner = owner_of::<K>(metadata).map(Box::from);
-        let held = Held {
+        let cached = CachedObject {
             uid: key.uid.into(),
             version: version.as_str().into(),
             owner: owner.clone(),
@@ -142,8 +142,8 @@ impl<K: Published> Shelf<K> {
         };
         let before = self
             .objects
-            .insert(place.clone(), held)
-            .and_then(|held| held.owner);
+            .insert(place.clone(), cached)
+            .and_then(|cached| cached.owner);
         let (namespace, name) = place;
         if before != owner {
             self.leave(&namespace, before.as_deref(), &name);
@@ -167,17 +167,17 @@ impl<K: Published> Shelf<K> {
         self.deleted.remove(&key.uid);
         self.gone.insert(key.uid.clone());
         let place = (key.namespace.clone(), key.name.clone());
-        let held = self.objects.get(&place)?;
+        let cached = self.objects.get(&place)?;
         // An object that was created anew under the name stays.
-        if !key.uid.is_empty() && *held.uid != *key.uid {
+        if !key.uid.is_empty() && *cached.uid != *key.uid {
             return None;
         }
-        let held = self.objects.remove(&place)?;
-        self.leave(&key.namespace, held.owner.as_deref(), &key.name);
+        let cached = self.objects.remove(&place)?;
+        self.leave(&key.namespace, cached.owner.as_deref(), &key.name);
         Some(Touched {
             namespace: key.namespace.clone(),
             name: key.name.clone(),
-            owners: held.owner.into_iter().map(String::from).collect(),
+            owners: cached.owner.into_iter().map(String::from).collect(),
             version: String::new(),
         })
     }
@@ -188,7 +188,7 @@ impl<K: Published> Shelf<K> {
     }
 
     /// No write is under way whose answer could come late.
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn forget_deleted(&mut self) {
         self.gone.clear();
     }
 
@@ -201,7 +201,7 @@ impl<K: Published> Shelf<K> {
 
     /// Forgets everything: the kind is not served any more, so there is nothing.
     pub(crate) fn clear(&mut self) {
-        *self = Shelf::default();
+        *self = DecisionCache::default();
     }
 
     /// The objects of one owner, and those on a name that starts with `prefix`.
@@ -219,34 +219,34 @@ impl<K: Published> Shelf<K> {
         let on_name: BTreeSet<&String> = on_name.map(|(_, name)| name).collect();
         let others = owned.into_iter().flatten().filter(|name| !on_name.contains(name));
         // The placement's own objects have its names: no others take their room.
-        let held = on_name
+        let cached = on_name
             .iter()
             .copied()
             .chain(others)
             .filter_map(|name| self.objects.get(&(namespace.to_owned(), name.clone())));
         let mut read = 0;
-        let within = held.take_while(|held| {
+        let within = cached.take_while(|cached| {
             let has_room = read < bytes;
-            read += unpacked_bytes(&held.packed);
+            read += unpacked_bytes(&cached.packed);
             has_room
         });
-        within.filter_map(|held| unpack(&held.packed)).collect()
+        within.filter_map(|cached| unpack(&cached.packed)).collect()
     }
 
     /// How many bytes it takes to read the objects of an owner.
     pub(crate) fn bytes(&self, namespace: &str, owner: &str) -> usize {
         let owned = self.by_owner.get(&(namespace.to_owned(), owner.to_owned()));
-        let held = owned
+        let cached = owned
             .into_iter()
             .flatten()
             .filter_map(|name| self.objects.get(&(namespace.to_owned(), name.clone())));
-        held.map(|held| unpacked_bytes(&held.packed)).sum()
+        cached.map(|cached| unpacked_bytes(&cached.packed)).sum()
     }
 
     /// One object.
     pub(crate) fn get(&self, key: &Key) -> Option<K> {
         let place = (key.namespace.clone(), key.name.clone());
-        self.objects.get(&place).and_then(|held| unpack(&held.packed))
+        self.objects.get(&place).and_then(|cached| unpack(&cached.packed))
     }
 
     /// Every owner that has objects.
@@ -262,8 +262,8 @@ impl<K: Published> Shelf<K> {
     /// When the objects of an owner were created.
     pub(crate) fn created(&self, owner: &Owner) -> impl Iterator<Item = Option<Timestamp>> {
         let names = self.by_owner.get(owner).into_iter().flatten();
-        let held = names.filter_map(|name| self.objects.get(&(owner.0.clone(), name.clone())));
-        held.map(|held| held.created)
+        let cached = names.filter_map(|name| self.objects.get(&(owner.0.clone(), name.clone())));
+        cached.map(|cached| cached.created)
     }
 
     fn leave(&mut self, namespace: &str, owner: Option<&str>, name: &str) {
@@ -336,8 +336,8 @@ mod tests {
         }
     }
 
-    fn names(shelf: &Shelf<PlacementDecision>, owner: &str, prefix: &str) -> Vec<String> {
-        let objects = shelf.of("n", owner, prefix);
+    fn names(cache: &DecisionCache<PlacementDecision>, owner: &str, prefix: &str) -> Vec<String> {
+        let objects = cache.of("n", owner, prefix);
         objects
             .into_iter()
             .filter_map(|object| object.metadata.name)
@@ -346,20 +346,20 @@ mod tests {
 
     #[test]
     fn objects_of_others_do_not_take_the_room_of_those_on_names_of_the_placement() {
-        let mut shelf = Shelf::default();
+        let mut cache = DecisionCache::default();
         for number in 0..10 {
-            shelf.put(&object(&format!("a-{number}"), "p", "10", &format!("a{number}")));
-            shelf.put(&object(
+            cache.observe(&object(&format!("a-{number}"), "p", "10", &format!("a{number}")));
+            cache.observe(&object(
                 &format!("p-decision-{number}"),
                 "p",
                 "10",
                 &format!("p{number}"),
             ));
         }
-        let all = shelf.of("n", "p", "p-decision-");
+        let all = cache.of("n", "p", "p-decision-");
         assert_eq!(all.len(), 20);
-        let half = shelf.bytes("n", "p") / 2;
-        let read = shelf.of_at_most("n", "p", "p-decision-", half);
+        let half = cache.bytes("n", "p") / 2;
+        let read = cache.of_at_most("n", "p", "p-decision-", half);
         let own = |object: &PlacementDecision| {
             let name = object.metadata.name.as_deref();
             name.is_some_and(|name| name.starts_with("p-decision-"))
@@ -370,72 +370,75 @@ mod tests {
 
     #[test]
     fn an_older_version_does_not_replace_a_later_one() {
-        let mut shelf = Shelf::default();
-        assert!(shelf.put(&object("p-decision-1", "p", "10", "u")).is_some());
-        assert!(shelf.put(&object("p-decision-1", "q", "9", "u")).is_none());
-        assert!(shelf.put(&object("p-decision-1", "p", "10", "u")).is_none());
-        assert_eq!(names(&shelf, "p", "p-decision-"), ["p-decision-1"]);
+        let mut cache = DecisionCache::default();
+        assert!(cache.observe(&object("p-decision-1", "p", "10", "u")).is_some());
+        assert!(cache.observe(&object("p-decision-1", "q", "9", "u")).is_none());
+        assert!(cache.observe(&object("p-decision-1", "p", "10", "u")).is_none());
+        assert_eq!(names(&cache, "p", "p-decision-"), ["p-decision-1"]);
     }
 
     #[test]
     fn an_object_created_anew_replaces_the_old_one_whatever_its_version() {
-        let mut shelf = Shelf::default();
-        shelf.put(&object("p-decision-1", "p", "10", "u"));
-        assert!(shelf.put(&object("p-decision-1", "p", "3", "v")).is_some());
-        assert!(shelf.remove(&key("p-decision-1", "u")).is_none());
-        assert_eq!(names(&shelf, "p", "p-decision-"), ["p-decision-1"]);
+        let mut cache = DecisionCache::default();
+        cache.observe(&object("p-decision-1", "p", "10", "u"));
+        assert!(cache.observe(&object("p-decision-1", "p", "3", "v")).is_some());
+        assert!(cache.remove(&key("p-decision-1", "u")).is_none());
+        assert_eq!(names(&cache, "p", "p-decision-"), ["p-decision-1"]);
     }
 
     #[test]
     fn what_the_server_made_of_an_object_replaces_what_was_sent() {
-        let mut shelf = Shelf::default();
-        shelf.wrote(&object("p-decision-1", "p", "10", "u"));
+        let mut cache = DecisionCache::default();
+        cache.assume(&object("p-decision-1", "p", "10", "u"));
         let mut stored = object("p-decision-1", "p", "10", "u");
         stored.status = None;
-        assert!(shelf.put(&stored).is_none(), "it is our own write and no news");
-        let held = shelf.get(&key("p-decision-1", "u")).unwrap();
-        assert_eq!(held.status, None);
-        shelf.wrote(&object("p-decision-1", "p", "10", "u"));
-        assert_eq!(shelf.get(&key("p-decision-1", "u")).unwrap().status, None);
+        assert!(
+            cache.observe(&stored).is_none(),
+            "it is our own write and no news"
+        );
+        let cached = cache.get(&key("p-decision-1", "u")).unwrap();
+        assert_eq!(cached.status, None);
+        cache.assume(&object("p-decision-1", "p", "10", "u"));
+        assert_eq!(cache.get(&key("p-decision-1", "u")).unwrap().status, None);
     }
 
     #[test]
     fn an_object_that_went_is_not_brought_back_by_the_late_answer_to_a_write() {
-        let mut shelf = Shelf::default();
-        shelf.put(&object("x", "p", "1", "u"));
-        shelf.remove(&key("x", "u"));
-        shelf.wrote(&object("x", "p", "2", "u"));
-        assert_eq!(shelf.get(&key("x", "u")), None);
+        let mut cache = DecisionCache::default();
+        cache.observe(&object("x", "p", "1", "u"));
+        cache.remove(&key("x", "u"));
+        cache.assume(&object("x", "p", "2", "u"));
+        assert_eq!(cache.get(&key("x", "u")), None);
         // One that is created anew is another.
-        shelf.wrote(&object("x", "p", "4", "v"));
-        assert!(shelf.get(&key("x", "v")).is_some());
+        cache.assume(&object("x", "p", "4", "v"));
+        assert!(cache.get(&key("x", "v")).is_some());
     }
 
     #[test]
     fn an_object_that_changes_owners_concerns_both() {
-        let mut shelf = Shelf::default();
-        shelf.put(&object("x", "p", "1", "u"));
-        let touched = shelf.put(&object("x", "q", "2", "u")).unwrap();
+        let mut cache = DecisionCache::default();
+        cache.observe(&object("x", "p", "1", "u"));
+        let touched = cache.observe(&object("x", "q", "2", "u")).unwrap();
         assert_eq!(touched.owners, ["p", "q"]);
-        assert!(names(&shelf, "p", "p-decision-").is_empty());
-        assert_eq!(names(&shelf, "q", "q-decision-"), ["x"]);
+        assert!(names(&cache, "p", "p-decision-").is_empty());
+        assert_eq!(names(&cache, "q", "q-decision-"), ["x"]);
     }
 
     #[test]
     fn an_object_that_we_deleted_is_not_brought_back_by_a_late_event() {
-        let mut shelf = Shelf::default();
-        shelf.put(&object("x", "p", "1", "u"));
-        shelf.remove_ours(&key("x", "u"));
-        assert!(shelf.put(&object("x", "p", "2", "u")).is_none());
-        assert!(shelf.remove(&key("x", "u")).is_none());
-        assert_eq!(shelf.owners().count(), 0);
+        let mut cache = DecisionCache::default();
+        cache.observe(&object("x", "p", "1", "u"));
+        cache.remove_ours(&key("x", "u"));
+        assert!(cache.observe(&object("x", "p", "2", "u")).is_none());
+        assert!(cache.remove(&key("x", "u")).is_none());
+        assert_eq!(cache.owners().count(), 0);
     }
 
     #[test]
     fn objects_on_a_name_of_the_placement_are_found_without_its_label() {
-        let mut shelf = Shelf::default();
-        shelf.put(&object("p-decision-1", "other", "1", "u"));
-        shelf.put(&object("pp-decision-1", "pp", "1", "v"));
-        assert_eq!(names(&shelf, "p", "p-decision-"), ["p-decision-1"]);
+        let mut cache = DecisionCache::default();
+        cache.observe(&object("p-decision-1", "other", "1", "u"));
+        cache.observe(&object("pp-decision-1", "pp", "1", "v"));
+        assert_eq!(names(&cache, "p", "p-decision-"), ["p-decision-1"]);
     }
 }

@@ -7,13 +7,13 @@ use portolan_api::cluster::Placement;
 
 use super::backoff::Severity;
 use super::job::Failure;
-use super::publish::{PLACEMENTS, Publisher, failure};
+use super::publisher::{PLACEMENTS, Publisher, failure};
 use crate::request;
 
 impl Publisher {
     /// Whether a placement that is not found was deleted: while the definition of Placements is gone or going, none is
     /// found. Without permission to read the definition, a successful list of Placements proves that the kind is served.
-    pub(super) async fn is_evidence(&self) -> Result<(), Failure> {
+    pub(super) async fn confirm_gone(&self) -> Result<(), Failure> {
         let definitions = Api::<CustomResourceDefinition>::all(self.client.clone());
         let name = format!("{}.{}", Placement::plural(&()), Placement::group(&()));
         let asked = (

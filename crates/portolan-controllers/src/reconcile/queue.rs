@@ -42,11 +42,11 @@ struct Failed {
 
 /// What came of looking at a thing.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Decision<W> {
+pub(crate) enum Action<W> {
     /// It is as it should be.
-    Nothing,
+    AwaitChange,
     /// It is to be looked at again then.
-    Later(Instant),
+    RequeueAt(Instant),
     /// This is to be written, and the thing is under way from now on.
     Write(W),
 }
@@ -79,7 +79,7 @@ impl<T: Ord + Clone> Queue<T> {
     }
 
     /// The thing is to be looked at. One that is under way is looked at when that ends in any case.
-    pub(crate) fn touch(&mut self, thing: T) {
+    pub(crate) fn enqueue(&mut self, thing: T) {
         if !self.under_way.contains_key(&thing) {
             self.insert(thing);
         }
@@ -98,25 +98,25 @@ impl<T: Ord + Clone> Queue<T> {
         if let Some(void) = self.under_way.get_mut(&thing) {
             *void = true;
         }
-        self.touch(thing);
+        self.enqueue(thing);
     }
 
     /// Looks at what is due until `room` writes came of it. Each thing costs as much as any other.
-    pub(crate) fn look<W>(
+    pub(crate) fn poll<W>(
         &mut self,
         now: Instant,
         room: usize,
-        mut decide: impl FnMut(&T) -> Decision<W>,
+        mut decide: impl FnMut(&T) -> Action<W>,
     ) -> Vec<W> {
-        self.look_weighed(now, room, |thing| (1, decide(thing)))
+        self.poll_weighed(now, room, |thing| (1, decide(thing)))
     }
 
     /// The same with things that do not cost the same. `decide` says what looking at a thing has cost.
-    pub(crate) fn look_weighed<W>(
+    pub(crate) fn poll_weighed<W>(
         &mut self,
         now: Instant,
         room: usize,
-        mut decide: impl FnMut(&T) -> (usize, Decision<W>),
+        mut decide: impl FnMut(&T) -> (usize, Action<W>),
     ) -> Vec<W> {
         let mut writes = Vec::new();
         while self.later.first().is_some_and(|(at, _)| *at <= now) {
@@ -145,13 +145,13 @@ impl<T: Ord + Clone> Queue<T> {
             let (cost, decision) = decide(&thing);
             spent = spent.saturating_add(cost.max(1));
             match decision {
-                Decision::Nothing => {
+                Action::AwaitChange => {
                     self.failures.remove(&thing);
                 }
-                Decision::Later(at) => {
+                Action::RequeueAt(at) => {
                     self.postpone(at, thing);
                 }
-                Decision::Write(write) => {
+                Action::Write(write) => {
                     self.under_way.insert(thing, false);
                     writes.push(write);
                 }
@@ -252,16 +252,16 @@ mod tests {
     }
 
     fn take(queue: &mut Queue<&'static str>, now: i64) -> Vec<&'static str> {
-        queue.look(at(now), usize::MAX, |thing| Decision::Write(*thing))
+        queue.poll(at(now), usize::MAX, |thing| Action::Write(*thing))
     }
 
     #[test]
     fn a_thing_is_under_way_once_however_often_it_is_touched() {
         let mut queue = Queue::new(Duration::from_secs(1));
-        queue.touch("a");
-        queue.touch("a");
+        queue.enqueue("a");
+        queue.enqueue("a");
         assert_eq!(take(&mut queue, 0), ["a"]);
-        queue.touch("a");
+        queue.enqueue("a");
         assert!(take(&mut queue, 0).is_empty());
         assert!(queue.succeeded(&"a"));
         assert_eq!(take(&mut queue, 0), ["a"]);
@@ -271,27 +271,27 @@ mod tests {
     fn a_thing_waits_for_one_time_however_often_it_is_looked_at() {
         let mut queue = Queue::new(Duration::from_secs(1));
         for nanosecond in 0..1000 {
-            queue.touch("a");
+            queue.enqueue("a");
             let deadline = at(5000) - Duration::from_nanos(nanosecond);
-            let writes: Vec<()> = queue.look(at(0), usize::MAX, |_| Decision::Later(deadline));
+            let writes: Vec<()> = queue.poll(at(0), usize::MAX, |_| Action::RequeueAt(deadline));
             assert!(writes.is_empty());
         }
         assert_eq!((queue.later.len(), queue.at.len()), (1, 1));
         let last = at(5000) - Duration::from_nanos(999);
         assert_eq!(queue.next(), Some(last), "what was decided last");
-        queue.look(at(5000), usize::MAX, |_| Decision::<()>::Nothing);
+        queue.poll(at(5000), usize::MAX, |_| Action::<()>::AwaitChange);
         assert_eq!((queue.later.len(), queue.at.len()), (0, 0));
     }
 
     #[test]
     fn each_failure_doubles_the_wait_up_to_the_longest_and_touching_does_not_shorten_it() {
         let mut queue = Queue::new(Duration::from_millis(300));
-        queue.touch("a");
+        queue.enqueue("a");
         let mut now = 0;
         for wait in [100, 200, 300, 300] {
             assert_eq!(take(&mut queue, now), ["a"]);
             queue.failed(&"a", at(now));
-            queue.touch("a");
+            queue.enqueue("a");
             assert!(take(&mut queue, now + wait - 1).is_empty());
             assert_eq!(queue.next(), Some(at(now + wait)));
             now += wait;
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn an_answer_is_void_when_the_object_was_reported_gone_meanwhile() {
         let mut queue = Queue::new(Duration::from_secs(1));
-        queue.touch("a");
+        queue.enqueue("a");
         take(&mut queue, 0);
         queue.gone("a");
         assert!(!queue.succeeded(&"a"));
@@ -318,9 +318,9 @@ mod tests {
     fn no_more_than_there_is_room_for_is_taken() {
         let mut queue = Queue::new(Duration::from_secs(1));
         for thing in ["a", "b", "c"] {
-            queue.touch(thing);
+            queue.enqueue(thing);
         }
-        let some = queue.look(at(0), 2, |thing| Decision::Write(*thing));
+        let some = queue.poll(at(0), 2, |thing| Action::Write(*thing));
         assert_eq!(some, ["a", "b"]);
         assert_eq!(take(&mut queue, 0), ["c"]);
     }
@@ -334,12 +334,12 @@ mod tests {
             for name in ["a", "b", "c", "d"] {
                 // The first two are touched again and again.
                 if turn == 0 || name < "c" {
-                    queue.touch(name);
+                    queue.enqueue(name);
                 }
             }
-            queue.look(now, 8, |name| {
+            queue.poll(now, 8, |name| {
                 looked.push(*name);
-                Decision::<()>::Nothing
+                Action::<()>::AwaitChange
             });
             assert_eq!(queue.next(), (turn < 2).then_some(now), "turn {turn}");
         }
@@ -351,15 +351,15 @@ mod tests {
         let mut queue = Queue::limited(Duration::from_secs(1), 10, |name: &&str| &name[..1]);
         ["a1", "a2", "a3", "b1", "c1"]
             .into_iter()
-            .for_each(|name| queue.touch(name));
+            .for_each(|name| queue.enqueue(name));
         let now = Instant::now();
         let mut turns = Vec::new();
         for _ in 0..4 {
             let mut looked = Vec::new();
-            queue.look_weighed(now, 8, |name| {
+            queue.poll_weighed(now, 8, |name| {
                 looked.push(*name);
                 let cost = if *name == "a1" { 100 } else { 5 };
-                (cost, Decision::<()>::Nothing)
+                (cost, Action::<()>::AwaitChange)
             });
             turns.push(looked.join(" "));
         }

@@ -21,10 +21,10 @@ use crate::moment::Moment;
 
 /// What is known of the age of one kind. Only what comes before the first complete list counts.
 #[derive(Debug, Default)]
-pub(crate) struct Youth {
-    founding: Founding,
-    late: bool,
-    inhabited: bool,
+pub(crate) struct CrdAge {
+    crd_creation: CrdCreation,
+    served_late: bool,
+    has_objects: bool,
     complete: bool,
     /// Since when it is complete, or known not to be served.
     since: Option<Timestamp>,
@@ -33,7 +33,7 @@ pub(crate) struct Youth {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-enum Founding {
+enum CrdCreation {
     /// The age was not requested.
     #[default]
     Unasked,
@@ -44,7 +44,7 @@ enum Founding {
 
 /// The time in which something that is missing may still be on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Grace {
+pub(crate) struct RestoreWindow {
     pub(crate) since: Timestamp,
     pub(crate) until: Timestamp,
     /// The same on the monotonic clock, as it was seen when the time began.
@@ -53,7 +53,7 @@ pub(crate) struct Grace {
     older_than: Option<Timestamp>,
 }
 
-impl Grace {
+impl RestoreWindow {
     /// Whether what an object speaks of may be on its way.
     pub(crate) fn covers(&self, created: Option<Timestamp>) -> bool {
         match (self.older_than, created) {
@@ -68,17 +68,17 @@ impl Grace {
     }
 }
 
-impl Youth {
+impl CrdAge {
     /// Takes note of what the watch says.
     pub(crate) fn hear<K>(&mut self, delta: &Delta<K>) {
         if self.complete {
             return;
         }
         match delta {
-            Delta::CrdCreated(Some(at)) => self.founding = Founding::At(*at),
-            Delta::CrdCreated(None) => self.founding = Founding::Untold,
-            Delta::Applied(_) | Delta::Unreadable(_) => self.inhabited = true,
-            Delta::NotServed => self.late = true,
+            Delta::CrdCreated(Some(at)) => self.crd_creation = CrdCreation::At(*at),
+            Delta::CrdCreated(None) => self.crd_creation = CrdCreation::Untold,
+            Delta::Applied(_) | Delta::Unreadable(_) => self.has_objects = true,
+            Delta::NotServed => self.served_late = true,
             Delta::Synced => {
                 self.complete = true;
                 self.since = None;
@@ -90,15 +90,15 @@ impl Youth {
 
     /// Whether something that is missing may be on its way, and until when. To be asked as soon as the kind is complete:
     /// a process knows no earlier time.
-    pub(crate) fn grace(&mut self, now: Moment, length: Duration) -> Option<Grace> {
-        if !self.complete && !self.late {
+    pub(crate) fn grace(&mut self, now: Moment, length: Duration) -> Option<RestoreWindow> {
+        if !self.complete && !self.served_late {
             return None;
         }
         let seen = *self.since.get_or_insert(now.wall);
-        let untold = matches!(self.founding, Founding::Untold) && !self.inhabited;
-        let (since, older_than) = match self.founding {
-            _ if self.late || untold => (seen, None),
-            Founding::At(founded) => (founded, Some(founded)),
+        let untold = matches!(self.crd_creation, CrdCreation::Untold) && !self.has_objects;
+        let (since, older_than) = match self.crd_creation {
+            _ if self.served_late || untold => (seen, None),
+            CrdCreation::At(founded) => (founded, Some(founded)),
             _ => return None,
         };
         let length_or_far = length.min(Duration::from_secs(365 * 24 * 3600));
@@ -108,7 +108,7 @@ impl Youth {
         let ends = *self
             .ends
             .get_or_insert(now.when(until).min(now.instant + length_or_far));
-        (now.instant < ends).then_some(Grace {
+        (now.instant < ends).then_some(RestoreWindow {
             since,
             until,
             ends,
@@ -134,39 +134,39 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn after(deltas: &[Delta<()>]) -> Youth {
-        let mut youth = Youth::default();
-        deltas.iter().for_each(|delta| youth.hear(delta));
-        youth
+    fn after(deltas: &[Delta<()>]) -> CrdAge {
+        let mut crd_age = CrdAge::default();
+        deltas.iter().for_each(|delta| crd_age.hear(delta));
+        crd_age
     }
 
     #[test]
     fn a_kind_that_was_not_served_at_first_may_lack_anything_for_a_while() {
-        let mut youth = after(&[
+        let mut crd_age = after(&[
             Delta::NotServed,
             Delta::ListStarted,
             Delta::CrdCreated(None),
             Delta::Synced,
         ]);
-        let grace = youth.grace(on(1000), LENGTH).unwrap();
+        let grace = crd_age.grace(on(1000), LENGTH).unwrap();
         assert_eq!(grace.until, at(1100));
         assert!(grace.covers(Some(at(1050))) && grace.covers(None));
-        assert!(youth.grace(on(1099), LENGTH).is_some());
-        assert!(youth.grace(on(1100), LENGTH).is_none());
+        assert!(crd_age.grace(on(1099), LENGTH).is_some());
+        assert!(crd_age.grace(on(1100), LENGTH).is_none());
     }
 
     #[test]
     fn a_definition_is_not_the_one_that_older_objects_spoke_of() {
-        let mut youth = after(&[
+        let mut crd_age = after(&[
             Delta::ListStarted,
             Delta::CrdCreated(Some(at(1000))),
             Delta::Synced,
         ]);
-        let grace = youth.grace(on(1050), LENGTH).unwrap();
+        let grace = crd_age.grace(on(1050), LENGTH).unwrap();
         assert_eq!((grace.since, grace.until), (at(1000), at(1100)));
         assert!(grace.covers(Some(at(999))) && grace.covers(None));
         assert!(!grace.covers(Some(at(1000))), "it may have been written since");
-        assert!(youth.grace(on(1100), LENGTH).is_none());
+        assert!(crd_age.grace(on(1100), LENGTH).is_none());
     }
 
     #[test]
@@ -184,9 +184,9 @@ mod tests {
 
     #[test]
     fn what_happens_after_the_first_complete_list_is_for_others_to_judge() {
-        let mut youth = after(&[Delta::ListStarted, Delta::CrdCreated(Some(at(1))), Delta::Synced]);
-        youth.hear(&Delta::<()>::NotServed);
-        youth.hear(&Delta::<()>::Synced);
-        assert!(youth.grace(on(1000), LENGTH).is_none());
+        let mut crd_age = after(&[Delta::ListStarted, Delta::CrdCreated(Some(at(1))), Delta::Synced]);
+        crd_age.hear(&Delta::<()>::NotServed);
+        crd_age.hear(&Delta::<()>::Synced);
+        assert!(crd_age.grace(on(1000), LENGTH).is_none());
     }
 }

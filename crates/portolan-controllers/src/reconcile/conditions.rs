@@ -6,7 +6,7 @@ use portolan_api::conditions::{ConditionDraft, set};
 
 /// What a condition should say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedCondition {
     pub(crate) type_: &'static str,
     pub(crate) status: &'static str,
     pub(crate) reason: &'static str,
@@ -17,7 +17,7 @@ pub(crate) struct Wanted {
 /// the time of the last transition moves only with the status.
 pub(crate) fn with_condition(
     observed: &[Condition],
-    wanted: &Wanted,
+    wanted: &WantedCondition,
     now: Timestamp,
 ) -> Option<Vec<Condition>> {
     let draft = ConditionDraft::new(wanted.type_, wanted.status, wanted.reason, &wanted.message);

@@ -9,22 +9,21 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portolan_api::labels::multicluster;
 use portolan_api::multicluster::PlacementDecision;
 use portolan_consumer::{Decisions, Discovery, Options, Slice};
-use portolan_runtime::watch::{Delta, Key};
+use portolan_runtime::watch::{Delta, Key, SyncState};
 use tokio::time::Instant;
 
 use super::template::Template;
 use super::unreadable::UnreadableSlices;
 use crate::sabotage::{Rule, broken};
-use crate::upkeep::Knowledge;
 
 /// Clusters by name, each with the namespaces of the profiles that stand for it.
 pub(super) type Clusters = BTreeMap<String, BTreeSet<String>>;
 
 #[derive(Debug)]
-pub(super) struct Space {
+pub(super) struct NamespaceDecisions {
     /// Which watch it listens to.
     pub(super) watch: u64,
-    pub(super) known: Knowledge,
+    pub(super) known: SyncState,
     decisions: Decisions,
     /// What is decided for each placement-key.
     wanted: BTreeMap<String, Clusters>,
@@ -58,11 +57,11 @@ pub(super) enum Decided<'a> {
     Unknown(String),
 }
 
-impl Space {
-    pub(super) fn new(watch: u64) -> Space {
-        Space {
+impl NamespaceDecisions {
+    pub(super) fn new(watch: u64) -> NamespaceDecisions {
+        NamespaceDecisions {
             watch,
-            known: Knowledge::default(),
+            known: SyncState::default(),
             decisions: Decisions::new(Options::new(Discovery::All)),
             wanted: BTreeMap::new(),
             left: BTreeMap::new(),

@@ -31,14 +31,14 @@ use crate::trace;
 /// How long a write that no reader waits for lets others go first.
 const LONGEST_STEP_BACK: Duration = Duration::from_millis(250);
 
-/// Writes what the desk decided.
+/// Writes what the scheduler decided.
 #[derive(Clone)]
 pub(crate) struct Publisher {
     pub(crate) client: Client,
     /// Shared by all controllers: how many requests may be under way.
     pub(crate) slots: Arc<Semaphore>,
     /// How many of them may be writes that no reader of decisions waits for.
-    pub(crate) afterthoughts: Arc<Semaphore>,
+    pub(crate) low_priority: Arc<Semaphore>,
     /// Says when the profiles that slices refer to are there.
     pub(crate) profiles: Profiles,
     pub(crate) metrics: Metrics,
@@ -151,7 +151,7 @@ impl Publisher {
             .call("get", PLACEMENTS, &key, || placements.get_metadata_opt(&key.name))
             .await;
         let result = match found {
-            Ok(None) => match self.is_evidence().await {
+            Ok(None) => match self.confirm_gone().await {
                 Ok(()) => self.carry_out(&key, "all", teardown.plan, &ledger).await,
                 Err(failure) => Err(failure),
             },
@@ -180,7 +180,7 @@ impl Publisher {
             let writes = phase.writes.into_iter().map(|write| async {
                 // The clusters of a decision that are there already are not held up by it.
                 let _afterthought = match &write {
-                    Write::DecisionMetadata(_) if number > 0 => self.step_back().await,
+                    Write::DecisionMetadata(_) if number > 0 => self.yield_to_urgent().await,
                     _ => None,
                 };
                 self.write(key, write, ledger).await
@@ -317,7 +317,7 @@ impl Publisher {
             patched["resourceVersion"] = json!(version);
         }
         let patch = json!({"metadata": patched, "status": status});
-        let _afterthought = self.step_back().await;
+        let _afterthought = self.yield_to_urgent().await;
         let patched = self
             .call("patch", "placements/status", &Named(&metadata(placement)), || {
                 placements.merge_status(&placement.name, &patch)
@@ -343,8 +343,8 @@ impl Publisher {
 
     /// Lets writes go first that readers wait for, but not for long: a few that the server does not answer must not hold
     /// up the next decisions of everybody else.
-    async fn step_back(&self) -> Option<SemaphorePermit<'_>> {
-        let turn = tokio::time::timeout(LONGEST_STEP_BACK, self.afterthoughts.acquire()).await;
+    async fn yield_to_urgent(&self) -> Option<SemaphorePermit<'_>> {
+        let turn = tokio::time::timeout(LONGEST_STEP_BACK, self.low_priority.acquire()).await;
         turn.ok().and_then(Result::ok)
     }
 

@@ -15,11 +15,11 @@ use crate::metrics::Metrics;
 use crate::request::FIELD_MANAGER;
 use crate::settings::Settings;
 
-/// How a keeper reaches the server: how much at once, counted by whom, and by which clock.
+/// How a reconciler reaches the server: how much at once, counted by whom, and by which clock.
 #[derive(Clone, Debug)]
-pub(crate) struct Pace {
+pub(crate) struct RequestContext {
     pub(crate) clock: Clock,
-    /// Writes of this keeper that may be under way.
+    /// Writes of this reconciler that may be under way.
     pub(crate) parallel: usize,
     /// Requests of all controllers that may be under way.
     slots: Arc<Semaphore>,
@@ -30,9 +30,9 @@ pub(crate) struct Pace {
     pub(crate) tasks: Tasks,
 }
 
-impl Pace {
-    pub(crate) fn new(settings: &Settings, slots: Arc<Semaphore>, outputs: &Outputs) -> Pace {
-        Pace {
+impl RequestContext {
+    pub(crate) fn new(settings: &Settings, slots: Arc<Semaphore>, outputs: &Outputs) -> RequestContext {
+        RequestContext {
             clock: settings.clock.clone(),
             parallel: settings.parallel_writes.max(1),
             slots,
@@ -43,7 +43,7 @@ impl Pace {
     }
 
     /// Makes one request within the shared limit. An error is counted, logged and classified; when it is tried again
-    /// is up to the keeper's queue.
+    /// is up to the reconciler's queue.
     pub(crate) async fn request<T>(
         &self,
         verb: &'static str,
@@ -96,9 +96,9 @@ mod tests {
     async fn reads_are_not_counted_as_writes() {
         let settings = Settings::new(Clock::new(|| jiff::Timestamp::UNIX_EPOCH));
         let outputs = Outputs::default();
-        let pace = Pace::new(&settings, Arc::new(Semaphore::new(1)), &outputs);
+        let context = RequestContext::new(&settings, Arc::new(Semaphore::new(1)), &outputs);
         for verb in ["get", "list", "patch"] {
-            let answered = pace.request(verb, "manifestworks", "east/web", async { kube::Result::Ok(()) });
+            let answered = context.request(verb, "manifestworks", "east/web", async { kube::Result::Ok(()) });
             assert!(answered.await.is_ok());
         }
         let text = outputs.metrics.text();

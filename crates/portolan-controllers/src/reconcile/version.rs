@@ -1,4 +1,4 @@
-//! The `resourceVersion` of an object that a keeper knows.
+//! The `resourceVersion` of an object that a reconciler knows.
 
 use std::cmp::Ordering;
 

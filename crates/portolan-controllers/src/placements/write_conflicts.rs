@@ -15,43 +15,45 @@ use crate::moment::Moment;
 const LIMIT: usize = 5;
 const WINDOW: Duration = Duration::from_secs(60);
 /// How long we keep away before trying again.
-const TRUCE: Duration = Duration::from_secs(300);
+const SUSPENSION: Duration = Duration::from_secs(300);
 
 /// The placements that others have written to.
 #[derive(Debug, Default)]
-pub(crate) struct Contests {
-    placements: HashMap<PlacementKey, Contest>,
+pub(crate) struct WriteConflicts {
+    placements: HashMap<PlacementKey, Conflicts>,
 }
 
 #[derive(Debug, Default)]
-struct Contest {
+struct Conflicts {
     overwritten: VecDeque<Instant>,
     /// As it is said and as it is waited for.
-    truce_until: Option<Moment>,
+    suspended_until: Option<Moment>,
 }
 
-impl Contests {
+impl WriteConflicts {
     /// We are about to write over what another writer wrote. Tells whether we still should.
     pub(crate) fn overwrite(&mut self, key: &PlacementKey, now: Moment) -> bool {
-        let contest = self.placements.entry(key.clone()).or_default();
+        let conflicts = self.placements.entry(key.clone()).or_default();
         let is_recent = |at: &Instant| now.instant.saturating_duration_since(*at) < WINDOW;
-        contest.overwritten.retain(is_recent);
-        contest.overwritten.push_back(now.instant);
-        if contest.overwritten.len() > LIMIT {
-            contest.overwritten.clear();
-            contest.truce_until = Some(Moment {
-                wall: now.wall.saturating_add(TRUCE).unwrap_or(now.wall),
-                instant: now.instant + TRUCE,
+        conflicts.overwritten.retain(is_recent);
+        conflicts.overwritten.push_back(now.instant);
+        if conflicts.overwritten.len() > LIMIT {
+            conflicts.overwritten.clear();
+            conflicts.suspended_until = Some(Moment {
+                wall: now.wall.saturating_add(SUSPENSION).unwrap_or(now.wall),
+                instant: now.instant + SUSPENSION,
             });
         }
-        contest.truce_until.is_none()
+        conflicts.suspended_until.is_none()
     }
 
     /// Until when we keep away from the decisions of a placement.
-    pub(crate) fn truce(&mut self, key: &PlacementKey, now: Moment) -> Option<Moment> {
-        let contest = self.placements.get_mut(key)?;
-        contest.truce_until = contest.truce_until.filter(|until| until.instant > now.instant);
-        contest.truce_until
+    pub(crate) fn suspended_until(&mut self, key: &PlacementKey, now: Moment) -> Option<Moment> {
+        let conflicts = self.placements.get_mut(key)?;
+        conflicts.suspended_until = conflicts
+            .suspended_until
+            .filter(|until| until.instant > now.instant);
+        conflicts.suspended_until
     }
 
     /// The placement is gone, or was handed to someone else.
@@ -72,18 +74,18 @@ mod tests {
 
     #[test]
     fn a_few_changes_by_others_are_mended_and_many_in_a_minute_are_not() {
-        let (mut contests, key) = (Contests::default(), PlacementKey::new("n", "p"));
-        assert!((0..5).all(|second| contests.overwrite(&key, at(second))));
-        assert!(!contests.overwrite(&key, at(6)));
-        let until = contests.truce(&key, at(7)).unwrap();
+        let (mut write_conflicts, key) = (WriteConflicts::default(), PlacementKey::new("n", "p"));
+        assert!((0..5).all(|second| write_conflicts.overwrite(&key, at(second))));
+        assert!(!write_conflicts.overwrite(&key, at(6)));
+        let until = write_conflicts.suspended_until(&key, at(7)).unwrap();
         assert_eq!((until.wall, until.instant), (at(306).wall, at(306).instant));
-        assert!(contests.truce(&key, at(306)).is_none());
-        assert!(contests.overwrite(&key, at(307)));
+        assert!(write_conflicts.suspended_until(&key, at(306)).is_none());
+        assert!(write_conflicts.overwrite(&key, at(307)));
     }
 
     #[test]
     fn changes_that_are_far_apart_are_no_contest() {
-        let (mut contests, key) = (Contests::default(), PlacementKey::new("n", "p"));
-        assert!((0..50).all(|round| contests.overwrite(&key, at(round * 20))));
+        let (mut write_conflicts, key) = (WriteConflicts::default(), PlacementKey::new("n", "p"));
+        assert!((0..50).all(|round| write_conflicts.overwrite(&key, at(round * 20))));
     }
 }

@@ -12,21 +12,21 @@ use portolan_api::{FieldError, multicluster, shorten};
 use portolan_engine::engine::Engine;
 use portolan_engine::fleet::Inventory;
 use portolan_engine::placement::PlacementKey;
-use portolan_runtime::watch::Key;
+use portolan_runtime::watch::{Key, SyncState};
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
-use super::budget::Budget;
-use super::contest::Contests;
+use super::cache_sync::{CacheSync, Watched};
+use super::decision_cache::DecisionCache;
 use super::doubt::Doubt;
-use super::gate::{Gate, Knowledge, Watched};
 use super::job::{Acknowledged, Report, Step};
 use super::names::{KEP, OCM};
-use super::restoring::Restoring;
+use super::restore::RestoreState;
 use super::rotation::Rotation;
-use super::shelf::Shelf;
+use super::score_budget::Budget;
 use super::unreadable::UnreadableInputs;
-use crate::fields::{Field, Lacks};
+use super::write_conflicts::WriteConflicts;
+use crate::fields::{Field, MissingFields};
 use crate::health::Missing;
 use crate::moment::Moment;
 use crate::sabotage::{Rule, broken};
@@ -34,16 +34,16 @@ use crate::settings::{Output, Settings};
 
 /// Everything that is known, and what is under way.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct Scheduler {
     pub(super) engine: Engine,
     pub(super) settings: Settings,
-    pub(super) gate: Gate,
+    pub(super) cache_sync: CacheSync,
     /// Every placement that exists, ours or not: version and UID.
     pub(super) placements: HashMap<PlacementKey, Known>,
     /// Placements by namespace and label value, which is cut for long names.
     pub(super) by_label: HashMap<(String, String), PlacementKey>,
-    pub(super) decisions: Shelf<cluster::PlacementDecision>,
-    pub(super) slices: Shelf<multicluster::PlacementDecision>,
+    pub(super) decisions: DecisionCache<cluster::PlacementDecision>,
+    pub(super) slices: DecisionCache<multicluster::PlacementDecision>,
     pub(super) in_flight: BTreeMap<PlacementKey, Flight>,
     /// Placements whose stored decisions changed, to be told to the engine before it evaluates.
     pub(super) dirty: BTreeSet<PlacementKey>,
@@ -66,7 +66,7 @@ pub(crate) struct Desk {
     pub(super) backoff: Backoff,
     /// Placements that were due and rest. They are due again when they have rested.
     pub(super) put_off: BTreeSet<PlacementKey>,
-    pub(super) contests: Contests,
+    pub(super) write_conflicts: WriteConflicts,
     pub(super) budget: Budget,
     /// When to look at placements again though nothing changed.
     pub(super) timers: BTreeSet<(Instant, PlacementKey)>,
@@ -76,12 +76,12 @@ pub(crate) struct Desk {
     /// a decision changes the scores of others, and the fleet would never go quiet.
     pub(super) refreshing: BTreeSet<PlacementKey>,
     pub(super) doubt: Doubt,
-    pub(super) restoring: Restoring,
+    pub(super) restoring: RestoreState,
     pub(super) unreadable: UnreadableInputs,
     /// Why resources cannot be read, by resource.
     pub(super) problems: BTreeMap<String, String>,
     /// Fields that the server would drop.
-    pub(super) lacks: Lacks,
+    pub(super) missing_fields: MissingFields,
     pub(super) swept: bool,
     /// When to look again for placements that are missing.
     pub(super) sweep_at: Option<Instant>,
@@ -102,8 +102,8 @@ pub(super) struct Flight {
     pub(super) touched: Vec<(&'static str, String, String)>,
 }
 
-impl Desk {
-    pub(crate) fn new(settings: Settings, now: Instant) -> Desk {
+impl Scheduler {
+    pub(crate) fn new(settings: Settings, now: Instant) -> Scheduler {
         let mut kinds = vec![Watched::Placements, Watched::Scores, Watched::Fields];
         match settings.inventory {
             Inventory::ManagedClusters => {
@@ -113,13 +113,13 @@ impl Desk {
         }
         kinds.extend((settings.ocm_decisions == Output::Auto).then_some(Watched::Decisions));
         kinds.extend((settings.slices == Output::Auto).then_some(Watched::Slices));
-        Desk {
+        Scheduler {
             engine: Engine::new(settings.inventory),
-            gate: Gate::new(kinds),
+            cache_sync: CacheSync::new(kinds),
             placements: HashMap::new(),
             by_label: HashMap::new(),
-            decisions: Shelf::default(),
-            slices: Shelf::default(),
+            decisions: DecisionCache::default(),
+            slices: DecisionCache::default(),
             in_flight: BTreeMap::new(),
             dirty: BTreeSet::new(),
             foreign: BTreeSet::new(),
@@ -132,16 +132,16 @@ impl Desk {
             rotation: Rotation::default(),
             backoff: Backoff::new(settings.longest_backoff),
             put_off: BTreeSet::new(),
-            contests: Contests::default(),
+            write_conflicts: WriteConflicts::default(),
             budget: Budget::new(settings.score_writes_per_second, now),
             timers: BTreeSet::new(),
             dates: BTreeSet::new(),
             refreshing: BTreeSet::new(),
             doubt: Doubt::default(),
-            restoring: Restoring::default(),
+            restoring: RestoreState::default(),
             unreadable: UnreadableInputs::default(),
             problems: BTreeMap::new(),
-            lacks: Lacks::default(),
+            missing_fields: MissingFields::default(),
             swept: false,
             sweep_at: None,
             settings,
@@ -150,12 +150,12 @@ impl Desk {
 
     /// Whether an output is written.
     pub(super) fn writes(&self, kind: Watched) -> bool {
-        self.gate.is_served(kind)
+        self.cache_sync.is_served(kind)
     }
 
     /// What is known of a kind that decisions are written as, if they are.
-    pub(crate) fn output(&self, kind: Watched) -> Option<Knowledge> {
-        self.gate.knowledge(kind)
+    pub(crate) fn output(&self, kind: Watched) -> Option<SyncState> {
+        self.cache_sync.knowledge(kind)
     }
 
     /// How many placements keep their decision because what it names may be on its way.
@@ -165,7 +165,7 @@ impl Desk {
 
     /// What decisions wait for; empty when they are made.
     pub(crate) fn missing(&self) -> Vec<Missing> {
-        self.gate.missing()
+        self.cache_sync.missing()
     }
 
     /// Takes note of why resources cannot be read: a better reason than that they are still being listed.
@@ -205,7 +205,7 @@ impl Desk {
     /// When to ask again though nothing came in.
     pub(crate) fn next_timer(&self, now: Moment) -> Option<Instant> {
         let resting = self.backoff.next(now.instant);
-        let timers = match self.gate.is_open() {
+        let timers = match self.cache_sync.is_open() {
             true => [
                 self.engine.next_timer().map(|at| now.when(at)),
                 self.timers.first().map(|(at, _)| *at),
@@ -221,15 +221,15 @@ impl Desk {
 }
 
 /// Results.
-impl Desk {
+impl Scheduler {
     /// Takes in what became of a job.
     pub(crate) fn done(&mut self, report: Report, now: Instant) {
         let key = report.key;
         let flight = self.in_flight.remove(&key).unwrap_or_default();
         let (ours, exists) = self.take_in(&key, report.acknowledged);
         if self.in_flight.is_empty() {
-            self.decisions.rest();
-            self.slices.rest();
+            self.decisions.forget_deleted();
+            self.slices.forget_deleted();
         }
         self.learn_of_scores();
         let foreign = flight.touched.iter().any(|change| !ours.contains(change));
@@ -279,7 +279,7 @@ impl Desk {
                 Acknowledged::Decision(object) => {
                     ours.insert(named(OCM, &object.metadata));
                     if is_last {
-                        self.decisions.wrote(&object);
+                        self.decisions.assume(&object);
                     } else {
                         statuses.insert(object.metadata.name.unwrap_or_default(), object.status);
                     }
@@ -293,7 +293,7 @@ impl Desk {
                 Acknowledged::Slice(object) => {
                     ours.insert(named(KEP, &object.metadata));
                     if is_last {
-                        self.slices.wrote(&object);
+                        self.slices.assume(&object);
                     }
                 }
                 Acknowledged::DecisionDeleted(gone) => {
@@ -316,7 +316,7 @@ impl Desk {
     /// Where definitions may not be read, what the server makes of a decision tells that scores are not served.
     pub(super) fn learn_of_scores(&mut self) {
         if self.decisions.lost_scores() {
-            self.lacks.add(Field::SCORE);
+            self.missing_fields.add(Field::SCORE);
         }
     }
 
@@ -332,7 +332,7 @@ impl Desk {
             None => self.decisions.get(&key).and_then(|held| held.status),
         };
         self.decisions
-            .wrote(&cluster::PlacementDecision { metadata, status });
+            .assume(&cluster::PlacementDecision { metadata, status });
     }
 
     fn has_objects(&self, key: &PlacementKey) -> bool {
@@ -356,7 +356,7 @@ impl Desk {
                 self.backoff.succeeded(&key);
             }
         }
-        if !self.gate.is_open() && !broken(Rule::NeverDestroyOnDoubt) {
+        if !self.cache_sync.is_open() && !broken(Rule::NeverDestroyOnDoubt) {
             return self.next_in_doubt(now);
         }
         self.doubt_is_over();

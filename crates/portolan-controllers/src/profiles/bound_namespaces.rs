@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::upkeep::{Labels, Membership};
+use crate::reconcile::{Labels, Membership};
 
 /// Sets, bindings and placements.
 #[derive(Debug, Default)]
-pub(super) struct Spaces {
+pub(super) struct BoundNamespaces {
     /// The one namespace for all profiles, if that is wanted.
     shared: Option<Arc<str>>,
     sets: BTreeMap<String, Membership>,
@@ -18,11 +18,11 @@ pub(super) struct Spaces {
 /// The sets whose clusters have a profile in a namespace, sorted.
 pub(super) type Bound = Vec<String>;
 
-impl Spaces {
-    pub(super) fn new(shared: Option<&str>) -> Spaces {
-        Spaces {
+impl BoundNamespaces {
+    pub(super) fn new(shared: Option<&str>) -> BoundNamespaces {
+        BoundNamespaces {
             shared: shared.map(Arc::from),
-            ..Spaces::default()
+            ..BoundNamespaces::default()
         }
     }
 

@@ -213,8 +213,8 @@ pub(crate) mod live {
     use tokio::time::{Instant, sleep};
 
     use crate::health::Outputs;
+    use crate::reconcile::RequestContext;
     use crate::settings::Settings;
-    use crate::upkeep::Pace;
 
     /// A hub with all our kinds.
     pub(crate) async fn hub() -> (Hub, Client) {
@@ -241,8 +241,8 @@ pub(crate) mod live {
     }
 
     /// Few requests at a time, so that there is something to wait for.
-    pub(crate) fn pace(settings: &Settings) -> Pace {
-        Pace::new(settings, Arc::new(Semaphore::new(4)), &Outputs::default())
+    pub(crate) fn context(settings: &Settings) -> RequestContext {
+        RequestContext::new(settings, Arc::new(Semaphore::new(4)), &Outputs::default())
     }
 
     /// Long enough for anything that is going to happen to have happened.

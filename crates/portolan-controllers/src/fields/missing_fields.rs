@@ -133,14 +133,14 @@ fn has<'a>(schema: &JSONSchemaProps, mut path: impl Iterator<Item = &'a str>) ->
 
 /// The fields that are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Lacks(Vec<Field>);
+pub(crate) struct MissingFields(Vec<Field>);
 
-impl Lacks {
+impl MissingFields {
     /// What a definition lacks.
-    pub(crate) fn of(definition: &CustomResourceDefinition) -> Lacks {
+    pub(crate) fn of(definition: &CustomResourceDefinition) -> MissingFields {
         let name = definition.metadata.name.as_deref().unwrap_or_default();
         let ours = Field::ALL.into_iter().filter(|field| field.definition == name);
-        Lacks(ours.filter(|field| !field.is_in(definition)).collect())
+        MissingFields(ours.filter(|field| !field.is_in(definition)).collect())
     }
 
     /// Whether a field is missing.
@@ -155,7 +155,7 @@ impl Lacks {
         }
     }
 
-    pub(crate) fn extend(&mut self, other: Lacks) {
+    pub(crate) fn extend(&mut self, other: MissingFields) {
         other.0.into_iter().for_each(|field| self.add(field));
     }
 
@@ -170,8 +170,8 @@ mod tests {
 
     use super::*;
 
-    fn without(paths: &[(&str, &str)]) -> Lacks {
-        let mut lacks = Lacks::default();
+    fn without(paths: &[(&str, &str)]) -> MissingFields {
+        let mut missing_fields = MissingFields::default();
         for mut crd in portolan_api::crd_values() {
             for (name, pointer) in paths {
                 if crd["metadata"]["name"] == *name {
@@ -181,19 +181,19 @@ mod tests {
                     parent.as_object_mut().unwrap().remove(last).unwrap();
                 }
             }
-            lacks.extend(Lacks::of(&serde_json::from_value(crd).unwrap()));
+            missing_fields.extend(MissingFields::of(&serde_json::from_value(crd).unwrap()));
         }
-        lacks
+        missing_fields
     }
 
     #[test]
     fn our_own_definitions_lack_nothing() {
-        assert_eq!(without(&[]), Lacks::default());
+        assert_eq!(without(&[]), MissingFields::default());
     }
 
     #[test]
     fn fields_are_found_missing_at_any_depth_and_in_lists_and_the_annotation_is_named() {
-        let lacks = without(&[
+        let missing_fields = without(&[
             (PLACEMENTS, "/spec/properties/sortBy"),
             (
                 PLACEMENTS,
@@ -202,10 +202,10 @@ mod tests {
             (DECISIONS, "/status/properties/decisions/items/properties/score"),
             (SLICES, "/schedulerName"),
         ]);
-        let paths: Vec<&str> = lacks.iter().map(|field| field.path).collect();
-        assert_eq!(lacks.iter().count(), 4, "{paths:?}");
-        assert!(lacks.has(Field::SCORE) && !lacks.has(Field::DECISION_GROUPS));
-        let said: Vec<String> = lacks.iter().map(Field::complaint).collect();
+        let paths: Vec<&str> = missing_fields.iter().map(|field| field.path).collect();
+        assert_eq!(missing_fields.iter().count(), 4, "{paths:?}");
+        assert!(missing_fields.has(Field::SCORE) && !missing_fields.has(Field::DECISION_GROUPS));
+        let said: Vec<String> = missing_fields.iter().map(Field::complaint).collect();
         assert!(
             said.iter()
                 .any(|text| text.contains("spec.sortBy") && text.contains("portolan.dev/sort-by")),
@@ -229,8 +229,8 @@ mod tests {
             },
         });
         assert_eq!(
-            Lacks::of(&serde_json::from_value(open).unwrap()),
-            Lacks::default()
+            MissingFields::of(&serde_json::from_value(open).unwrap()),
+            MissingFields::default()
         );
     }
 }
