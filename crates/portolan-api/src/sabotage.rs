@@ -1,7 +1,7 @@
 //! Switches that break one rule each, so that a test can show that the check of the rule notices.
 
-/// Makes the rules of a crate: the enumeration `Rule`, `broken(rule)` for the code that holds the rule, and, in the tests
-/// of the crate, `with_broken(rule, body)`. Outside of `cfg(test)` `broken` is false at compile time. A macro, because
+/// Makes the rules of a crate: the enumeration `Rule`, `sabotaged(rule)` for the code that holds the rule, and, in the tests
+/// of the crate, `with_sabotaged(rule, body)`. Outside of `cfg(test)` `sabotaged` is false at compile time. A macro, because
 /// `cfg(test)` holds for one crate at a time.
 #[macro_export]
 macro_rules! sabotage {
@@ -15,7 +15,7 @@ macro_rules! sabotage {
         /// Whether the running test asked for `rule` to be broken.
         #[cfg(not(test))]
         #[inline(always)]
-        pub(crate) const fn broken(_rule: Rule) -> bool {
+        pub(crate) const fn sabotaged(_rule: Rule) -> bool {
             false
         }
 
@@ -26,13 +26,13 @@ macro_rules! sabotage {
 
         /// Whether the running test asked for `rule` to be broken.
         #[cfg(test)]
-        pub(crate) fn broken(rule: Rule) -> bool {
+        pub(crate) fn sabotaged(rule: Rule) -> bool {
             BROKEN.with(|broken| broken.get() == Some(rule))
         }
 
         /// Runs `body` with `rule` broken on this thread.
         #[cfg(test)]
-        pub(crate) fn with_broken<T>(rule: Rule, body: impl FnOnce() -> T) -> T {
+        pub(crate) fn with_sabotaged<T>(rule: Rule, body: impl FnOnce() -> T) -> T {
             BROKEN.with(|broken| broken.set(Some(rule)));
             let result = body();
             BROKEN.with(|broken| broken.set(None));

@@ -14,7 +14,7 @@ use portolan_api::cluster::{ManagedCluster, TaintEffect};
 use portolan_api::labels::{conditions, ocm};
 use portolan_api::multicluster::ClusterProfile;
 
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 use tokio::time::Instant;
 
 use crate::moment::Moment;
@@ -112,7 +112,7 @@ pub(crate) struct Absences {
 impl Absences {
     /// Takes note of a cluster that cannot be read. One that was never read may be away, so that it keeps its works.
     pub(crate) fn cannot_read(&mut self, name: &str) {
-        if !self.known.contains_key(name) && !broken(Rule::UnreadableIsNotAbsent) {
+        if !self.known.contains_key(name) && !sabotaged(Rule::UnreadableIsNotAbsent) {
             let away = Standing {
                 is_away: true,
                 ..Standing::default()

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use crate::moment::{Moment, Since, status_written};
 use crate::reconcile::{self, Action, Failure, Queue, Reconciler, RequestContext, Version};
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 use crate::settings::Settings;
 
 /// Messages between the watch and the state. Small, because a message may hold a whole object.
@@ -109,7 +109,7 @@ impl Finished {
     /// When it is to go, counted from when a controller saw or the hub wrote down that it was complete. What lies beyond
     /// the end of time never comes.
     fn until(&mut self, now: Moment) -> Option<Instant> {
-        let by_member = broken(Rule::CountFromWhatTheHubSaw).then_some(self.changed);
+        let by_member = sabotaged(Rule::CountFromWhatTheHubSaw).then_some(self.changed);
         let since = *self
             .since
             .get_or_insert_with(|| match by_member.or(self.recorded) {
@@ -239,7 +239,7 @@ mod tests {
 
     use super::*;
     use crate::moment::tests::{instant, shifted};
-    use crate::sabotage::with_broken;
+    use crate::sabotage::with_sabotaged;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -322,7 +322,7 @@ mod tests {
     fn the_time_to_live_counts_from_what_the_hub_saw_whatever_the_members_clock_shows() {
         let times = || [0, -3600, 86_400].map(goes_at);
         assert_eq!(times(), [100_030; 3]);
-        let by_member = with_broken(Rule::CountFromWhatTheHubSaw, times);
+        let by_member = with_sabotaged(Rule::CountFromWhatTheHubSaw, times);
         assert_eq!(by_member, [100_030, 100_000, 100_030]);
     }
 

@@ -91,11 +91,11 @@ pub fn decide<'a>(
 ) -> Option<Decision> {
     let outcome = engine.evaluate(key, now)?;
     let placement = engine.placement(key)?;
-    Some(dress(engine, placement, outcome, stored, publication, now))
+    Some(assemble(engine, placement, outcome, stored, publication, now))
 }
 
 /// Adds conditions and objects to an outcome.
-pub fn dress<'a>(
+pub fn assemble<'a>(
     engine: &Engine,
     placement: &Placement,
     outcome: Outcome,

@@ -6,12 +6,12 @@ use crate::filter::taint_toleration::earliest;
 use crate::filter::{predicate, taint_toleration};
 use crate::fleet::{ClusterId, Clusters, Fleet, Spending};
 use crate::group;
+use crate::last_decision::LastDecision;
 use crate::mistakes;
 use crate::outcome::{Outcome, PrioritizerScores};
-use crate::placement::{Broken, Compiled};
-use crate::prior::Prior;
+use crate::placement::{Compiled, Misconfigured};
 use crate::prioritize::Input;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 use crate::select::{self, Ranked};
 use crate::status::Status;
 use crate::warning::{self, Warning};
@@ -20,11 +20,11 @@ use crate::warning::{self, Warning};
 pub(crate) struct Question<'a> {
     pub(crate) namespace: &'a str,
     pub(crate) cluster_sets: &'a [String],
-    pub(crate) compiled: &'a Result<Compiled, Broken>,
+    pub(crate) compiled: &'a Result<Compiled, Misconfigured>,
     /// What the placement decided last.
-    pub(crate) prior: &'a Prior,
+    pub(crate) prior: &'a LastDecision,
     /// What of this placement is in the fleet's counts: the prior, or an outcome that is being written.
-    pub(crate) counted: &'a Prior,
+    pub(crate) counted: &'a LastDecision,
     /// Whether this is the first look since a start. What others decided is then known all at once, as it was not when
     /// the decision was made, and that is no reason to change it.
     pub(crate) resumed: bool,
@@ -36,7 +36,7 @@ pub(crate) fn prepare(fleet: &mut Fleet, question: &Question<'_>) -> Spending {
     fleet.settle();
     let predicates = match question.compiled {
         Ok(compiled) => &compiled.predicates,
-        Err(Broken {
+        Err(Misconfigured {
             predicates: Some(predicates),
             ..
         }) => predicates,
@@ -138,7 +138,12 @@ fn warn(fleet: &Fleet, compiled: &Compiled, outcome: &mut Outcome) {
 }
 
 /// The last decision is kept: the outcome selects nothing and has no groups to write.
-fn misconfigured(fleet: &Fleet, mut outcome: Outcome, mistake: &Broken, question: &Question<'_>) -> Outcome {
+fn misconfigured(
+    fleet: &Fleet,
+    mut outcome: Outcome,
+    mistake: &Misconfigured,
+    question: &Question<'_>,
+) -> Outcome {
     outcome.status = mistake.mistakes.first.status();
     if outcome.spending.is_beyond() {
         return kept(outcome);
@@ -156,7 +161,7 @@ fn misconfigured(fleet: &Fleet, mut outcome: Outcome, mistake: &Broken, question
 
 /// An outcome that keeps the last decision, unless a test has the rule broken.
 fn kept(mut outcome: Outcome) -> Outcome {
-    if broken(Rule::NeverDestroyOnDoubt) {
+    if sabotaged(Rule::NeverDestroyOnDoubt) {
         outcome.status = Status::default();
         outcome.groups = vec![group::ClusterGroup {
             name: "".into(),

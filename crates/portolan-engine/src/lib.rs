@@ -18,6 +18,7 @@ pub mod explain;
 pub mod filter;
 pub mod fleet;
 pub mod group;
+mod last_decision;
 pub mod layout;
 #[doc(hidden)]
 pub mod mistakes;
@@ -25,7 +26,6 @@ pub mod model;
 pub mod outcome;
 pub mod placement;
 pub mod plan;
-mod prior;
 pub mod prioritize;
 pub mod quantity;
 mod sabotage;

@@ -13,7 +13,7 @@ use crate::access::account_tokens::AccountTokens;
 use crate::access::{Identity, rbac};
 use crate::admission::{Admission, Chain};
 use crate::clock::Clock;
-use crate::door::Door;
+use crate::endpoint::Endpoint;
 use crate::janitor;
 use crate::server::{ClientLimits, Core, Gate, Listener, Peer, Service, raise_open_files, roles};
 use crate::store::{History, LIMITS, Limits, OpenError, Store};
@@ -39,7 +39,7 @@ const ISSUER: &str = "https://kubernetes.default.svc";
 #[derive(Debug)]
 pub struct Hub {
     core: Arc<Core>,
-    door: Option<Door>,
+    door: Option<Endpoint>,
     stop: watch::Sender<bool>,
     tasks: Vec<JoinHandle<Option<()>>>,
     /// Ends with the number of connections that it had to close before their end.
@@ -122,12 +122,12 @@ impl Hub {
 
     /// Where the hub listens, if it does.
     pub fn address(&self) -> Option<SocketAddr> {
-        self.door.as_ref().map(Door::address)
+        self.door.as_ref().map(Endpoint::address)
     }
 
     /// The URL of the hub, if it listens.
     pub fn url(&self) -> Option<String> {
-        self.door.as_ref().map(Door::url)
+        self.door.as_ref().map(Endpoint::url)
     }
 
     /// The kubeconfig of an administrator, if the hub listens. It holds a key: treat it as a secret.
@@ -351,11 +351,11 @@ impl Builder {
         limits
     }
 
-    fn door(&self, address: SocketAddr, now: Timestamp) -> Result<Door, StartError> {
+    fn door(&self, address: SocketAddr, now: Timestamp) -> Result<Endpoint, StartError> {
         let folder = self.data.as_ref().map(|folder| folder.join("pki"));
         let door = match self.plain {
-            true => Door::plain(address),
-            false => Door::tls(address, folder.as_deref(), &self.names, now),
+            true => Endpoint::plain(address),
+            false => Endpoint::tls(address, folder.as_deref(), &self.names, now),
         };
         door.map_err(|source| StartError::Credentials {
             what: "certificates",

@@ -10,7 +10,7 @@ mod clock;
 mod definition_rules;
 mod depth;
 mod discovery;
-mod door;
+mod endpoint;
 mod hub;
 mod janitor;
 mod kinds;

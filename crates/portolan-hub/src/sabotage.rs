@@ -28,7 +28,7 @@ pub(crate) enum Rule {
 /// Whether the running test asked for `rule` to be broken.
 #[cfg(not(test))]
 #[inline(always)]
-pub(crate) const fn broken(_rule: Rule) -> bool {
+pub(crate) const fn sabotaged(_rule: Rule) -> bool {
     false
 }
 
@@ -39,7 +39,7 @@ thread_local! {
 
 /// Whether the running test asked for `rule` to be broken.
 #[cfg(test)]
-pub(crate) fn broken(rule: Rule) -> bool {
+pub(crate) fn sabotaged(rule: Rule) -> bool {
     BROKEN.with(|broken| broken.get() == Some(rule))
 }
 

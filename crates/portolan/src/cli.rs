@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use portolan_engine::placement::PlacementKey;
 
-use crate::given::Given;
+use crate::command_input::CommandInput;
 use crate::input::{Problem, Problems};
 use crate::object_name::{self, ObjectName};
 use crate::{
@@ -120,7 +120,7 @@ impl PlacementArgs {
     }
 
     /// Namespace and name of the placement that [`PlacementArgs::take`] gave.
-    pub(crate) fn key(&self, named: &ObjectName, given: &Given) -> Result<PlacementKey, Problem> {
+    pub(crate) fn key(&self, named: &ObjectName, given: &CommandInput) -> Result<PlacementKey, Problem> {
         named.key(self.namespace.as_deref(), given.namespace())
     }
 }

@@ -21,7 +21,7 @@ use crate::logging::LogArgs;
 use crate::output;
 use crate::stop::Stop;
 use crate::tracing_export::TraceArgs;
-use crate::up::spokes::{ANNOTATION, Fate, runs, simulate_workloads};
+use crate::up::spokes::{ANNOTATION, InjectedFault, runs, simulate_workloads};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -97,9 +97,9 @@ struct Workloads {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.what {
-        What::Fail(target) => live::block_on(write(target, Fate::Failed)),
-        What::Partition(target) => live::block_on(write(target, Fate::Partitioned)),
-        What::Recover(target) => live::block_on(write(target, Fate::Well)),
+        What::Fail(target) => live::block_on(write(target, InjectedFault::Failed)),
+        What::Partition(target) => live::block_on(write(target, InjectedFault::Partitioned)),
+        What::Recover(target) => live::block_on(write(target, InjectedFault::Well)),
         What::Manifests => output::print(MANIFESTS),
         What::Workloads(args) => {
             let _traces = args.logs.init("info", &TraceArgs::default())?;
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 async fn workloads(spokes: &[PathBuf]) -> anyhow::Result<()> {
     let mut stop = Stop::new()?;
     // Nothing is done to these members but by annotations of the workloads themselves.
-    let (_well, fate) = watch::channel(Fate::Well);
+    let (_well, fate) = watch::channel(InjectedFault::Well);
     let mut played = Vec::new();
     for spoke in spokes {
         let connect = ConnectArgs {
@@ -134,7 +134,7 @@ async fn workloads(spokes: &[PathBuf]) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn write(target: &Target, fate: Fate) -> anyhow::Result<()> {
+async fn write(target: &Target, fate: InjectedFault) -> anyhow::Result<()> {
     let server = target.connect.connect().await?;
     let name = target.cluster.as_str();
     let api: Api<ManagedCluster> = Api::all(server.client.clone());
@@ -150,12 +150,12 @@ async fn write(target: &Target, fate: Fate) -> anyhow::Result<()> {
         return Err(no_member(&server, name, found.is_some()).await);
     };
     let runs = runs(&member.metadata);
-    if !runs && fate != Fate::Well {
+    if !runs && fate != InjectedFault::Well {
         let enough = name.strip_prefix("member-").unwrap_or("N");
         anyhow::bail!(
             "{name} does not run, so it cannot {}; `portolan up --spokes {enough}` starts it",
             match fate {
-                Fate::Partitioned => "be cut off",
+                InjectedFault::Partitioned => "be cut off",
                 _ => "fail",
             }
         );
@@ -165,39 +165,41 @@ async fn write(target: &Target, fate: Fate) -> anyhow::Result<()> {
         .await
         .map_err(|error| live::explain(&error, &format!("change the cluster {name}"), &server.url))?;
     let seconds = i64::from(member.lease_seconds()) * 5;
-    let before = Fate::of(member.metadata.annotations.as_ref());
+    let before = InjectedFault::of(member.metadata.annotations.as_ref());
     output::say(&told(name, (before, fate), runs, seconds))
 }
 
 /// What a user is told who has changed the fate of a member. A member has one fate at a time, so that a new one ends the
 /// former.
-fn told(name: &str, (before, fate): (Fate, Fate), runs: bool, seconds: i64) -> String {
+fn told(name: &str, (before, fate): (InjectedFault, InjectedFault), runs: bool, seconds: i64) -> String {
     match (before, fate) {
-        (Fate::Partitioned, Fate::Failed) => format!(
+        (InjectedFault::Partitioned, InjectedFault::Failed) => format!(
             "{name} is no longer cut off, and fails: its workloads become unavailable, and when its agent reaches the hub, \
              within 30s, so does the cluster\n"
         ),
-        (_, Fate::Failed) => {
+        (_, InjectedFault::Failed) => {
             format!("{name} fails: its workloads become unavailable, and so does the cluster\n")
         }
-        (before, Fate::Partitioned) => {
+        (before, InjectedFault::Partitioned) => {
             let ends = match before {
-                Fate::Failed => "no longer fails, and is",
+                InjectedFault::Failed => "no longer fails, and is",
                 _ => "is",
             };
             format!(
                 "{name} {ends} cut off: what runs there goes on, and in {seconds}s the hub calls it unreachable\n"
             )
         }
-        (_, Fate::Well) if !runs => format!("{name} does not run; it is well when it is started again\n"),
-        (Fate::Partitioned, Fate::Well) => {
+        (_, InjectedFault::Well) if !runs => {
+            format!("{name} does not run; it is well when it is started again\n")
+        }
+        (InjectedFault::Partitioned, InjectedFault::Well) => {
             format!("{name} is no longer cut off; its agent reaches the hub within 30s\n")
         }
-        (Fate::Failed, Fate::Well) => {
+        (InjectedFault::Failed, InjectedFault::Well) => {
             format!("{name} recovers; its workloads become available, and so does the cluster\n")
         }
         // No command of the demo makes a member leave.
-        (_, Fate::Well | Fate::Leaving | Fate::Left) => {
+        (_, InjectedFault::Well | InjectedFault::Leaving | InjectedFault::Left) => {
             format!("{name} is well; it neither failed nor was cut off\n")
         }
     }
@@ -232,20 +234,20 @@ mod tests {
     #[test]
     fn a_fate_that_ends_another_says_so() {
         let said = |before, fate| told("member-2", (before, fate), true, 25);
-        let failed = said(Fate::Partitioned, Fate::Failed);
+        let failed = said(InjectedFault::Partitioned, InjectedFault::Failed);
         assert!(
             failed.starts_with("member-2 is no longer cut off, and fails"),
             "{failed}"
         );
-        assert!(said(Fate::Well, Fate::Failed).starts_with("member-2 fails"));
-        let cut = said(Fate::Failed, Fate::Partitioned);
+        assert!(said(InjectedFault::Well, InjectedFault::Failed).starts_with("member-2 fails"));
+        let cut = said(InjectedFault::Failed, InjectedFault::Partitioned);
         assert!(
             cut.starts_with("member-2 no longer fails, and is cut off"),
             "{cut}"
         );
-        assert!(said(Fate::Well, Fate::Partitioned).starts_with("member-2 is cut off"));
-        assert!(said(Fate::Failed, Fate::Well).contains("recovers"));
-        assert!(said(Fate::Partitioned, Fate::Well).contains("no longer cut off"));
-        assert!(said(Fate::Well, Fate::Well).contains("neither failed nor was cut off"));
+        assert!(said(InjectedFault::Well, InjectedFault::Partitioned).starts_with("member-2 is cut off"));
+        assert!(said(InjectedFault::Failed, InjectedFault::Well).contains("recovers"));
+        assert!(said(InjectedFault::Partitioned, InjectedFault::Well).contains("no longer cut off"));
+        assert!(said(InjectedFault::Well, InjectedFault::Well).contains("neither failed nor was cut off"));
     }
 }

@@ -21,7 +21,7 @@ use portolan_engine::placement::PlacementKey;
 use portolan_engine::status::Code;
 use serde::Serialize;
 
-use crate::given::{self, Given};
+use crate::command_input::{self, CommandInput};
 use crate::input::{Finding, Manifests, Notes, Problem, Problems, Severity};
 use crate::live::{Extent, Namespaces};
 use crate::output::table::Tone;
@@ -60,7 +60,7 @@ that cannot be opened, or no object; 3 the hub cannot be reached or refuses.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    input: given::InputArgs,
+    input: command_input::InputArgs,
 
     /// Taken to say how files are named.
     #[arg(value_name = "PATH", hide = true)]
@@ -92,8 +92,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let mut notes = Notes::default();
     let now = clock::now_or(args.input.now);
-    let mut findings = match given::read(&args.input, Extent::Linting, Namespaces::All, &mut notes) {
-        Ok(Given { before, applied, hub }) => {
+    let mut findings = match command_input::read(&args.input, Extent::Linting, Namespaces::All, &mut notes) {
+        Ok(CommandInput { before, applied, hub }) => {
             let judge = |manifests: &Manifests| {
                 let reports = simulate::check(manifests, args.input.inventory, now);
                 let inventory = args.input.inventory.resolve(manifests);

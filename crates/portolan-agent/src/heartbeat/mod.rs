@@ -27,7 +27,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::monitor::Monitor;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 use crate::settings::Settings;
 use crate::spoke::{Objects, Problem};
 use facts::Facts;
@@ -57,7 +57,7 @@ pub(crate) async fn beat(
     // A member cluster that takes its time must not keep the Lease from being renewed: a report goes on beside the beats.
     let mut reporting = pin!(Fuse::terminated());
     // An agent that does not do its work must not say that the cluster is looked after.
-    while !*stop.borrow() && (heart.monitor.why_not_alive().is_none() || broken(Rule::DeadAgentIsSilent)) {
+    while !*stop.borrow() && (heart.monitor.why_not_alive().is_none() || sabotaged(Rule::DeadAgentIsSilent)) {
         let beat = heart.once(duration).await;
         duration = beat.duration;
         // However long the Lease is good, a change of its duration is to be heard of.
@@ -88,7 +88,7 @@ pub(crate) async fn beat(
                     Ok(()) => {}
                     Err(_) => until = until.min(Instant::now() + longer(&mut pause, longest)),
                 },
-                _ = tasks.failed(), if !broken(Rule::DeadAgentIsSilent) => break,
+                _ = tasks.failed(), if !sabotaged(Rule::DeadAgentIsSilent) => break,
                 // The sender is dropped with the agent.
                 changed = stop.changed() => match changed {
                     Ok(()) => break,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::drift::contains;
 use super::ignore::{There, with_ignored};
 use crate::cost::Cost;
-use crate::work::{Fault, Strategy, Target, hash};
+use crate::work::{InvalidManifest, Strategy, Target, hash};
 
 /// What is done about one object.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +60,7 @@ pub(crate) fn act(
     there: Option<&There<'_>>,
     seen: Option<&Seen>,
     cost: &mut Cost,
-) -> Result<Action, Fault> {
+) -> Result<Action, InvalidManifest> {
     let body = &target.manifest.body;
     match (&target.config.strategy, there) {
         // That it is not there is for `Available` to say.
@@ -149,7 +149,7 @@ mod tests {
         matches!(on(target, object, seen), Ok(Action::Apply { .. }))
     }
 
-    fn on(target: &Target, object: &Value, seen: Option<&Seen>) -> Result<Action, Fault> {
+    fn on(target: &Target, object: &Value, seen: Option<&Seen>) -> Result<Action, InvalidManifest> {
         let is_settled = false;
         act(
             target,

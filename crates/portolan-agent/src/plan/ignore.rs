@@ -10,7 +10,7 @@ use super::managed::Live;
 use super::spec_hash::spec_hash;
 use crate::cost::Cost;
 use crate::report::{JsonPath, Key};
-use crate::work::{Fault, Manifest};
+use crate::work::{InvalidManifest, Manifest};
 
 /// The object that a manifest is applied to.
 pub(crate) struct There<'o> {
@@ -31,7 +31,7 @@ pub(super) fn with_ignored(
     manager: &str,
     ignored: &[IgnoreField],
     cost: &mut Cost,
-) -> Result<Value, Fault> {
+) -> Result<Value, InvalidManifest> {
     let mut body = manifest.body.clone();
     if ignored.is_empty() {
         return Ok(body);
@@ -39,7 +39,7 @@ pub(super) fn with_ignored(
     let on_change = |field: &IgnoreField| field.condition == Some(IgnoreFieldsCondition::OnSpokeChange);
     let expressions_of_jq = ignored.iter().map(|field| field.jq_path_expressions.len());
     if expressions_of_jq.sum::<usize>() > MOST_JQ {
-        return Err(Fault(format!(
+        return Err(InvalidManifest(format!(
             "ignoreFields.jqPathExpressions are more than {MOST_JQ}; accepted: {MOST_JQ} or fewer for one object"
         )));
     }
@@ -101,9 +101,9 @@ pub(super) fn with_ignored(
 /// Most expressions of jq for one object.
 const MOST_JQ: usize = 16;
 /// Pays for steps that are none of an expression.
-fn pay(steps: &mut Steps<'_>, number: usize) -> Result<(), Fault> {
+fn pay(steps: &mut Steps<'_>, number: usize) -> Result<(), InvalidManifest> {
     let paid = steps.cost().step(number);
-    paid.map_err(|spent| Fault(format!("ignoreFields: {spent}")))
+    paid.map_err(|spent| InvalidManifest(format!("ignoreFields: {spent}")))
 }
 
 /// Something that names places in an object.
@@ -176,9 +176,9 @@ impl<'f> Listed<'f> {
         }
     }
 
-    fn read(&self) -> Result<Expression<'f>, Fault> {
+    fn read(&self) -> Result<Expression<'f>, InvalidManifest> {
         let Listed { list, text, .. } = self;
-        (self.parse)(text).map_err(|why| Fault(format!("ignoreFields.{list} {text:?}: {why}")))
+        (self.parse)(text).map_err(|why| InvalidManifest(format!("ignoreFields.{list} {text:?}: {why}")))
     }
 }
 
@@ -207,16 +207,16 @@ pub(crate) fn ignored_mistakes(field: &IgnoreField, path: &str) -> Vec<FieldErro
 
 impl Expression<'_> {
     /// The places in the object that it names, the last one first: to take one away moves none that is still to go.
-    fn places(&self, object: &Value, steps: &mut Steps<'_>) -> Result<Vec<Vec<Key>>, Fault> {
+    fn places(&self, object: &Value, steps: &mut Steps<'_>) -> Result<Vec<Vec<Key>>, InvalidManifest> {
         let mut places = match self {
             Expression::Jq(text, jq) => jq
                 .places(object, steps)
-                .map_err(|why| Fault(format!("ignoreFields.jqPathExpressions {text:?}: {why}")))?,
+                .map_err(|why| InvalidManifest(format!("ignoreFields.jqPathExpressions {text:?}: {why}")))?,
             Expression::Pointer(pointer) => by_pointer(pointer, object).into_iter().collect(),
             Expression::Path(text, rest, name) => {
                 let parents = rest.places(object, steps.cost());
-                let parents =
-                    parents.map_err(|why| Fault(format!("ignoreFields.jsonPaths {text:?}: {why}")))?;
+                let parents = parents
+                    .map_err(|why| InvalidManifest(format!("ignoreFields.jsonPaths {text:?}: {why}")))?;
                 let named = parents
                     .into_iter()
                     .filter(|(_, parent)| parent.get(name).is_some());
@@ -230,7 +230,7 @@ impl Expression<'_> {
         places.reverse();
         match places.iter().any(|place| is_identity(place)) {
             false => Ok(places),
-            true => Err(Fault(format!(
+            true => Err(InvalidManifest(format!(
                 "ignoreFields {:?} names what tells the object from others; accepted: fields other than apiVersion, kind, \
                  metadata.name and metadata.namespace",
                 self.text()

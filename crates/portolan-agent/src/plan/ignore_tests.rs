@@ -163,7 +163,7 @@ fn fields_that_jq_names_are_ignored_as_all_others() {
         json!({ "replicas": 9, "list": [{ "name": "a", "size": 1 }, { "name": "b", "size": 7 }] })
     );
     let many: Vec<&str> = std::iter::repeat_n(".spec.replicas", 17).collect();
-    let Fault(why) = with_ignored(
+    let InvalidManifest(why) = with_ignored(
         &manifest,
         None,
         "work-agent",
@@ -186,7 +186,7 @@ fn what_is_not_known_is_refused_and_not_overlooked() {
         ("jsonPaths", ".spec[a]"),
     ] {
         let fields = ignored(json!({ field: [value, "other"] }));
-        let Fault(why) = with_ignored(
+        let InvalidManifest(why) = with_ignored(
             &manifest(json!({})),
             None,
             "work-agent",
@@ -199,7 +199,7 @@ fn what_is_not_known_is_refused_and_not_overlooked() {
     }
     for pointer in ["/kind", "/metadata", "/metadata/name"] {
         let fields = ignored(json!({ "jsonPointers": [pointer] }));
-        let Fault(why) = with_ignored(
+        let InvalidManifest(why) = with_ignored(
             &manifest(json!({})),
             None,
             "work-agent",

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 use crate::work::{Account, Executor, ObjectId, Strategy, Work, WorkKey};
 
 /// What came of an object that a work asks for.
@@ -92,17 +92,17 @@ impl Standing {
         judged: &Judgements,
         verbs: Vec<&'static str>,
     ) -> Standing {
-        if broken(Rule::AskingIsNotOwning) {
+        if sabotaged(Rule::AskingIsNotOwning) {
             return Standing::Gets;
         }
         if *strategy == Strategy::ReadOnly {
             return Standing::Refused;
         }
-        match (&work.wish, judged.of(work, id)) {
-            (Ok(wish), _) if matches!(wish.executor, Executor::Invalid(_)) => Standing::Refused,
+        match (&work.desired, judged.of(work, id)) {
+            (Ok(desired), _) if matches!(desired.executor, Executor::Invalid(_)) => Standing::Refused,
             (_, Some(Verdict::Gets)) => Standing::Gets,
             (_, Some(Verdict::Refused)) => Standing::Refused,
-            (Ok(wish), None) => Standing::Open(wish.executor.account().map(|account| Need {
+            (Ok(desired), None) => Standing::Open(desired.executor.account().map(|account| Need {
                 account: account.clone(),
                 id: id.clone(),
                 verbs,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::owners::{Other, Owner};
 use super::reference::RecordReference;
 use crate::record::Entry;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 use crate::work::ObjectId;
 
 /// What becomes of an object that its work does not ask for any more.
@@ -53,7 +53,7 @@ impl Licence {
     fn covers(&self, entry: &Entry, there: &Value, uid: &str) -> bool {
         let very_object = entry.uid.as_deref().is_none_or(|noted| noted == uid);
         let allowed = match self {
-            _ if broken(Rule::NamedIsLicence) => true,
+            _ if sabotaged(Rule::NamedIsLicence) => true,
             Licence::RecordedUid(_) if entry.uid.is_some() => true,
             Licence::Reference(record) | Licence::RecordedUid(record) => {
                 record.is_owner_of(there) || entry.uid.is_none() && record.has_made(there)
@@ -86,10 +86,10 @@ pub(crate) fn removal(
     let Some(uid) = uid.filter(|uid| !uid.is_empty()) else {
         return Removal::Gone;
     };
-    if !licence.covers(entry, there, uid) && !broken(Rule::OnlyTheVeryObject) {
+    if !licence.covers(entry, there, uid) && !sabotaged(Rule::OnlyTheVeryObject) {
         return Removal::Gone;
     }
-    match other.filter(|_| !broken(Rule::SharedStays)) {
+    match other.filter(|_| !sabotaged(Rule::SharedStays)) {
         Some(Other::Owns(owner)) => return Removal::Shared(owner),
         Some(Other::Perhaps(owner)) => return Removal::Doubtful(owner),
         None => {}

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use crate::spoke::Place;
 use crate::work::{ObjectId, Work, WorkKey, WorkKind};
 
-pub(crate) use store::{Records, Unkept};
+pub(crate) use store::{RecordError, Records};
 
 /// The record of one work.
 #[derive(Clone, Debug, PartialEq)]

@@ -19,7 +19,7 @@ const FORMER_AGENT_ID: &str = "portolan";
 
 /// Why a record could not be kept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unkept {
+pub(crate) enum RecordError {
     /// There is no place for records.
     #[error(
         "the member cluster does not serve {0}, in which the agent keeps what it has applied; install its \
@@ -70,23 +70,23 @@ impl Records {
     }
 
     /// The record of a work; an empty one if there is none.
-    pub(crate) async fn read(&self, key: &WorkKey) -> Result<Record, Unkept> {
+    pub(crate) async fn read(&self, key: &WorkKey) -> Result<Record, RecordError> {
         self.read_named(key, self.name(key)).await
     }
 
     /// The record of a work under the name that earlier versions gave it; an empty one if there is none.
-    pub(crate) async fn read_former(&self, key: &WorkKey) -> Result<Record, Unkept> {
+    pub(crate) async fn read_former(&self, key: &WorkKey) -> Result<Record, RecordError> {
         self.read_named(key, name(&self.former_hub_hash, &key.name)).await
     }
 
-    async fn read_named(&self, key: &WorkKey, name: String) -> Result<Record, Unkept> {
+    async fn read_named(&self, key: &WorkKey, name: String) -> Result<Record, RecordError> {
         let found = self.objects.get(&place(key.kind, &name), None).await?;
         match found {
             Some(object) => match work_name(key.kind, &object) {
                 // A record is found by its own name. The name of a work that it gives counts if that work has such a record:
                 // somebody may have edited it.
                 other if other == key.name || !self.can_be_of(&name, other) => Ok(parse(key, name, &object)),
-                other => Err(Unkept::Taken {
+                other => Err(RecordError::Taken {
                     record: name,
                     other: other.to_owned(),
                 }),
@@ -102,7 +102,7 @@ impl Records {
     }
 
     /// The record as it is now.
-    pub(crate) async fn reread(&self, record: &Record) -> Result<Record, Unkept> {
+    pub(crate) async fn reread(&self, record: &Record) -> Result<Record, RecordError> {
         self.read_named(&record.key, record.name.clone()).await
     }
 
@@ -117,7 +117,11 @@ impl Records {
     }
 
     /// Notes since when the work of a record is not on the hub, or that it is there.
-    pub(crate) async fn set_eviction(&self, record: &Record, since: Option<Timestamp>) -> Result<(), Unkept> {
+    pub(crate) async fn set_eviction(
+        &self,
+        record: &Record,
+        since: Option<Timestamp>,
+    ) -> Result<(), RecordError> {
         let Some(current) = &record.stored else {
             return Ok(());
         };
@@ -152,7 +156,7 @@ impl Records {
     }
 
     /// All records of a kind on the member cluster, those of other hubs as well.
-    pub(crate) async fn all(&self, kind: WorkKind) -> Result<Vec<Record>, Unkept> {
+    pub(crate) async fn all(&self, kind: WorkKind) -> Result<Vec<Record>, RecordError> {
         let objects = match self.objects.list(&place(kind, "")).await {
             // No such kind, no such records.
             Err(Problem::NotFound(_)) => Vec::new(),
@@ -222,7 +226,7 @@ impl Records {
     }
 
     /// Whether records of the kind can be made: not while the member cluster ends the kind, and deletes all of them.
-    pub(crate) async fn is_lasting(&self, kind: WorkKind) -> Result<bool, Unkept> {
+    pub(crate) async fn is_lasting(&self, kind: WorkKind) -> Result<bool, RecordError> {
         let api_version = match kind {
             WorkKind::ManifestWork => AppliedManifestWork::api_version(&()),
             WorkKind::Work => multicluster::AppliedWork::api_version(&()),
@@ -232,13 +236,13 @@ impl Records {
     }
 
     /// Makes a record from before objects named theirs wait for us.
-    pub(crate) async fn hold(&self, record: &Record) -> Result<Record, Unkept> {
+    pub(crate) async fn hold(&self, record: &Record) -> Result<Record, RecordError> {
         let ours = record.key.kind.record_finalizer().to_owned();
         self.set_finalizers(record, |held| held.push(ours)).await
     }
 
     /// Lets a record go.
-    pub(crate) async fn release(&self, record: &Record) -> Result<Record, Unkept> {
+    pub(crate) async fn release(&self, record: &Record) -> Result<Record, RecordError> {
         let ours = record.key.kind.record_finalizer();
         self.set_finalizers(record, |held| held.retain(|held| held != ours))
             .await
@@ -248,7 +252,7 @@ impl Records {
         &self,
         record: &Record,
         change: impl FnOnce(&mut Vec<String>),
-    ) -> Result<Record, Unkept> {
+    ) -> Result<Record, RecordError> {
         let Some(current) = &record.stored else {
             return Ok(record.clone());
         };
@@ -267,15 +271,15 @@ impl Records {
 
     /// Brings the stored record from one state to another, each part only if it changes. The note is first: it is
     /// what keeps an older copy of the work from removing anything.
-    pub(crate) async fn save(&self, from: &Record, mut to: Record) -> Result<Record, Unkept> {
+    pub(crate) async fn save(&self, from: &Record, mut to: Record) -> Result<Record, RecordError> {
         let place = place(to.key.kind, &to.name);
         to.stored = match &from.stored {
             None => {
                 self.sign(&mut to);
                 let made = self.objects.create(&place, &self.body(&to), None).await;
                 let made = made.map_err(|problem| match problem {
-                    Problem::NotFound(_) => Unkept::Unserved(plural(to.key.kind)),
-                    problem => Unkept::Failed(problem),
+                    Problem::NotFound(_) => RecordError::Unserved(plural(to.key.kind)),
+                    problem => RecordError::Failed(problem),
                 })?;
                 stored(&made)
             }
@@ -303,14 +307,14 @@ impl Records {
     }
 
     /// Deletes the record of a work that has left nothing, as it was read. No object must name it any more.
-    pub(crate) async fn delete(&self, record: &Record) -> Result<(), Unkept> {
+    pub(crate) async fn delete(&self, record: &Record) -> Result<(), RecordError> {
         let released = match record.is_held() {
             true => self.release(record).await,
             false => Ok(record.clone()),
         };
         let record = match released {
             // It was being deleted, and waited for nobody else.
-            Err(Unkept::Failed(Problem::NotFound(_))) => return Ok(()),
+            Err(RecordError::Failed(Problem::NotFound(_))) => return Ok(()),
             released => released?,
         };
         if let Some(stored) = &record.stored {

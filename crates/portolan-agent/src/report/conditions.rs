@@ -9,46 +9,55 @@ use portolan_api::labels::conditions;
 
 /// Whether a condition holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Truth {
+pub(crate) enum ConditionStatus {
     True,
     False,
     Unknown,
 }
 
-impl Truth {
-    pub(crate) fn of(holds: bool) -> Truth {
-        if holds { Truth::True } else { Truth::False }
+impl ConditionStatus {
+    pub(crate) fn of(holds: bool) -> ConditionStatus {
+        if holds {
+            ConditionStatus::True
+        } else {
+            ConditionStatus::False
+        }
     }
 
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Truth::True => "True",
-            Truth::False => "False",
-            Truth::Unknown => "Unknown",
+            ConditionStatus::True => "True",
+            ConditionStatus::False => "False",
+            ConditionStatus::Unknown => "Unknown",
         }
     }
 
-    fn read(word: &str) -> Truth {
+    fn read(word: &str) -> ConditionStatus {
         match word {
-            "True" => Truth::True,
-            "False" => Truth::False,
-            _ => Truth::Unknown,
+            "True" => ConditionStatus::True,
+            "False" => ConditionStatus::False,
+            _ => ConditionStatus::Unknown,
         }
     }
 }
 
 /// A condition without its times.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct NewCondition {
     pub(crate) r#type: String,
-    pub(crate) truth: Truth,
+    pub(crate) truth: ConditionStatus,
     pub(crate) reason: String,
     pub(crate) message: String,
 }
 
-impl Said {
-    pub(crate) fn new(r#type: &str, truth: Truth, reason: &str, message: impl Into<String>) -> Said {
-        Said {
+impl NewCondition {
+    pub(crate) fn new(
+        r#type: &str,
+        truth: ConditionStatus,
+        reason: &str,
+        message: impl Into<String>,
+    ) -> NewCondition {
+        NewCondition {
             r#type: r#type.to_owned(),
             truth,
             reason: reason.to_owned(),
@@ -59,7 +68,7 @@ impl Said {
 
 /// The conditions with their times: one whose truth is what it was keeps the time of its last change.
 pub(super) fn dated(
-    said: Vec<Said>,
+    said: Vec<NewCondition>,
     before: &[Condition],
     generation: i64,
     now: Timestamp,
@@ -85,33 +94,33 @@ pub(super) fn dated(
 
 /// What a condition of a work is when its manifests say this. Progressing and Degraded hold as soon as they hold for one
 /// manifest; any other holds only if it fails for none.
-pub(super) fn aggregate(r#type: &str, truths: &[Truth]) -> Truth {
+pub(super) fn aggregate(r#type: &str, truths: &[ConditionStatus]) -> ConditionStatus {
     let any = |truth| truths.contains(&truth);
     match r#type {
         conditions::PROGRESSING | conditions::DEGRADED => {
-            if any(Truth::True) {
-                Truth::True
-            } else if any(Truth::Unknown) {
-                Truth::Unknown
+            if any(ConditionStatus::True) {
+                ConditionStatus::True
+            } else if any(ConditionStatus::Unknown) {
+                ConditionStatus::Unknown
             } else {
-                Truth::False
+                ConditionStatus::False
             }
         }
         _ => {
-            if any(Truth::False) {
-                Truth::False
-            } else if any(Truth::Unknown) || !any(Truth::True) {
-                Truth::Unknown
+            if any(ConditionStatus::False) {
+                ConditionStatus::False
+            } else if any(ConditionStatus::Unknown) || !any(ConditionStatus::True) {
+                ConditionStatus::Unknown
             } else {
-                Truth::True
+                ConditionStatus::True
             }
         }
     }
 }
 
 /// The truth of a stored condition.
-pub(super) fn truth(condition: &Condition) -> Truth {
-    Truth::read(&condition.status)
+pub(super) fn truth(condition: &Condition) -> ConditionStatus {
+    ConditionStatus::read(&condition.status)
 }
 
 #[cfg(test)]
@@ -121,21 +130,21 @@ mod tests {
     #[test]
     fn a_transition_time_changes_with_the_truth_alone() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let said = |truth, reason: &str| vec![Said::new("Applied", truth, reason, "")];
-        let first = dated(said(Truth::True, "A"), &[], 1, at(10));
-        let second = dated(said(Truth::True, "B"), &first, 2, at(20));
+        let said = |truth, reason: &str| vec![NewCondition::new("Applied", truth, reason, "")];
+        let first = dated(said(ConditionStatus::True, "A"), &[], 1, at(10));
+        let second = dated(said(ConditionStatus::True, "B"), &first, 2, at(20));
         assert_eq!(second[0].last_transition_time.0, at(10));
         assert_eq!(
             (second[0].reason.as_str(), second[0].observed_generation),
             ("B", Some(2))
         );
-        let third = dated(said(Truth::False, "B"), &second, 2, at(30));
+        let third = dated(said(ConditionStatus::False, "B"), &second, 2, at(30));
         assert_eq!(third[0].last_transition_time.0, at(30));
     }
 
     #[test]
     fn one_manifest_is_enough_to_progress_or_to_be_degraded_and_to_spoil_the_rest() {
-        use Truth::{False, True, Unknown};
+        use ConditionStatus::{False, True, Unknown};
         for (r#type, truths, expected) in [
             ("Progressing", &[True, False][..], True),
             ("Progressing", &[Unknown, False], Unknown),

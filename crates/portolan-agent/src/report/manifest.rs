@@ -5,10 +5,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::labels::conditions;
 use portolan_api::work::{ManifestCondition, StatusFeedback};
 
-use super::conditions::{Said, Truth, dated};
+use super::conditions::{ConditionStatus, NewCondition, dated};
 use super::feedback::feedback;
-use super::finding::{Applied, Finding, Found};
 use super::finished::as_it_was;
+use super::manifest_result::{ApplyOutcome, ManifestResult, ObservedObject};
 use super::rules::Rules;
 use crate::cost::Cost;
 use crate::work::{Work, WorkKind};
@@ -23,7 +23,7 @@ const HIDDEN: &str = "the executor of the work may not get the object";
 /// The conditions and values of a manifest, with the times of those that stay as they were.
 pub(super) fn manifest<'f>(
     work: &Work,
-    finding: &'f Finding,
+    finding: &'f ManifestResult,
     last: Option<&ManifestCondition>,
     rules: &mut Rules<'f>,
     cost: &mut Cost,
@@ -32,15 +32,15 @@ pub(super) fn manifest<'f>(
     let before = last.map_or(&[][..], |manifest| &manifest.conditions);
     let mut said = vec![applied(finding), available(finding)];
     let mut values = None;
-    if let (Some(target), Found::There(object)) = (&finding.target, &finding.found) {
+    if let (Some(target), ObservedObject::There(object)) = (&finding.target, &finding.found) {
         by_rules(&mut said, rules.conditions(target, object, cost));
         if !target.config.feedback.is_empty() {
             let (found, problems) = feedback(target, object, cost);
             said.push(match problems.as_slice() {
-                [] => Said::new(FEEDBACK_SYNCED, Truth::True, "StatusFeedbackSynced", ""),
-                problems => Said::new(
+                [] => NewCondition::new(FEEDBACK_SYNCED, ConditionStatus::True, "StatusFeedbackSynced", ""),
+                problems => NewCondition::new(
                     FEEDBACK_SYNCED,
-                    Truth::False,
+                    ConditionStatus::False,
                     "StatusFeedbackSyncFailed",
                     problems.join("; "),
                 ),
@@ -48,12 +48,12 @@ pub(super) fn manifest<'f>(
             values = Some(StatusFeedback { values: found });
         }
     }
-    if let (Some(target), Found::Hidden) = (&finding.target, &finding.found) {
+    if let (Some(target), ObservedObject::Hidden) = (&finding.target, &finding.found) {
         by_rules(&mut said, rules.unknown(target, HIDDEN, cost));
         if !target.config.feedback.is_empty() {
-            said.push(Said::new(
+            said.push(NewCondition::new(
                 FEEDBACK_SYNCED,
-                Truth::False,
+                ConditionStatus::False,
                 "StatusFeedbackSyncFailed",
                 HIDDEN,
             ));
@@ -65,9 +65,9 @@ pub(super) fn manifest<'f>(
         .is_some_and(|target| target.config.feedback.is_empty())
         && work.key.kind == WorkKind::ManifestWork
     {
-        said.push(Said::new(
+        said.push(NewCondition::new(
             FEEDBACK_SYNCED,
-            Truth::True,
+            ConditionStatus::True,
             "NoStatusFeedbackSynced",
             "",
         ));
@@ -81,7 +81,7 @@ pub(super) fn manifest<'f>(
     let is_dated = |condition: &&Condition| condition.type_ != FEEDBACK_SYNCED || is_same;
     let before_now: Vec<Condition> = before.iter().filter(is_dated).cloned().collect();
     let mut conditions = dated(said, &before_now, work.generation, now);
-    if finding.applied == Applied::Finished {
+    if finding.applied == ApplyOutcome::Finished {
         conditions = as_it_was(conditions, before);
     }
     ManifestCondition {
@@ -91,33 +91,42 @@ pub(super) fn manifest<'f>(
     }
 }
 
-fn applied(finding: &Finding) -> Said {
+fn applied(finding: &ManifestResult) -> NewCondition {
     match &finding.applied {
         // What was said when it was finished takes the place of this.
-        Applied::Done | Applied::Finished => Said::new(
+        ApplyOutcome::Done | ApplyOutcome::Finished => NewCondition::new(
             conditions::APPLIED,
-            Truth::True,
+            ConditionStatus::True,
             APPLIED,
             "the manifest is applied",
         ),
-        Applied::Failed { reason, message } => {
-            Said::new(conditions::APPLIED, Truth::False, reason, message.clone())
-        }
+        ApplyOutcome::Failed { reason, message } => NewCondition::new(
+            conditions::APPLIED,
+            ConditionStatus::False,
+            reason,
+            message.clone(),
+        ),
     }
 }
 
-fn available(finding: &Finding) -> Said {
+fn available(finding: &ManifestResult) -> NewCondition {
     let (truth, reason, message) = match &finding.found {
-        Found::There(_) | Found::Hidden => (Truth::True, "ResourceAvailable", "the object is there"),
-        Found::Missing => (Truth::False, "ResourceNotAvailable", "the object is not there"),
-        Found::Unknown(why) => (Truth::Unknown, "FetchingResourceFailed", why.as_str()),
+        ObservedObject::There(_) | ObservedObject::Hidden => {
+            (ConditionStatus::True, "ResourceAvailable", "the object is there")
+        }
+        ObservedObject::Missing => (
+            ConditionStatus::False,
+            "ResourceNotAvailable",
+            "the object is not there",
+        ),
+        ObservedObject::Unknown(why) => (ConditionStatus::Unknown, "FetchingResourceFailed", why.as_str()),
     };
-    Said::new(conditions::WORK_AVAILABLE, truth, reason, message)
+    NewCondition::new(conditions::WORK_AVAILABLE, truth, reason, message)
 }
 
 /// Adds what rules say. A work that has its own idea of what Available means says it in place of the agent: the hub refuses a
 /// status that has a type twice.
-fn by_rules(said: &mut Vec<Said>, ruled: Vec<Said>) {
+fn by_rules(said: &mut Vec<NewCondition>, ruled: Vec<NewCondition>) {
     if ruled.iter().any(|said| said.r#type == conditions::WORK_AVAILABLE) {
         said.retain(|said| said.r#type != conditions::WORK_AVAILABLE);
     }

@@ -13,7 +13,7 @@ use portolan_cel::{Environment, Program, Value as Cel, ValueType};
 use portolan_runtime::failure::shortened;
 use serde_json::Value;
 
-use super::conditions::{Said, Truth};
+use super::conditions::{ConditionStatus, NewCondition};
 use super::rule_index::{ACTED_UPON, RuleIndexes};
 use super::rule_reasons::{EVALUATED, EXPRESSION_ERROR, FAILED, INVALID};
 use super::well_known;
@@ -81,12 +81,17 @@ impl<'f> Rules<'f> {
 
     /// The conditions that the rules of the object's settings give. The rules after the one that spends the budget are not looked
     /// at: a work has as many rules and manifests as its writer likes, and their product may be millions.
-    pub(super) fn conditions(&mut self, target: &'f Target, object: &Value, cost: &mut Cost) -> Vec<Said> {
+    pub(super) fn conditions(
+        &mut self,
+        target: &'f Target,
+        object: &Value,
+        cost: &mut Cost,
+    ) -> Vec<NewCondition> {
         let object = Object::new(target, object);
-        let mut said: Vec<Said> = Vec::new();
+        let mut said: Vec<NewCondition> = Vec::new();
         // The first rule of a type counts.
         let mut given = BTreeSet::new();
-        let mut add = |found: Vec<Said>, given: &mut BTreeSet<String>| {
+        let mut add = |found: Vec<NewCondition>, given: &mut BTreeSet<String>| {
             let new = found.into_iter().filter(|said| given.insert(said.r#type.clone()));
             said.extend(new);
         };
@@ -120,7 +125,12 @@ impl<'f> Rules<'f> {
             let rules = portolan_api::count::counted(left_out, "rule");
             let why = format!("{rules} not evaluated: {why}");
             add(
-                vec![Said::new(RULES_VALID, Truth::False, INVALID, why)],
+                vec![NewCondition::new(
+                    RULES_VALID,
+                    ConditionStatus::False,
+                    INVALID,
+                    why,
+                )],
                 &mut given,
             );
         }
@@ -128,7 +138,7 @@ impl<'f> Rules<'f> {
     }
 
     /// The conditions that others act upon and that the rules from this position on would give.
-    fn left_out_from(&mut self, position: usize, target: &'f Target, why: &str) -> Vec<Said> {
+    fn left_out_from(&mut self, position: usize, target: &'f Target, why: &str) -> Vec<NewCondition> {
         let index = self.indexes.of(&target.config.rules);
         let named = index.named_from(position).map(str::to_owned);
         let usual = match index.has_unnamed_from(position) {
@@ -143,17 +153,17 @@ impl<'f> Rules<'f> {
     }
 
     /// The same for an object that may not be read. What is wrong with a rule is wrong whatever the object is.
-    pub(super) fn unknown(&mut self, target: &'f Target, why: &str, cost: &mut Cost) -> Vec<Said> {
+    pub(super) fn unknown(&mut self, target: &'f Target, why: &str, cost: &mut Cost) -> Vec<NewCondition> {
         let said = self.conditions(target, &Value::Null, cost).into_iter();
         said.map(|said| match self.is_wrong(target, &said) {
             true => said,
-            false => Said::new(&said.r#type, Truth::Unknown, FAILED, why),
+            false => NewCondition::new(&said.r#type, ConditionStatus::Unknown, FAILED, why),
         })
         .collect()
     }
 
     /// Whether this is about a mistake in a rule, and not about an object.
-    fn is_wrong(&mut self, target: &'f Target, said: &Said) -> bool {
+    fn is_wrong(&mut self, target: &'f Target, said: &NewCondition) -> bool {
         let rules = &target.config.rules;
         let first = self.indexes.of(rules).first(&said.r#type);
         let rule = first.and_then(|position| rules.get(position));
@@ -171,7 +181,7 @@ impl<'f> Rules<'f> {
         rule: &'f ConditionRule,
         object: &Object<'_>,
         cost: &mut Cost,
-    ) -> Result<Vec<Said>, LeftOut> {
+    ) -> Result<Vec<NewCondition>, LeftOut> {
         if let Some(named) = rule.named() {
             if !is_condition_type(named) {
                 return Ok(vec![nameless(named)]);
@@ -200,25 +210,35 @@ impl<'f> Rules<'f> {
     }
 
     /// What is usual for the kind; nothing where nothing is. The rule may have words of its own for it.
-    fn well_known(&mut self, rule: &'f ConditionRule, object: &Object<'_>, cost: &mut Cost) -> Vec<Said> {
+    fn well_known(
+        &mut self,
+        rule: &'f ConditionRule,
+        object: &Object<'_>,
+        cost: &mut Cost,
+    ) -> Vec<NewCondition> {
         let usual = object.usual().iter();
-        let is_asked_for = |said: &&Said| rule.named().is_none_or(|wanted| said.r#type == wanted);
-        let mut found: Vec<Said> = usual.filter(is_asked_for).cloned().collect();
+        let is_asked_for = |said: &&NewCondition| rule.named().is_none_or(|wanted| said.r#type == wanted);
+        let mut found: Vec<NewCondition> = usual.filter(is_asked_for).cloned().collect();
         let has_words = |words: &Option<String>| words.as_deref().is_some_and(|words| !words.is_empty());
         if has_words(&rule.message) || has_words(&rule.message_expression) {
             for said in &mut found {
-                said.message = self.message(rule, object, said.truth == Truth::True, cost);
+                said.message = self.message(rule, object, said.truth == ConditionStatus::True, cost);
             }
         }
         found
     }
 
-    fn by_cel(&mut self, rule: &'f ConditionRule, object: &Object<'_>, cost: &mut Cost) -> Option<Said> {
+    fn by_cel(
+        &mut self,
+        rule: &'f ConditionRule,
+        object: &Object<'_>,
+        cost: &mut Cost,
+    ) -> Option<NewCondition> {
         // The API refuses a rule of this type without a condition.
         let r#type = rule.named()?;
         if rule.cel_expressions.is_empty() {
             let why = "celExpressions is empty; accepted: one expression or more";
-            return Some(Said::new(r#type, Truth::Unknown, INVALID, why));
+            return Some(NewCondition::new(r#type, ConditionStatus::Unknown, INVALID, why));
         }
         let mut holds = true;
         for source in &rule.cel_expressions {
@@ -237,7 +257,12 @@ impl<'f> Rules<'f> {
             }
         }
         let message = self.message(rule, object, holds, cost);
-        Some(Said::new(r#type, Truth::of(holds), EVALUATED, message))
+        Some(NewCondition::new(
+            r#type,
+            ConditionStatus::of(holds),
+            EVALUATED,
+            message,
+        ))
     }
 
     /// The message of the rule: what its expression gives, or else its text.
@@ -274,7 +299,7 @@ struct Object<'o> {
     target: &'o Target,
     json: &'o Value,
     cel: OnceCell<Cel>,
-    usual: OnceCell<Vec<Said>>,
+    usual: OnceCell<Vec<NewCondition>>,
 }
 
 impl<'o> Object<'o> {
@@ -292,7 +317,7 @@ impl<'o> Object<'o> {
     }
 
     /// What is usual for its kind.
-    fn usual(&self) -> &[Said] {
+    fn usual(&self) -> &[NewCondition] {
         let (group, kind) = (&self.target.id.group, &self.target.kind);
         self.usual
             .get_or_init(|| well_known::conditions(group, kind, self.json))
@@ -343,29 +368,29 @@ fn is_ours(r#type: &str) -> bool {
     [types::APPLIED, super::FEEDBACK_SYNCED].contains(&r#type)
 }
 
-fn ours(named: &str) -> Said {
+fn ours(named: &str) -> NewCondition {
     let why =
         format!("a rule gives {named}, which is the agent's to say; accepted: any other type of condition");
-    Said::new(RULES_VALID, Truth::False, INVALID, why)
+    NewCondition::new(RULES_VALID, ConditionStatus::False, INVALID, why)
 }
 
 /// A rule for a condition that cannot be written: the hub would refuse the whole status because of its type.
-fn nameless(named: &str) -> Said {
+fn nameless(named: &str) -> NewCondition {
     let why = format!(
         "a rule gives {:?}, and no condition can have this type; accepted: {CONDITION_TYPE}",
         shortened(named, SHOWN)
     );
-    Said::new(RULES_VALID, Truth::False, INVALID, why)
+    NewCondition::new(RULES_VALID, ConditionStatus::False, INVALID, why)
 }
 
 /// An expression that gives no answer means that the condition does not hold. But where "does not hold" is good news, an error
 /// must not pass for it.
-fn no_answer(r#type: &str, why: String) -> Said {
+fn no_answer(r#type: &str, why: String) -> NewCondition {
     let truth = match r#type {
-        types::PROGRESSING | types::DEGRADED => Truth::Unknown,
-        _ => Truth::False,
+        types::PROGRESSING | types::DEGRADED => ConditionStatus::Unknown,
+        _ => ConditionStatus::False,
     };
-    Said::new(r#type, truth, EXPRESSION_ERROR, why)
+    NewCondition::new(r#type, truth, EXPRESSION_ERROR, why)
 }
 
 #[cfg(test)]
@@ -420,7 +445,7 @@ mod tests {
             wrong.message.starts_with("the expression \"object.(\": "),
             "{wrong:?}"
         );
-        assert_eq!(wrong.truth, Truth::Unknown);
+        assert_eq!(wrong.truth, ConditionStatus::Unknown);
         assert!(of(RULES_VALID).message.contains("\"not a type\""));
     }
 
@@ -461,9 +486,9 @@ mod tests {
         let said = Rules::new().conditions(&target, &object, &mut cost);
         assert_eq!(cost.spent_in_all(), crate::cost::PER_OBJECT);
         let of = |r#type: &str| said.iter().find(|said| said.r#type == r#type).unwrap();
-        assert_eq!(of("Progressing").truth, Truth::Unknown);
-        assert_eq!(of("Degraded").truth, Truth::Unknown);
-        assert_eq!(of("Complete").truth, Truth::False);
+        assert_eq!(of("Progressing").truth, ConditionStatus::Unknown);
+        assert_eq!(of("Degraded").truth, ConditionStatus::Unknown);
+        assert_eq!(of("Complete").truth, ConditionStatus::False);
         let invalid = of(RULES_VALID);
         assert!(
             invalid
@@ -503,7 +528,7 @@ mod tests {
             assert!(rules.visited <= most + 2_000, "{} of 4,002,000", rules.visited);
             assert_eq!(rules.indexes.len(), 1, "all manifests share the list");
             let of = |r#type: &str| last.iter().find(|said| said.r#type == r#type).unwrap();
-            assert_eq!(of("Complete").truth, Truth::False);
+            assert_eq!(of("Complete").truth, ConditionStatus::False);
             let why = &of(RULES_VALID).message;
             assert!(
                 why.starts_with("2001 rules not evaluated: the paths and"),
@@ -532,7 +557,7 @@ mod tests {
         let object = json!({ "items": (0..400).collect::<Vec<u32>>() });
         let target = many(20, "object.items.all(a, object.items.all(b, a + b >= 0))");
         let (mut rules, mut cost) = (Rules::new(), Cost::of_work());
-        let said: Vec<Vec<Said>> = (0..5)
+        let said: Vec<Vec<NewCondition>> = (0..5)
             .map(|number| {
                 cost.enter(number);
                 rules.conditions(&target, &object, &mut cost)
@@ -553,7 +578,7 @@ mod tests {
         for number in 0..10 {
             cost.enter(number);
             let said = rules.conditions(&target, &json!({}), &mut cost);
-            assert!(said.iter().all(|said| said.truth == Truth::True));
+            assert!(said.iter().all(|said| said.truth == ConditionStatus::True));
         }
         assert_eq!(rules.rules.known.len(), 1);
     }
@@ -568,7 +593,7 @@ mod tests {
         );
         assert!(
             said.iter()
-                .any(|said| said.r#type == "Complete" && said.truth == Truth::True)
+                .any(|said| said.r#type == "Complete" && said.truth == ConditionStatus::True)
         );
         let rules = (0..200).map(|number| {
             json!({ "condition": format!("C{number}"), "type": "CEL", "celExpressions": ["true"],

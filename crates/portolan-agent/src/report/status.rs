@@ -11,11 +11,11 @@ use portolan_api::semantic::{ManifestPlace, options_without_effect};
 use portolan_api::work::{ManifestCondition, ManifestResourceMeta};
 use serde_json::{Value, json};
 
-use super::conditions::{Said, Truth, aggregate, dated, truth};
-use super::finding::{Applied, Finding, is_over};
+use super::conditions::{ConditionStatus, NewCondition, aggregate, dated, truth};
 use super::finished::as_it_was;
 use super::fitting::fit;
 use super::manifest::manifest;
+use super::manifest_result::{ApplyOutcome, ManifestResult, is_over};
 use super::rule_reasons;
 use super::rules::Rules;
 use crate::cost::Cost;
@@ -36,7 +36,7 @@ const UNDECIDED: &str = "DefinitionUnknown";
 /// Objects of a deleted work are still there.
 const REMOVING: &str = "RemovingObjects";
 /// The status of a work whose manifests were dealt with.
-pub(crate) fn report(work: &Work, findings: &[Finding], cost: &mut Cost, now: Timestamp) -> Status {
+pub(crate) fn report(work: &Work, findings: &[ManifestResult], cost: &mut Cost, now: Timestamp) -> Status {
     let mut rules = Rules::new();
     let before = Before::of(&work.status);
     let manifests = findings.iter().enumerate().map(|(number, finding)| {
@@ -68,14 +68,24 @@ pub(crate) fn held(work: &Work, applied: i64, now: Timestamp) -> Status {
          of itself. Nothing is changed or removed until the work is edited",
         work.generation
     );
-    let said = vec![Said::new(conditions::APPLIED, Truth::Unknown, HUB_WENT_BACK, why)];
+    let said = vec![NewCondition::new(
+        conditions::APPLIED,
+        ConditionStatus::Unknown,
+        HUB_WENT_BACK,
+        why,
+    )];
     instead(work, said, now)
 }
 
 /// The status of a work whose status the hub refuses. What was said before stays.
 pub(crate) fn unwritable(work: &Work, problem: &str, now: Timestamp) -> Status {
     let why = format!("the hub refuses the status of this work: {problem}");
-    let said = vec![Said::new(conditions::APPLIED, Truth::Unknown, UNWRITABLE, why)];
+    let said = vec![NewCondition::new(
+        conditions::APPLIED,
+        ConditionStatus::Unknown,
+        UNWRITABLE,
+        why,
+    )];
     instead(work, said, now)
 }
 
@@ -84,7 +94,12 @@ pub(crate) fn unreadable(work: &Work, why: &str, now: Timestamp) -> Status {
     let why = format!("the work cannot be read: {why}. Nothing is changed or removed");
     instead(
         work,
-        vec![Said::new(conditions::APPLIED, Truth::False, UNREADABLE, why)],
+        vec![NewCondition::new(
+            conditions::APPLIED,
+            ConditionStatus::False,
+            UNREADABLE,
+            why,
+        )],
         now,
     )
 }
@@ -99,7 +114,12 @@ pub(crate) fn waiting(work: &Work, left: &[String], now: Timestamp) -> Status {
     );
     instead(
         work,
-        vec![Said::new(conditions::DELETING, Truth::True, REMOVING, why)],
+        vec![NewCondition::new(
+            conditions::DELETING,
+            ConditionStatus::True,
+            REMOVING,
+            why,
+        )],
         now,
     )
 }
@@ -112,13 +132,18 @@ pub(crate) fn undecided(work: &Work, problem: &str, now: Timestamp) -> Status {
     );
     instead(
         work,
-        vec![Said::new(conditions::DELETING, Truth::True, UNDECIDED, why)],
+        vec![NewCondition::new(
+            conditions::DELETING,
+            ConditionStatus::True,
+            UNDECIDED,
+            why,
+        )],
         now,
     )
 }
 
 /// The status as it was, but for what is said now.
-fn instead(work: &Work, said: Vec<Said>, now: Timestamp) -> Status {
+fn instead(work: &Work, said: Vec<NewCondition>, now: Timestamp) -> Status {
     let types: BTreeSet<&str> = said.iter().map(|said| said.r#type.as_str()).collect();
     let before = work.status.conditions.iter();
     let mut conditions: Vec<Condition> = before
@@ -133,24 +158,24 @@ fn instead(work: &Work, said: Vec<Said>, now: Timestamp) -> Status {
     }
 }
 
-fn applied(findings: &[Finding]) -> Said {
+fn applied(findings: &[ManifestResult]) -> NewCondition {
     let failed: Vec<String> = findings
         .iter()
         .filter_map(|finding| match &finding.applied {
-            Applied::Done | Applied::Finished => None,
-            Applied::Failed { message, .. } => Some(format!("{}: {message}", named(&finding.meta))),
+            ApplyOutcome::Done | ApplyOutcome::Finished => None,
+            ApplyOutcome::Failed { message, .. } => Some(format!("{}: {message}", named(&finding.meta))),
         })
         .collect();
     match failed.as_slice() {
-        [] => Said::new(
+        [] => NewCondition::new(
             conditions::APPLIED,
-            Truth::True,
+            ConditionStatus::True,
             WORK_APPLIED,
             "all manifests are applied",
         ),
-        failed => Said::new(
+        failed => NewCondition::new(
             conditions::APPLIED,
-            Truth::False,
+            ConditionStatus::False,
             WORK_NOT_APPLIED,
             format!(
                 "{} not applied: {}",
@@ -167,18 +192,18 @@ const MOST_COMPARED: usize = 100_000;
 
 /// The same, with the options of the work that have no effect. Others read reason and status, so only the message says so. While
 /// the place of a manifest is not known, an option may mean that one.
-fn with_idle_options(mut said: Said, work: &Work, findings: &[Finding]) -> Said {
-    let Ok(wish) = &work.wish else { return said };
+fn with_idle_options(mut said: NewCondition, work: &Work, findings: &[ManifestResult]) -> NewCondition {
+    let Ok(desired) = &work.desired else { return said };
     let places: Option<Vec<ManifestPlace<'_>>> = findings.iter().map(place).collect();
     let Some(places) = places else { return said };
-    let orphans = wish.delete_option.selectively_orphans.as_ref();
+    let orphans = desired.delete_option.selectively_orphans.as_ref();
     let orphans = orphans.map_or(0, |orphans| orphans.orphaning_rules.len());
-    let pairs = (wish.settings.len() + orphans).saturating_mul(places.len());
-    if wish.excess.is_some() || pairs > MOST_COMPARED {
+    let pairs = (desired.settings.len() + orphans).saturating_mul(places.len());
+    if desired.excess.is_some() || pairs > MOST_COMPARED {
         return said;
     }
-    let options: Vec<_> = wish.settings.iter().map(Setting::option).collect();
-    let idle = options_without_effect(&options, Some(&wish.delete_option), &places, "spec");
+    let options: Vec<_> = desired.settings.iter().map(Setting::option).collect();
+    let idle = options_without_effect(&options, Some(&desired.delete_option), &places, "spec");
     if !idle.is_empty() {
         let idle: Vec<String> = idle.iter().map(FieldError::statement).collect();
         said.message.push_str(&format!("; {}", first(&idle)));
@@ -186,7 +211,7 @@ fn with_idle_options(mut said: Said, work: &Work, findings: &[Finding]) -> Said 
     said
 }
 
-fn place(finding: &Finding) -> Option<ManifestPlace<'_>> {
+fn place(finding: &ManifestResult) -> Option<ManifestPlace<'_>> {
     let target = finding.target.as_ref()?;
     Some(ManifestPlace {
         group: &target.id.group,
@@ -222,7 +247,7 @@ fn first(items: &[String]) -> String {
     text
 }
 
-fn truths(manifests: &[ManifestCondition], r#type: &str) -> Vec<Truth> {
+fn truths(manifests: &[ManifestCondition], r#type: &str) -> Vec<ConditionStatus> {
     manifests
         .iter()
         .flat_map(|manifest| &manifest.conditions)
@@ -231,20 +256,20 @@ fn truths(manifests: &[ManifestCondition], r#type: &str) -> Vec<Truth> {
         .collect()
 }
 
-fn available(manifests: &[ManifestCondition]) -> Said {
+fn available(manifests: &[ManifestCondition]) -> NewCondition {
     let truth = aggregate(
         conditions::WORK_AVAILABLE,
         &truths(manifests, conditions::WORK_AVAILABLE),
     );
     let (reason, message) = match truth {
-        Truth::True => ("ResourcesAvailable", "all objects are available".to_owned()),
-        Truth::False => ("ResourcesNotAvailable", absent(manifests)),
-        Truth::Unknown => (
+        ConditionStatus::True => ("ResourcesAvailable", "all objects are available".to_owned()),
+        ConditionStatus::False => ("ResourcesNotAvailable", absent(manifests)),
+        ConditionStatus::Unknown => (
             "ResourcesStatusUnknown",
             "it is not known whether all objects are available".to_owned(),
         ),
     };
-    Said::new(conditions::WORK_AVAILABLE, truth, reason, message)
+    NewCondition::new(conditions::WORK_AVAILABLE, truth, reason, message)
 }
 
 fn absent(manifests: &[ManifestCondition]) -> String {
@@ -265,7 +290,7 @@ fn absent(manifests: &[ManifestCondition]) -> String {
 }
 
 /// Conditions of the work from those that rules gave its manifests. An Available of a rule is one of the manifest alone.
-fn from_rules(manifests: &[ManifestCondition]) -> Vec<Said> {
+fn from_rules(manifests: &[ManifestCondition]) -> Vec<NewCondition> {
     let mut by_type: BTreeMap<&str, Vec<(&ManifestCondition, &Condition)>> = BTreeMap::new();
     let mut ruled = BTreeSet::new();
     for manifest in manifests {
@@ -281,7 +306,7 @@ fn from_rules(manifests: &[ManifestCondition]) -> Vec<Said> {
     }
     let ruled = ruled.into_iter().map(|r#type| {
         let given = by_type.get(r#type).map_or(&[][..], Vec::as_slice);
-        let truths: Vec<Truth> = given.iter().map(|(_, condition)| truth(condition)).collect();
+        let truths: Vec<ConditionStatus> = given.iter().map(|(_, condition)| truth(condition)).collect();
         let truth = aggregate(r#type, &truths);
         let deciding = given
             .iter()
@@ -290,13 +315,13 @@ fn from_rules(manifests: &[ManifestCondition]) -> Vec<Said> {
         let said: Vec<String> = deciding
             .map(|(manifest, condition)| format!("{}: {}", named(&manifest.resource_meta), condition.message))
             .collect();
-        Said::new(r#type, truth, "ConditionRulesAggregated", first(&said))
+        NewCondition::new(r#type, truth, "ConditionRulesAggregated", first(&said))
     });
     ruled.collect()
 }
 
 /// With the conditions of other writers, which are not ours to take away.
-fn with_others(work: &Work, said: Vec<Said>, now: Timestamp) -> Vec<Condition> {
+fn with_others(work: &Work, said: Vec<NewCondition>, now: Timestamp) -> Vec<Condition> {
     let types: BTreeSet<&str> = said.iter().map(|said| said.r#type.as_str()).collect();
     let others = work.status.conditions.iter().filter(|condition| {
         !types.contains(condition.type_.as_str()) && !condition.reason.starts_with(rule_reasons::PREFIX)

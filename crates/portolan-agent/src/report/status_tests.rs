@@ -1,7 +1,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::*;
-use crate::report::Found;
+use crate::report::ObservedObject;
 use crate::work::Target;
 use crate::work::{Config, Manifest, ObjectId, read};
 
@@ -11,10 +11,16 @@ fn at(second: i64) -> Timestamp {
 
 /// A work of one ConfigMap with these rules, after it was found like this.
 fn reported(status: &Status, feedback: &Value, rules: &Value, object: Value, now: i64) -> Status {
-    found(status, feedback, rules, Found::There(Box::new(object)), now)
+    found(
+        status,
+        feedback,
+        rules,
+        ObservedObject::There(Box::new(object)),
+        now,
+    )
 }
 
-fn found(status: &Status, feedback: &Value, rules: &Value, found: Found, now: i64) -> Status {
+fn found(status: &Status, feedback: &Value, rules: &Value, found: ObservedObject, now: i64) -> Status {
     let manifest =
         json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "n" } });
     let target = Target {
@@ -35,10 +41,10 @@ fn found(status: &Status, feedback: &Value, rules: &Value, found: Found, now: i6
         &Value::Null,
     );
     work.status = status.clone();
-    let finding = Finding {
+    let finding = ManifestResult {
         meta: ManifestResourceMeta::default(),
         target: Some(target),
-        applied: Applied::Done,
+        applied: ApplyOutcome::Done,
         found,
     };
     report(&work, &[finding], &mut Cost::of_work(), at(now))
@@ -90,7 +96,11 @@ fn no_type_is_twice_in_what_is_said_of_an_object_that_may_not_be_read() {
     let rule = |named: &&str| json!({ "condition": named, "type": "CEL", "celExpressions": ["true"] });
     let rules: Vec<Value> = types.iter().map(rule).collect();
     let feedback = json!([{ "type": "JSONPaths", "jsonPaths": [{ "name": "k", "path": ".data.k" }] }]);
-    for found_as in [Found::Hidden, Found::Missing, Found::There(Box::new(json!({})))] {
+    for found_as in [
+        ObservedObject::Hidden,
+        ObservedObject::Missing,
+        ObservedObject::There(Box::new(json!({}))),
+    ] {
         let status = found(&Status::default(), &feedback, &json!(rules), found_as, 10);
         for conditions in [&status.conditions, &status.manifests[0].conditions] {
             let mut types: Vec<&str> = conditions.iter().map(|said| said.type_.as_str()).collect();
@@ -147,11 +157,11 @@ fn an_option_that_names_no_manifest_is_said_in_the_message_of_applied_alone() {
             &spec,
             &Value::Null,
         );
-        let finding = Finding {
+        let finding = ManifestResult {
             meta: ManifestResourceMeta::default(),
             target,
-            applied: Applied::Done,
-            found: Found::Missing,
+            applied: ApplyOutcome::Done,
+            found: ObservedObject::Missing,
         };
         let status = report(&work, &[finding], &mut Cost::of_work(), at(1));
         let mut conditions = status.conditions.into_iter();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::conditions::{Said, Truth};
+use super::conditions::{ConditionStatus, NewCondition};
 use portolan_api::labels::conditions;
 
 /// Names and paths of the values that `WellKnownStatus` stands for.
@@ -39,7 +39,7 @@ pub(super) fn feedback(group: &str, kind: &str) -> &'static [(&'static str, &'st
 }
 
 /// The conditions that `WellKnownConditions` stands for; none for a kind that nothing is usual for.
-pub(super) fn conditions(group: &str, kind: &str, object: &Value) -> Vec<Said> {
+pub(super) fn conditions(group: &str, kind: &str, object: &Value) -> Vec<NewCondition> {
     match (group, kind) {
         ("apps", "Deployment") => deployment(object),
         ("apps", "StatefulSet") => stateful_set(object),
@@ -88,23 +88,28 @@ fn replicas(
     available: i64,
     total: i64,
     failure: Option<String>,
-) -> Vec<Said> {
+) -> Vec<NewCondition> {
     let done =
         is_observed(object) && updated >= wanted && available >= wanted && total <= wanted.max(updated);
     // A failure of what was wanted before says nothing about a rollback or a correction.
     let failure = failure.filter(|_| is_observed(object));
     let counts = format!("{available} of {wanted} are available, {updated} up to date");
     let degraded = match &failure {
-        Some(why) => Said::new(conditions::DEGRADED, Truth::True, REASON, why.clone()),
-        None => Said::new(
+        Some(why) => NewCondition::new(conditions::DEGRADED, ConditionStatus::True, REASON, why.clone()),
+        None => NewCondition::new(
             conditions::DEGRADED,
-            Truth::False,
+            ConditionStatus::False,
             REASON,
             "no failure is reported",
         ),
     };
     vec![
-        Said::new(conditions::PROGRESSING, Truth::of(!done), REASON, counts),
+        NewCondition::new(
+            conditions::PROGRESSING,
+            ConditionStatus::of(!done),
+            REASON,
+            counts,
+        ),
         degraded,
     ]
 }
@@ -116,7 +121,7 @@ fn wanted_replicas(object: &Value) -> i64 {
         .unwrap_or(1)
 }
 
-fn deployment(object: &Value) -> Vec<Said> {
+fn deployment(object: &Value) -> Vec<NewCondition> {
     let stuck = condition(object, "Progressing").is_some_and(|condition| {
         condition["status"] == "False" && condition["reason"] == "ProgressDeadlineExceeded"
     });
@@ -135,7 +140,7 @@ fn deployment(object: &Value) -> Vec<Said> {
     )
 }
 
-fn stateful_set(object: &Value) -> Vec<Said> {
+fn stateful_set(object: &Value) -> Vec<NewCondition> {
     // Servers before 1.22 do not count what is available.
     let available = match object.pointer("/status/availableReplicas") {
         Some(available) => available.as_i64().unwrap_or_default(),
@@ -151,7 +156,7 @@ fn stateful_set(object: &Value) -> Vec<Said> {
     )
 }
 
-fn daemon_set(object: &Value) -> Vec<Said> {
+fn daemon_set(object: &Value) -> Vec<NewCondition> {
     let wanted = number(object, "/status/desiredNumberScheduled");
     replicas(
         object,
@@ -163,12 +168,12 @@ fn daemon_set(object: &Value) -> Vec<Said> {
     )
 }
 
-fn job(object: &Value) -> Vec<Said> {
+fn job(object: &Value) -> Vec<NewCondition> {
     let (complete, failed) = (is_true(object, "Complete"), is_true(object, "Failed"));
     vec![
-        Said::new(
+        NewCondition::new(
             conditions::COMPLETE,
-            Truth::of(complete || failed),
+            ConditionStatus::of(complete || failed),
             REASON,
             match (complete, failed) {
                 (true, _) => "the job has completed".to_owned(),
@@ -176,9 +181,9 @@ fn job(object: &Value) -> Vec<Said> {
                 _ => "the job has not ended".to_owned(),
             },
         ),
-        Said::new(
+        NewCondition::new(
             conditions::PROGRESSING,
-            Truth::of(!complete && !failed),
+            ConditionStatus::of(!complete && !failed),
             REASON,
             format!(
                 "{} active, {} succeeded",
@@ -186,9 +191,9 @@ fn job(object: &Value) -> Vec<Said> {
                 number(object, "/status/succeeded")
             ),
         ),
-        Said::new(
+        NewCondition::new(
             conditions::DEGRADED,
-            Truth::of(failed),
+            ConditionStatus::of(failed),
             REASON,
             if failed {
                 message(object, "Failed")
@@ -199,26 +204,31 @@ fn job(object: &Value) -> Vec<Said> {
     ]
 }
 
-fn pod(object: &Value) -> Vec<Said> {
+fn pod(object: &Value) -> Vec<NewCondition> {
     let phase = object
         .pointer("/status/phase")
         .and_then(Value::as_str)
         .unwrap_or("Unknown");
     let text = format!("the pod is {phase}");
     vec![
-        Said::new(
+        NewCondition::new(
             conditions::COMPLETE,
-            Truth::of(matches!(phase, "Succeeded" | "Failed")),
+            ConditionStatus::of(matches!(phase, "Succeeded" | "Failed")),
             REASON,
             text.clone(),
         ),
-        Said::new(
+        NewCondition::new(
             conditions::PROGRESSING,
-            Truth::of(phase == "Pending" || phase == "Running" && !is_true(object, "Ready")),
+            ConditionStatus::of(phase == "Pending" || phase == "Running" && !is_true(object, "Ready")),
             REASON,
             text.clone(),
         ),
-        Said::new(conditions::DEGRADED, Truth::of(phase == "Failed"), REASON, text),
+        NewCondition::new(
+            conditions::DEGRADED,
+            ConditionStatus::of(phase == "Failed"),
+            REASON,
+            text,
+        ),
     ]
 }
 

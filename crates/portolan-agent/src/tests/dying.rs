@@ -11,7 +11,7 @@ use kube::client::Body;
 use serde_json::json;
 use tower::BoxError;
 
-use crate::sabotage::{Fault, Rule, clear_fault, set_fault, with_broken};
+use crate::sabotage::{Fault, Rule, clear_fault, set_fault, with_sabotaged};
 use crate::{Agent, Clock, Settings};
 
 /// A server that has the ManagedCluster, takes the Lease and never answers anything else, and how often the Lease was
@@ -68,7 +68,7 @@ fn on_one_thread<T>(test: impl Future<Output = T>) -> T {
 fn an_agent_whose_loop_died_renews_its_lease_no_more_and_a_broken_rule_is_noticed() {
     let expected = ("the task works panicked: as the test asked".to_owned(), 0);
     assert_eq!(on_one_thread(renewals_after(Fault::Panics)), expected);
-    let (_, renewals) = with_broken(Rule::DeadAgentIsSilent, || {
+    let (_, renewals) = with_sabotaged(Rule::DeadAgentIsSilent, || {
         on_one_thread(renewals_after(Fault::Panics))
     });
     assert!(renewals > 0);

@@ -26,7 +26,7 @@ use crate::Clock;
 use crate::monitor::Monitor;
 use crate::settings::Settings;
 use crate::work::{Distributed, Untyped, Work, WorkKey, WorkKind, read};
-use crate::works::{Input, Outcome, Passes, Watches};
+use crate::works::{Input, Outcome, Watches, WorkReconciler};
 
 pub(super) const CLUSTER: &str = "east";
 pub(super) const NAMESPACE: &str = "default";
@@ -117,7 +117,7 @@ impl World {
         );
         Agent {
             hub: client(&self.hub),
-            passes: Passes::new(hub, spoke, watches, settings, monitor.clone()),
+            reconciler: WorkReconciler::new(hub, spoke, watches, settings, monitor.clone()),
             monitor,
         }
     }
@@ -416,13 +416,13 @@ pub(super) fn spec(objects: &[&str]) -> Value {
 /// The parts of an agent that know and do, without those that wait.
 pub(super) struct Agent {
     hub: Client,
-    passes: Passes,
+    reconciler: WorkReconciler,
     pub(super) monitor: Monitor,
 }
 
 impl Agent {
     pub(super) fn hear(&mut self, input: Input) {
-        crate::works::hear(&self.passes, input, &settings());
+        crate::works::hear(&self.reconciler, input, &settings());
     }
 
     /// Hears what the hub has of a kind.
@@ -440,27 +440,27 @@ impl Agent {
 
     /// Deals with a ManifestWork.
     pub(super) async fn pass(&self, name: &str) -> Outcome {
-        self.passes.pass(&key(name)).await
+        self.reconciler.pass(&key(name)).await
     }
 
     /// Hears of everything and deals with it.
     pub(super) async fn look(&mut self) {
         self.list(WorkKind::ManifestWork).await;
         self.list(WorkKind::Work).await;
-        let keys: Vec<WorkKey> = self.passes.desk().works().keys().cloned().collect();
+        let keys: Vec<WorkKey> = self.reconciler.queue().works().keys().cloned().collect();
         for key in keys {
-            self.passes.pass(&key).await;
+            self.reconciler.pass(&key).await;
         }
     }
 
     /// Deals with records whose works are not on the hub.
     pub(super) async fn sweep(&mut self) {
-        self.passes.sweep(WorkKind::ManifestWork).await;
+        self.reconciler.sweep(WorkKind::ManifestWork).await;
     }
 
     /// The work as the hub has it now.
     pub(super) fn known(&self, name: &str) -> Work {
-        (*self.passes.desk().works()[&key(name)]).clone()
+        (*self.reconciler.queue().works()[&key(name)]).clone()
     }
 }
 

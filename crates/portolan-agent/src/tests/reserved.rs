@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::fixture::{World, manifest, run};
 use super::rules::notices;
-use crate::sabotage::{Rule, with_broken};
+use crate::sabotage::{Rule, with_sabotaged};
 
 /// The record of the work `victim`.
 async fn record(world: &World) -> Option<AppliedManifestWork> {
@@ -122,7 +122,7 @@ fn a_record_that_a_work_took_before_that_was_refused_outlives_the_work() {
         .enable_all()
         .build()
         .unwrap();
-    let (world, before) = with_broken(Rule::RecordsReserved, || {
+    let (world, before) = with_sabotaged(Rule::RecordsReserved, || {
         runtime.block_on(async {
             let world = World::new().await;
             let before = scene(&world).await;

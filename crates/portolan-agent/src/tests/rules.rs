@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::fixture::{CLUSTER, World, key, run, settings};
 use crate::Agent;
-use crate::sabotage::{Rule, with_broken};
+use crate::sabotage::{Rule, with_sabotaged};
 use crate::work::WorkKind;
 use crate::works::Input;
 
@@ -13,7 +13,7 @@ use crate::works::Input;
 pub(super) fn notices(rule: Rule, holds: impl Fn() -> bool) {
     assert!(holds(), "{rule:?} holds");
     assert!(
-        !with_broken(rule, &holds),
+        !with_sabotaged(rule, &holds),
         "{rule:?} is broken and nobody notices"
     );
 }

@@ -35,13 +35,13 @@ pub(crate) struct Manifest {
 
 /// Why a manifest cannot be applied, in words for its author.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault(pub(crate) String);
+pub(crate) struct InvalidManifest(pub(crate) String);
 
 impl Manifest {
     /// Reads the manifest, or says which field is wrong.
-    pub(crate) fn read(value: &Value) -> Result<Manifest, Fault> {
+    pub(crate) fn read(value: &Value) -> Result<Manifest, InvalidManifest> {
         if !value.is_object() {
-            return Err(Fault(
+            return Err(InvalidManifest(
                 "the manifest is not an object; accepted: a complete Kubernetes object".to_owned(),
             ));
         }
@@ -49,7 +49,7 @@ impl Manifest {
         let api_version = text("/apiVersion");
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let missing = |field: &str, accepted: &str| {
-            Err(Fault(format!(
+            Err(InvalidManifest(format!(
                 "the manifest has no {field}; accepted: {accepted}"
             )))
         };
@@ -62,7 +62,7 @@ impl Manifest {
         if text("/metadata/name").is_empty() {
             return match text("/metadata/generateName") {
                 "" => missing("metadata.name", "the name of the object"),
-                _ => Err(Fault(
+                _ => Err(InvalidManifest(
                     "the manifest has a metadata.generateName, by which an object could not be found again; \
                      accepted: metadata.name"
                         .to_owned(),
@@ -71,7 +71,7 @@ impl Manifest {
         }
         for part in ["/metadata/name", "/metadata/namespace", "/kind", "/apiVersion"] {
             if !is_path_part(text(part), part == "/apiVersion") {
-                return Err(Fault(format!(
+                return Err(InvalidManifest(format!(
                     "the manifest's {} {:?} has a character that cannot be part of a name",
                     part[1..].replace('/', "."),
                     text(part)
@@ -271,7 +271,7 @@ mod tests {
                 "metadata.name",
             ),
         ] {
-            let Fault(why) = Manifest::read(&manifest).unwrap_err();
+            let InvalidManifest(why) = Manifest::read(&manifest).unwrap_err();
             assert!(why.contains(word), "{why}");
         }
     }

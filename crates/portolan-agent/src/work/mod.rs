@@ -16,7 +16,7 @@ use portolan_api::labels::{conditions, multicluster, ocm};
 use portolan_api::work::{DeleteOption, ManifestCondition, ManifestResourceMeta};
 
 pub(crate) use executor::{Account, Executor};
-pub(crate) use manifest::{Fault, Manifest};
+pub(crate) use manifest::{InvalidManifest, Manifest};
 pub(crate) use read::{hash, read, unreadable};
 pub(crate) use reserved::reserved;
 #[cfg(test)]
@@ -129,7 +129,7 @@ pub(crate) struct Work {
     /// Hash of what it asks for.
     pub(crate) content: String,
     /// What it asks for, or why that cannot be read.
-    pub(crate) wish: Result<Wish, String>,
+    pub(crate) desired: Result<DesiredManifests, String>,
     pub(crate) status: Status,
 }
 
@@ -165,13 +165,13 @@ impl Work {
 
 /// What a work asks for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wish {
-    pub(crate) manifests: Vec<Result<Manifest, Fault>>,
+pub(crate) struct DesiredManifests {
+    pub(crate) manifests: Vec<Result<Manifest, InvalidManifest>>,
     /// None where these are not compared with the manifests.
     pub(crate) settings: Vec<Setting>,
     /// Which limit of a work it is beyond: its options are not compared with its manifests, or its kinds are not asked for. Nothing
     /// of the work is applied or removed then: what it asks for is not known.
-    pub(crate) excess: Option<Fault>,
+    pub(crate) excess: Option<InvalidManifest>,
     pub(crate) delete_option: DeleteOption,
     /// In whose name objects are read and applied.
     pub(crate) executor: Executor,

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{Executor, Fault, Manifest, Status, Wish, Work, WorkKey, WorkKind};
+use super::{DesiredManifests, Executor, InvalidManifest, Manifest, Status, Work, WorkKey, WorkKind};
 
 /// Most values of `apiVersion` in one work. A cluster with many extensions serves about a hundred; each that is not known costs
 /// the member cluster a question.
@@ -18,7 +18,7 @@ const MOST_API_VERSIONS: usize = 256;
 
 /// Reads a work of either kind. What cannot be read is said in the work.
 pub(crate) fn read(kind: WorkKind, metadata: &ObjectMeta, spec: &Value, status: &Value) -> Work {
-    let (wish, status) = match kind {
+    let (desired, status) = match kind {
         WorkKind::ManifestWork => (
             manifest_work(spec),
             parse::<ManifestWorkStatus>(status)
@@ -36,7 +36,7 @@ pub(crate) fn read(kind: WorkKind, metadata: &ObjectMeta, spec: &Value, status: 
     Work {
         content: hash(spec),
         status,
-        ..unread(kind, metadata, wish)
+        ..unread(kind, metadata, desired)
     }
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn unreadable(kind: WorkKind, metadata: &ObjectMeta, problem: String)
     unread(kind, metadata, Err(problem))
 }
 
-fn unread(kind: WorkKind, metadata: &ObjectMeta, wish: Result<Wish, String>) -> Work {
+fn unread(kind: WorkKind, metadata: &ObjectMeta, desired: Result<DesiredManifests, String>) -> Work {
     Work {
         key: WorkKey {
             kind,
@@ -59,7 +59,7 @@ fn unread(kind: WorkKind, metadata: &ObjectMeta, wish: Result<Wish, String>) -> 
         finalizers: metadata.finalizers.clone().unwrap_or_default(),
         labels: metadata.labels.clone().unwrap_or_default(),
         content: String::new(),
-        wish,
+        desired,
         status: Status::default(),
     }
 }
@@ -73,9 +73,9 @@ fn parse<T: DeserializeOwned + Default>(value: &Value) -> Result<T, String> {
 }
 
 /// The executor is read by itself: one of a type that is not known spoils no more than the manifests of its work.
-fn manifest_work(spec: &Value) -> Result<Wish, String> {
+fn manifest_work(spec: &Value) -> Result<DesiredManifests, String> {
     let executor = Executor::read(spec.get("executor").unwrap_or(&Value::Null));
-    let incomparable = incomparable_options(spec, "spec").map(|error| Fault(error.statement()));
+    let incomparable = incomparable_options(spec, "spec").map(|error| InvalidManifest(error.statement()));
     let spec: ManifestWorkSpec = match spec {
         Value::Object(fields) if executor != Executor::Agent => {
             let mut fields = fields.clone();
@@ -85,7 +85,7 @@ fn manifest_work(spec: &Value) -> Result<Wish, String> {
         spec => parse(spec)?,
     };
     let manifests: Vec<_> = spec.workload.manifests.iter().map(Manifest::read).collect();
-    Ok(Wish {
+    Ok(DesiredManifests {
         settings: match incomparable {
             None => spec.manifest_configs.into_iter().map(Into::into).collect(),
             Some(_) => Vec::new(),
@@ -97,20 +97,20 @@ fn manifest_work(spec: &Value) -> Result<Wish, String> {
     })
 }
 
-fn work_wish(spec: &WorkSpec) -> Wish {
+fn work_wish(spec: &WorkSpec) -> DesiredManifests {
     let manifests: Vec<_> = spec.workload.manifests.iter().map(Manifest::read).collect();
-    Wish {
+    DesiredManifests {
         excess: too_many_api_versions(&manifests),
         manifests,
-        ..Wish::default()
+        ..DesiredManifests::default()
     }
 }
 
 /// Why the agent does not ask the member cluster for the kinds of these manifests; `None` if it does.
-fn too_many_api_versions(manifests: &[Result<Manifest, Fault>]) -> Option<Fault> {
+fn too_many_api_versions(manifests: &[Result<Manifest, InvalidManifest>]) -> Option<InvalidManifest> {
     let named: BTreeSet<String> = manifests.iter().flatten().map(Manifest::api_version).collect();
     (named.len() > MOST_API_VERSIONS).then(|| {
-        Fault(format!(
+        InvalidManifest(format!(
             "spec.workload.manifests has {} different values of apiVersion, and the member cluster is asked about each; \
              accepted: {MOST_API_VERSIONS} or fewer, or several works",
             named.len()
@@ -164,7 +164,7 @@ mod tests {
         };
         let work = read(WorkKind::ManifestWork, &metadata, &spec, &Value::Null);
         assert_eq!((work.key.name.as_str(), work.generation), ("web", 4));
-        assert!(work.wish.unwrap_err().contains("Perhaps"));
+        assert!(work.desired.unwrap_err().contains("Perhaps"));
     }
 
     #[test]
@@ -174,11 +174,11 @@ mod tests {
             let manifests: Vec<Value> = (0..objects).map(|number| manifest(number % groups)).collect();
             let spec = json!({ "workload": { "manifests": manifests } });
             let work = read(kind, &ObjectMeta::default(), &spec, &Value::Null);
-            work.wish.unwrap().excess
+            work.desired.unwrap().excess
         };
         for kind in WorkKind::ALL {
             assert_eq!(excess(kind, 256, 1000), None);
-            let Fault(why) = excess(kind, 257, 1000).unwrap();
+            let InvalidManifest(why) = excess(kind, 257, 1000).unwrap();
             let words = ["spec.workload.manifests", "257", "apiVersion", "256 or fewer"];
             assert!(words.iter().all(|word| why.contains(word)), "{why}");
         }
@@ -189,8 +189,8 @@ mod tests {
         let spec = json!({ "executor": { "subject": { "type": "User" } }, "workload": { "manifests": [1] } });
         let metadata = ObjectMeta::default();
         let work = read(WorkKind::ManifestWork, &metadata, &spec, &Value::Null);
-        let wish = work.wish.unwrap();
-        assert!(matches!(wish.executor, Executor::Invalid(_)));
-        assert_eq!(wish.manifests.len(), 1);
+        let desired = work.desired.unwrap();
+        assert!(matches!(desired.executor, Executor::Invalid(_)));
+        assert_eq!(desired.manifests.len(), 1);
     }
 }

@@ -10,7 +10,7 @@ use portolan_api::work::{
     UpdateStrategy, UpdateStrategyType,
 };
 
-use super::{Fault, Manifest};
+use super::{InvalidManifest, Manifest};
 use sha2::{Digest, Sha256};
 
 /// The field manager of a work that names no other. The name is the API's default.
@@ -238,7 +238,7 @@ pub(crate) fn resolve(
     manifest: &Manifest,
     settings: &[Setting],
     kinds: &Kinds,
-) -> Option<Result<Target, Fault>> {
+) -> Option<Result<Target, InvalidManifest>> {
     let id = match place(manifest, kinds)? {
         Ok(id) => id,
         Err(fault) => return Some(Err(fault)),
@@ -258,10 +258,10 @@ pub(crate) fn resolve(
 }
 
 /// The place of a manifest alone. `None` while the member cluster serves no such kind.
-pub(crate) fn place(manifest: &Manifest, kinds: &Kinds) -> Option<Result<ObjectId, Fault>> {
+pub(crate) fn place(manifest: &Manifest, kinds: &Kinds) -> Option<Result<ObjectId, InvalidManifest>> {
     let resource = kinds.find(manifest)?;
     if resource.namespaced && manifest.namespace.is_empty() {
-        return Some(Err(Fault(format!(
+        return Some(Err(InvalidManifest(format!(
             "the manifest has no metadata.namespace, and a {} lives in one; accepted: the name of a namespace",
             manifest.kind
         ))));
@@ -395,7 +395,7 @@ mod tests {
 
     #[test]
     fn a_namespace_is_refused_where_it_is_missing_and_dropped_where_the_kind_has_none() {
-        let Fault(why) = resolve(&manifest("ConfigMap", ""), &[], &kinds())
+        let InvalidManifest(why) = resolve(&manifest("ConfigMap", ""), &[], &kinds())
             .unwrap()
             .unwrap_err();
         assert!(

@@ -6,16 +6,16 @@ use futures::StreamExt;
 use portolan_runtime::logging::Operation;
 use serde_json::Value;
 
-use super::desk::Outcome;
 use super::items::{Item, Noted, Reader};
 use super::owning::ATTEMPTS;
-use super::pass::{Passes, lock, worse};
+use super::work_queue::Outcome;
+use super::work_reconciler::{WorkReconciler, lock, worse};
 use crate::cost::Cost;
 use crate::plan::{Action, RecordReference, Seen, There, act, apply_order, fold};
 use crate::record::{Entry, Record};
-use crate::report::{Applied, Finding, Found};
+use crate::report::{ApplyOutcome, ManifestResult, ObservedObject};
 use crate::spoke::{Place, Problem};
-use crate::work::{FIELD_MANAGER, Fault, ObjectId, Strategy, Target, Work, WorkKey};
+use crate::work::{FIELD_MANAGER, InvalidManifest, ObjectId, Strategy, Target, Work, WorkKey};
 
 /// Objects of one work that are asked for side by side.
 const PARALLEL: usize = 8;
@@ -30,7 +30,7 @@ pub(super) enum Sight {
 }
 
 /// What is to be done about an object; `None` where nothing can be.
-type Planned = Option<Result<Action, Fault>>;
+type Planned = Option<Result<Action, InvalidManifest>>;
 
 /// For whom the objects of a work are brought up to date.
 pub(super) struct Order<'a> {
@@ -44,20 +44,20 @@ pub(super) struct Order<'a> {
 
 /// What came of the objects of a work.
 pub(super) struct CarriedOut {
-    pub(super) findings: Vec<Finding>,
+    pub(super) findings: Vec<ManifestResult>,
     pub(super) noted: Vec<(ObjectId, Noted)>,
     pub(super) outcome: Outcome,
 }
 
 /// What came of one object.
 struct Done {
-    applied: Applied,
-    found: Found,
+    applied: ApplyOutcome,
+    found: ObservedObject,
     noted: Noted,
     written: bool,
 }
 
-impl Passes {
+impl WorkReconciler {
     /// What is there for each of them.
     pub(super) async fn observe(&self, items: &[Item]) -> Vec<Result<Sight, Problem>> {
         // The places are made first: a stream of futures that borrow from the items would not be `Send`.
@@ -153,7 +153,7 @@ impl Passes {
             if let Some(target) = &item.target {
                 notes.push((target.id.clone(), done.noted));
             }
-            let finding = Finding {
+            let finding = ManifestResult {
                 meta: item.meta,
                 target: item.target,
                 applied: done.applied,
@@ -162,25 +162,25 @@ impl Passes {
             if finding.applied.has_failed() {
                 outcome = worse(outcome, Outcome::Failed);
             }
-            if let (Some(target), Found::There(object)) = (&finding.target, &finding.found) {
+            if let (Some(target), ObservedObject::There(object)) = (&finding.target, &finding.found) {
                 let now = Seen::of(target, object);
                 // What is finished is never among what was seen, and nothing follows from it.
-                if finding.applied != Applied::Finished && before.get(&target.id) != Some(&now) {
+                if finding.applied != ApplyOutcome::Finished && before.get(&target.id) != Some(&now) {
                     outcome = worse(outcome, Outcome::Changed);
                 }
                 // What was not applied is applied the next time, however much it looks as if it was.
-                if finding.applied == Applied::Done {
+                if finding.applied == ApplyOutcome::Done {
                     seen.insert(target.id.clone(), now);
                 }
             }
             findings.insert(ordinal, finding);
         }
-        let findings: Vec<Finding> = findings.into_values().collect();
+        let findings: Vec<ManifestResult> = findings.into_values().collect();
         lock(&self.seen).insert(order.key.clone(), seen);
         if written > 0 {
             let done = findings
                 .iter()
-                .filter(|finding| finding.applied == Applied::Done)
+                .filter(|finding| finding.applied == ApplyOutcome::Done)
                 .count();
             let unchanged = match done.saturating_sub(written) {
                 0 => String::new(),
@@ -226,19 +226,19 @@ impl Passes {
             }
             (_, _, Err(problem)) => return unchanged(failed(&problem), Noted::Unknown),
             // An item without a place is refused.
-            _ => return unchanged(Applied::Done, Noted::Unknown),
+            _ => return unchanged(ApplyOutcome::Done, Noted::Unknown),
         };
         let (body, managed) = match action {
             Some(Ok(Action::Create { body })) => (body, None),
             Some(Ok(Action::Apply { body, manager, force })) => (body, Some((manager, force))),
-            Some(Err(Fault(message))) => {
+            Some(Err(InvalidManifest(message))) => {
                 let reason = "AppliedManifestSSAIgnoreFieldError".to_owned();
-                return unchanged(Applied::Failed { reason, message }, Noted::Unknown);
+                return unchanged(ApplyOutcome::Failed { reason, message }, Noted::Unknown);
             }
             Some(Ok(Action::Leave)) | None => {
                 let Some(there) = there else {
                     // One that is only looked at, and is not there.
-                    return unchanged(Applied::Done, Noted::NotOurs);
+                    return unchanged(ApplyOutcome::Done, Noted::NotOurs);
                 };
                 let entry = order.record.entries.get(&target.id);
                 let ours = is_ours(target, entry, &there, order.owner.as_ref());
@@ -279,9 +279,9 @@ impl Passes {
         item: &Item,
         place: Option<&Place>,
         observed: Result<Sight, Problem>,
-        refused: Applied,
-    ) -> Applied {
-        if refused != Applied::Finished
+        refused: ApplyOutcome,
+    ) -> ApplyOutcome {
+        if refused != ApplyOutcome::Finished
             && !item.owned
             && let (Some(place), Some(owner)) = (place, &order.owner)
             && let Ok(Sight::Full(there) | Sight::Metadata(there)) = observed
@@ -346,7 +346,7 @@ impl Passes {
         ours: bool,
         written: bool,
     ) -> Done {
-        let before = Found::There(Box::new(there.clone()));
+        let before = ObservedObject::There(Box::new(there.clone()));
         let referred = match &order.owner {
             Some(owner) if ours && item.owned => self.own(place, there, owner, order.user()).await,
             Some(owner) => self.disown(place, there, owner, order.user()).await,
@@ -365,11 +365,11 @@ impl Passes {
                     Some(uid) if ours => Noted::Applied(uid.to_owned()),
                     _ => Noted::NotOurs,
                 };
-                done(Applied::Done, Found::There(Box::new(there)), noted)
+                done(ApplyOutcome::Done, ObservedObject::There(Box::new(there)), noted)
             }
             Ok(None) => {
                 let gone = Problem::NotFound("the object was deleted while it was applied".to_owned());
-                done(failed(&gone), Found::Missing, Noted::Unknown)
+                done(failed(&gone), ObservedObject::Missing, Noted::Unknown)
             }
             Err(problem) => done(unreferenced(&problem), before, Noted::Unknown),
         }
@@ -395,12 +395,12 @@ fn is_ours(target: &Target, entry: Option<&Entry>, there: &Value, owner: Option<
     }
 }
 
-fn found(observed: &Result<Sight, Problem>) -> Found {
+fn found(observed: &Result<Sight, Problem>) -> ObservedObject {
     match observed {
-        Ok(Sight::Full(object)) => Found::There(Box::new(object.clone())),
-        Ok(Sight::Metadata(_)) => Found::Hidden,
-        Ok(Sight::Missing) => Found::Missing,
-        Err(problem) => Found::Unknown(problem.to_string()),
+        Ok(Sight::Full(object)) => ObservedObject::There(Box::new(object.clone())),
+        Ok(Sight::Metadata(_)) => ObservedObject::Hidden,
+        Ok(Sight::Missing) => ObservedObject::Missing,
+        Err(problem) => ObservedObject::Unknown(problem.to_string()),
     }
 }
 
@@ -413,8 +413,8 @@ fn noted(problem: &Problem) -> Noted {
     }
 }
 
-fn failed(problem: &Problem) -> Applied {
-    Applied::Failed {
+fn failed(problem: &Problem) -> ApplyOutcome {
+    ApplyOutcome::Failed {
         reason: match problem {
             Problem::Conflict(_) => "ApplyConflict".to_owned(),
             problem => problem.reason().to_owned(),
@@ -423,8 +423,8 @@ fn failed(problem: &Problem) -> Applied {
     }
 }
 
-fn unreferenced(problem: &Problem) -> Applied {
-    Applied::Failed {
+fn unreferenced(problem: &Problem) -> ApplyOutcome {
+    ApplyOutcome::Failed {
         reason: problem.reason().to_owned(),
         message: format!("the owner references of the object cannot be written: {problem}"),
     }

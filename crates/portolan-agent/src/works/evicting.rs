@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use portolan_api::work::DeleteOption;
 use tokio::time::Instant;
 
-use super::pass::{Passes, Trouble, lock};
-use super::reach::all_of;
+use super::object_locks::all_of;
+use super::work_reconciler::{ReconcileError, WorkReconciler, lock};
 use crate::plan::{Owner, RecordReference};
 use crate::record::Record;
 use crate::spoke::Problem;
@@ -70,12 +70,17 @@ impl Evictions {
     }
 }
 
-impl Passes {
+impl WorkReconciler {
     /// Deals with a record that has the id of this agent, whichever hub it is of. All works of this hub are known.
-    pub(super) async fn look_after(&self, record: &Record) -> Result<(), Trouble> {
+    pub(super) async fn look_after(&self, record: &Record) -> Result<(), ReconcileError> {
         let is_of_another_hub = self.records.is_of_another_hub(record);
-        let is_unmanaged = is_of_another_hub || !self.desk().works().contains_key(&record.key);
-        if is_of_another_hub && self.is_taken_by_others(record).await.map_err(Trouble::Spoke)? {
+        let is_unmanaged = is_of_another_hub || !self.queue().works().contains_key(&record.key);
+        if is_of_another_hub
+            && self
+                .is_taken_by_others(record)
+                .await
+                .map_err(ReconcileError::Spoke)?
+        {
             return self.leave_to_others(record).await;
         }
         let passed = lock(&self.evictions).passed(record, Instant::now());
@@ -90,15 +95,24 @@ impl Passes {
 
     /// Whether both servers have all that they ever had, as far as that can be told: a kind that is going, or is not served,
     /// loses works that were not deleted.
-    async fn is_certain(&self, record: &Record) -> Result<bool, Trouble> {
-        let lasts = self.hub.is_lasting(record.key.kind).await.map_err(Trouble::Hub)?
+    async fn is_certain(&self, record: &Record) -> Result<bool, ReconcileError> {
+        let lasts = self
+            .hub
+            .is_lasting(record.key.kind)
+            .await
+            .map_err(ReconcileError::Hub)?
             && self.records.is_lasting(record.key.kind).await?;
         let is_missing = self.records.is_of_another_hub(record)
-            || self.hub.find(&record.key).await.map_err(Trouble::Hub)?.is_none();
-        Ok(lasts && is_missing && self.desk().is_complete())
+            || self
+                .hub
+                .find(&record.key)
+                .await
+                .map_err(ReconcileError::Hub)?
+                .is_none();
+        Ok(lasts && is_missing && self.queue().is_complete())
     }
 
-    async fn evict(&self, record: &Record) -> Result<(), Trouble> {
+    async fn evict(&self, record: &Record) -> Result<(), ReconcileError> {
         let _hold = self.taken.take(all_of(record)).await;
         // Other works may have held the objects for long: the work may be back, or its record another one.
         let is_lost = !self.is_back(record).await?
@@ -125,13 +139,19 @@ impl Passes {
     }
 
     /// Whether the work of a record that seemed to be lost is on the hub.
-    pub(super) async fn is_back(&self, record: &Record) -> Result<bool, Trouble> {
+    pub(super) async fn is_back(&self, record: &Record) -> Result<bool, ReconcileError> {
         // A work of the same name on another hub is another work.
         if self.records.is_of_another_hub(record) {
             return Ok(false);
         }
-        let is_known = self.desk().works().contains_key(&record.key);
-        Ok(is_known || self.hub.find(&record.key).await.map_err(Trouble::Hub)?.is_some())
+        let is_known = self.queue().works().contains_key(&record.key);
+        Ok(is_known
+            || self
+                .hub
+                .find(&record.key)
+                .await
+                .map_err(ReconcileError::Hub)?
+                .is_some())
     }
 
     /// Whether every object of the record that is there names another record of a ManifestWork: then no object is lost.
@@ -150,10 +170,10 @@ impl Passes {
         Ok(!record.entries.is_empty())
     }
 
-    async fn leave_to_others(&self, record: &Record) -> Result<(), Trouble> {
+    async fn leave_to_others(&self, record: &Record) -> Result<(), ReconcileError> {
         let _hold = self.taken.take(all_of(record)).await;
         for id in record.entries.keys() {
-            self.leave(record, id).await.map_err(Trouble::Spoke)?;
+            self.leave(record, id).await.map_err(ReconcileError::Spoke)?;
         }
         self.records.delete(record).await?;
         let named = self

@@ -5,38 +5,38 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::StreamExt;
 
 use super::items::{Item, Reader};
-use super::pass::{Passes, lock};
+use super::work_reconciler::{WorkReconciler, lock};
 use crate::plan::{Allowed, Right, Scope, denial, verbs};
-use crate::report::Applied;
-use crate::sabotage::{Rule, broken};
+use crate::report::ApplyOutcome;
+use crate::sabotage::{Rule, sabotaged};
 use crate::spoke::Problem;
-use crate::work::{Account, Executor, Target, Wish, Work};
+use crate::work::{Account, DesiredManifests, Executor, Target, Work};
 
 /// Questions that are asked side by side.
 const PARALLEL: usize = 8;
 
-impl Passes {
+impl WorkReconciler {
     /// Takes those manifests out that the executor may not apply, and says in whose name the rest is read.
-    pub(super) async fn confine(&self, work: &Work, wish: &Wish, items: &mut [Item]) {
-        match &wish.executor {
+    pub(super) async fn confine(&self, work: &Work, desired: &DesiredManifests, items: &mut [Item]) {
+        match &desired.executor {
             Executor::Agent => {}
-            Executor::Invalid(_) if broken(Rule::WholeExecutor) => {}
+            Executor::Invalid(_) if sabotaged(Rule::WholeExecutor) => {}
             Executor::Invalid(why) => {
                 for item in items {
                     item.reader = Reader::Nobody;
-                    item.refused.get_or_insert_with(|| Applied::Failed {
+                    item.refused.get_or_insert_with(|| ApplyOutcome::Failed {
                         reason: "InvalidExecutor".to_owned(),
                         message: why.clone(),
                     });
                 }
             }
             Executor::Account(account) => {
-                if !broken(Rule::ExecutorReads) {
+                if !sabotaged(Rule::ExecutorReads) {
                     let readers = items.iter_mut().map(|item| &mut item.reader);
                     let readers = readers.filter(|reader| **reader != Reader::Nobody);
                     readers.for_each(|reader| *reader = Reader::Account(account.user()));
                 }
-                if !broken(Rule::AskFirst) {
+                if !sabotaged(Rule::AskFirst) {
                     self.ask(work, account, items).await;
                 }
             }
@@ -90,7 +90,7 @@ impl Passes {
                 true => not_asked_yet(account),
                 false => refusal(account, target, &denied, unanswered),
             };
-            if denied.contains(&"get") && !broken(Rule::ExecutorReads) {
+            if denied.contains(&"get") && !sabotaged(Rule::ExecutorReads) {
                 item.reader = Reader::Nobody;
             }
             item.refused = Some(refused);
@@ -118,8 +118,8 @@ fn needs(item: &Item) -> Option<Vec<&'static str>> {
 }
 
 /// An object that is not applied because others of the work come first.
-fn not_asked_yet(account: &Account) -> Applied {
-    Applied::Failed {
+fn not_asked_yet(account: &Account) -> ApplyOutcome {
+    ApplyOutcome::Failed {
         reason: "RightsNotKnownYet".to_owned(),
         message: format!(
             "the agent has not checked yet what the executor {} may do with this object: the agent checks some hundred objects at \
@@ -129,13 +129,18 @@ fn not_asked_yet(account: &Account) -> Applied {
     }
 }
 
-fn refusal(account: &Account, target: &Target, denied: &[&str], unanswered: Option<&Problem>) -> Applied {
+fn refusal(
+    account: &Account,
+    target: &Target,
+    denied: &[&str],
+    unanswered: Option<&Problem>,
+) -> ApplyOutcome {
     match unanswered {
-        None => Applied::Failed {
+        None => ApplyOutcome::Failed {
             reason: "Refused".to_owned(),
             message: denial(account, &target.id, denied),
         },
-        Some(problem) => Applied::Failed {
+        Some(problem) => ApplyOutcome::Failed {
             reason: problem.reason().to_owned(),
             message: format!(
                 "the member cluster does not tell what the executor {} may do, and nothing is applied before that: \

@@ -6,18 +6,21 @@ use portolan_api::work::ManifestResourceMeta;
 
 use super::judging::Answers;
 use super::known::Known;
-use super::pass::{Passes, Trouble};
+use super::work_reconciler::{ReconcileError, WorkReconciler};
 use crate::plan::{Action, Rival, Standing, is_orphaned};
 use crate::record::Record;
-use crate::report::{Applied, finished};
-use crate::sabotage::{Rule, broken};
-use crate::work::{Fault, Manifest, ObjectId, Strategy, Target, Wish, Work, WorkKind, reserved, resolve};
+use crate::report::{ApplyOutcome, finished};
+use crate::sabotage::{Rule, sabotaged};
+use crate::work::{
+    DesiredManifests, InvalidManifest, Manifest, ObjectId, Strategy, Target, Work, WorkKind, reserved,
+    resolve,
+};
 
 /// A manifest on its way.
 pub(super) struct Item {
     pub(super) meta: ManifestResourceMeta,
     /// What became of it already: it is not to be applied.
-    pub(super) refused: Option<Applied>,
+    pub(super) refused: Option<ApplyOutcome>,
     pub(super) target: Option<Target>,
     /// Whether the object goes with the work.
     pub(super) owned: bool,
@@ -50,15 +53,15 @@ pub(super) enum Noted {
     Unknown,
 }
 
-impl Passes {
+impl WorkReconciler {
     /// The manifests with their places, or why they have none.
-    pub(super) async fn items(&self, work: &Work, wish: &Wish, known: &Known) -> Vec<Item> {
-        self.computing.compute(|| items(work, wish, known)).await
+    pub(super) async fn items(&self, work: &Work, desired: &DesiredManifests, known: &Known) -> Vec<Item> {
+        self.computing.compute(|| items(work, desired, known)).await
     }
 
     /// Leaves objects to older works that have a say in them. What this work's executor may not have was refused before, so that
     /// the work waits for nobody with it.
-    pub(super) async fn give_way(&self, items: &mut [Item]) -> Result<(), Trouble> {
+    pub(super) async fn give_way(&self, items: &mut [Item]) -> Result<(), ReconcileError> {
         let mut answers = Answers::default();
         for item in items {
             self.leave_to_older(item, &mut answers).await?;
@@ -68,7 +71,7 @@ impl Passes {
 
     /// Leaves an object to the first older work that has a say in it. One that was refused has none, unless it has applied the
     /// object before: else whoever names an object first would keep it from everybody.
-    async fn leave_to_older(&self, item: &mut Item, answers: &mut Answers) -> Result<(), Trouble> {
+    async fn leave_to_older(&self, item: &mut Item, answers: &mut Answers) -> Result<(), ReconcileError> {
         let Some(target) = item.target.as_ref().filter(|_| item.refused.is_none()) else {
             return Ok(());
         };
@@ -76,7 +79,7 @@ impl Passes {
             let counts = rival.standing != Standing::Refused && self.may(&rival.standing, answers).await
                 || self.record(&rival.work).await?.entries.contains_key(&target.id);
             if counts {
-                item.refused = Some(Applied::Failed {
+                item.refused = Some(ApplyOutcome::Failed {
                     reason: "AppliedByAnotherWork".to_owned(),
                     message: format!("{} is older and says what this object looks like", rival.work),
                 });
@@ -88,10 +91,10 @@ impl Passes {
 }
 
 /// The manifests with their places, or why they have none. `known` says what other works ask for.
-pub(super) fn items(work: &Work, wish: &Wish, known: &Known) -> Vec<Item> {
+pub(super) fn items(work: &Work, desired: &DesiredManifests, known: &Known) -> Vec<Item> {
     let (kinds, claims) = (&*known.kinds, known.claims());
     let mut taken = BTreeMap::new();
-    let place = |(ordinal, manifest): (usize, &Result<Manifest, Fault>)| {
+    let place = |(ordinal, manifest): (usize, &Result<Manifest, InvalidManifest>)| {
         let mut item = Item {
             meta: meta(ordinal, manifest.as_ref().ok()),
             refused: None,
@@ -100,7 +103,7 @@ pub(super) fn items(work: &Work, wish: &Wish, known: &Known) -> Vec<Item> {
             reader: Reader::Agent,
             rivals: Vec::new(),
         };
-        let invalid = |Fault(message): Fault| Applied::Failed {
+        let invalid = |InvalidManifest(message): InvalidManifest| ApplyOutcome::Failed {
             reason: "InvalidManifest".to_owned(),
             message,
         };
@@ -111,10 +114,10 @@ pub(super) fn items(work: &Work, wish: &Wish, known: &Known) -> Vec<Item> {
                 return item;
             }
         };
-        match resolve(manifest, &wish.settings, kinds) {
-            None if wish.excess.is_some() => item.refused = wish.excess.clone().map(invalid),
+        match resolve(manifest, &desired.settings, kinds) {
+            None if desired.excess.is_some() => item.refused = desired.excess.clone().map(invalid),
             None => {
-                item.refused = Some(Applied::Failed {
+                item.refused = Some(ApplyOutcome::Failed {
                     reason: "KindNotServed".to_owned(),
                     message: format!(
                         "the member cluster does not serve the kind {} of {}",
@@ -127,8 +130,8 @@ pub(super) fn items(work: &Work, wish: &Wish, known: &Known) -> Vec<Item> {
             Some(Ok(target)) => {
                 item.meta.resource = target.id.resource.clone();
                 item.meta.namespace = target.id.namespace.clone();
-                if let Some(message) = reserved(&target.id).filter(|_| !broken(Rule::RecordsReserved)) {
-                    item.refused = Some(Applied::Failed {
+                if let Some(message) = reserved(&target.id).filter(|_| !sabotaged(Rule::RecordsReserved)) {
+                    item.refused = Some(ApplyOutcome::Failed {
                         reason: "ReservedKind".to_owned(),
                         message,
                     });
@@ -137,31 +140,31 @@ pub(super) fn items(work: &Work, wish: &Wish, known: &Known) -> Vec<Item> {
                     return item;
                 }
                 if let Some(first) = taken.insert(target.id.clone(), ordinal) {
-                    item.refused = Some(invalid(Fault(format!(
+                    item.refused = Some(invalid(InvalidManifest(format!(
                         "manifest number {first} of this work is the same object"
                     ))));
-                } else if let Some(fault) = &wish.excess {
+                } else if let Some(fault) = &desired.excess {
                     item.refused = Some(invalid(fault.clone()));
                 } else if matches!(target.config.strategy, Strategy::Apply { .. }) {
                     item.rivals = claims.rivals(&known.works, kinds, &known.judged, work, &target);
                 }
                 // Where it is not known whether the object goes with the work, its owners stay as they are.
-                item.owned = wish.excess.is_some()
+                item.owned = desired.excess.is_some()
                     || target.config.strategy != Strategy::ReadOnly
-                        && !is_orphaned(&wish.delete_option, &target.id);
+                        && !is_orphaned(&desired.delete_option, &target.id);
                 item.target = Some(target);
             }
         }
         item
     };
-    let mut items: Vec<Item> = wish.manifests.iter().enumerate().map(place).collect();
+    let mut items: Vec<Item> = desired.manifests.iter().enumerate().map(place).collect();
     let manifests: Vec<_> = items
         .iter()
         .map(|item| (&item.meta, item.target.as_ref()))
         .collect();
     let finished = finished(&work.status, &manifests);
     for (item, _) in items.iter_mut().zip(finished).filter(|(_, finished)| *finished) {
-        item.refused = Some(Applied::Finished);
+        item.refused = Some(ApplyOutcome::Finished);
     }
     items
 }
@@ -182,13 +185,17 @@ fn meta(ordinal: usize, manifest: Option<&Manifest>) -> ManifestResourceMeta {
 }
 
 /// Whether anything is to be applied.
-pub(super) fn will_write(actions: &[Option<Result<Action, Fault>>]) -> bool {
+pub(super) fn will_write(actions: &[Option<Result<Action, InvalidManifest>>]) -> bool {
     let mut actions = actions.iter().flatten().flatten();
     actions.any(|action| matches!(action, Action::Create { .. } | Action::Apply { .. }))
 }
 
 /// Writes down what is about to be applied.
-pub(super) fn note_ahead(record: &mut Record, items: &[Item], actions: &[Option<Result<Action, Fault>>]) {
+pub(super) fn note_ahead(
+    record: &mut Record,
+    items: &[Item],
+    actions: &[Option<Result<Action, InvalidManifest>>],
+) {
     for (item, action) in items.iter().zip(actions) {
         let Some(target) = &item.target else { continue };
         if let Some(Ok(Action::Create { .. } | Action::Apply { .. })) = action {
@@ -210,7 +217,7 @@ pub(super) fn note_after(record: &mut Record, before: &Record, noted: Vec<(Objec
                     entry.uid = Some(uid);
                 }
             }
-            Noted::Refused if broken(Rule::RefusedIsForgotten) || before.entries.contains_key(&id) => {}
+            Noted::Refused if sabotaged(Rule::RefusedIsForgotten) || before.entries.contains_key(&id) => {}
             Noted::Refused | Noted::NotOurs => drop(record.entries.remove(&id)),
             Noted::Unknown => {}
         }
@@ -227,7 +234,7 @@ mod tests {
     use super::*;
     use crate::record::Entry;
     use crate::work::{Kinds, Resource, WorkKey, read};
-    use crate::works::pass::is_sound;
+    use crate::works::work_reconciler::is_sound;
 
     fn id(name: &str) -> ObjectId {
         ObjectId {
@@ -289,15 +296,15 @@ mod tests {
                 &spec,
                 &Value::Null,
             );
-            let wish = work.wish.as_ref().unwrap();
+            let desired = work.desired.as_ref().unwrap();
             let known = Known::new(BTreeMap::new(), Arc::new(kinds.clone()), Arc::default());
-            let item = items(&work, wish, &known).remove(0);
-            let sound = is_sound(wish, std::iter::once(item.target.is_some()));
+            let item = items(&work, desired, &known).remove(0);
+            let sound = is_sound(desired, std::iter::once(item.target.is_some()));
             (item.refused, item.owned, sound)
         };
         assert_eq!(verdict("*"), (None, false, true));
         let (refused, owned, sound) = verdict(&"*".repeat(254));
-        let Some(Applied::Failed { reason, message }) = refused else {
+        let Some(ApplyOutcome::Failed { reason, message }) = refused else {
             panic!("{refused:?}");
         };
         assert_eq!(reason, "InvalidManifest");

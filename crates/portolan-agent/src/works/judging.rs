@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::known::Known;
-use super::pass::Passes;
+use super::work_reconciler::WorkReconciler;
 use crate::plan::{Other, Right, Standing, Verdict};
 use crate::record::Record;
-use crate::report::{Applied, Finding};
+use crate::report::{ApplyOutcome, ManifestResult};
 use crate::spoke::Problem;
 use crate::work::{Account, ObjectId, Work, WorkKey};
 
@@ -23,9 +23,9 @@ const REFUSALS: [&str; 4] = [
 #[derive(Debug, Default)]
 pub(super) struct Answers(BTreeMap<(String, Right), bool>);
 
-impl Passes {
+impl WorkReconciler {
     /// Keeps what came of the objects of a work, whose record this is.
-    pub(super) fn judge(&self, work: &Work, record: &Record, findings: &[Finding]) {
+    pub(super) fn judge(&self, work: &Work, record: &Record, findings: &[ManifestResult]) {
         let verdicts = findings.iter().filter_map(|finding| {
             let id = &finding.target.as_ref()?.id;
             let is_recorded = record.entries.contains_key(id);
@@ -91,11 +91,11 @@ impl Passes {
 
 /// What came of an object; `None` where nobody knows. A work that is finished applies nothing any more, so it has a say in what it
 /// has applied before and in nothing else: the rights to the rest were never asked.
-fn verdict(applied: &Applied, is_recorded: bool) -> Option<Verdict> {
+fn verdict(applied: &ApplyOutcome, is_recorded: bool) -> Option<Verdict> {
     match applied {
-        Applied::Finished if !is_recorded => Some(Verdict::Refused),
-        Applied::Failed { reason, .. } if REFUSALS.contains(&reason.as_str()) => Some(Verdict::Refused),
-        Applied::Failed { reason, .. } if reason == "Unanswered" => None,
-        Applied::Done | Applied::Finished | Applied::Failed { .. } => Some(Verdict::Gets),
+        ApplyOutcome::Finished if !is_recorded => Some(Verdict::Refused),
+        ApplyOutcome::Failed { reason, .. } if REFUSALS.contains(&reason.as_str()) => Some(Verdict::Refused),
+        ApplyOutcome::Failed { reason, .. } if reason == "Unanswered" => None,
+        ApplyOutcome::Done | ApplyOutcome::Finished | ApplyOutcome::Failed { .. } => Some(Verdict::Gets),
     }
 }

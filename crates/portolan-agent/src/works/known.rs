@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::desk::Works;
-use super::pass::{Passes, lock};
-use crate::plan::{Claims, Judgements};
+use super::work_queue::Works;
+use super::work_reconciler::{WorkReconciler, lock};
+use crate::plan::{Judgements, Ownership};
 use crate::work::Kinds;
 
 /// What is known at one moment.
@@ -13,7 +13,7 @@ pub(super) struct Known {
     pub(super) works: Works,
     pub(super) kinds: Arc<Kinds>,
     pub(super) judged: Arc<Judgements>,
-    claims: Arc<OnceLock<Claims>>,
+    claims: Arc<OnceLock<Ownership>>,
 }
 
 /// What is asked for, as long as it is the same.
@@ -21,7 +21,7 @@ pub(super) struct Known {
 pub(super) struct Remembered {
     version: u64,
     kinds: Arc<Kinds>,
-    claims: Arc<OnceLock<Claims>>,
+    claims: Arc<OnceLock<Ownership>>,
 }
 
 impl Known {
@@ -35,12 +35,13 @@ impl Known {
     }
 
     /// What the works ask for. Computed once for all who know the same.
-    pub(super) fn claims(&self) -> &Claims {
-        self.claims.get_or_init(|| Claims::new(&self.works, &self.kinds))
+    pub(super) fn claims(&self) -> &Ownership {
+        self.claims
+            .get_or_init(|| Ownership::new(&self.works, &self.kinds))
     }
 }
 
-impl Passes {
+impl WorkReconciler {
     /// The same with these kinds, which may have been all that were known a while ago.
     pub(super) fn known_with(&self, kinds: &Arc<Kinds>) -> Known {
         let known = self.known();
@@ -52,8 +53,8 @@ impl Passes {
 
     pub(super) fn known(&self) -> Known {
         let (works, version) = {
-            let desk = self.desk();
-            (desk.works().clone(), desk.version())
+            let queue = self.queue();
+            (queue.works().clone(), queue.version())
         };
         let kinds = self.kinds().clone();
         let mut last = lock(&self.claims);

@@ -11,14 +11,14 @@ use portolan_api::work::DeleteOption;
 use portolan_runtime::logging::Operation;
 use tokio::sync::watch;
 
-use super::desk::Outcome;
-use super::pass::{Passes, Trouble, is_sound};
+use super::object_locks::all_of;
 use super::preparing::Prepared;
-use super::reach::all_of;
-use crate::plan::{Stance, is_orphaned, stance};
-use crate::record::{Record, Unkept};
-use crate::sabotage::{Rule, broken};
-use crate::work::{Executor, ObjectId, Wish, Work, WorkKind, place};
+use super::work_queue::Outcome;
+use super::work_reconciler::{ReconcileError, WorkReconciler, is_sound};
+use crate::plan::{Trust, is_orphaned, trust};
+use crate::record::{Record, RecordError};
+use crate::sabotage::{Rule, sabotaged};
+use crate::work::{DesiredManifests, Executor, ObjectId, Work, WorkKind, place};
 
 /// Looks for records of works that are not on the hub once in so many looks at works.
 const SELDOM: u32 = 6;
@@ -37,8 +37,8 @@ fn sweep_interval(poll: Duration, grace: Option<Duration>) -> Duration {
 }
 
 /// Deals with records whose works are not on the hub, until it is told to stop.
-pub(super) async fn sweep(passes: Arc<Passes>, poll: Duration, mut stop: watch::Receiver<bool>) {
-    let interval = sweep_interval(poll, passes.eviction_grace);
+pub(super) async fn sweep(reconciler: Arc<WorkReconciler>, poll: Duration, mut stop: watch::Receiver<bool>) {
+    let interval = sweep_interval(poll, reconciler.eviction_grace);
     loop {
         tokio::select! {
             () = tokio::time::sleep(interval) => {}
@@ -48,43 +48,43 @@ pub(super) async fn sweep(passes: Arc<Passes>, poll: Duration, mut stop: watch::
             },
         }
         for kind in [WorkKind::ManifestWork, WorkKind::Work] {
-            passes.sweep(kind).await;
+            reconciler.sweep(kind).await;
         }
     }
 }
 
-impl Passes {
+impl WorkReconciler {
     /// Deals with a deleted record whose work is there.
     pub(super) async fn hand_over(
         &self,
         work: &Work,
-        wish: &Wish,
+        desired: &DesiredManifests,
         record: Record,
         prepared: Prepared,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<Outcome, ReconcileError> {
         if !record.is_held() {
-            return Err(Unkept::Leaving.into());
+            return Err(RecordError::Leaving.into());
         }
         prepared.learned?;
-        let places = wish.manifests.iter().map(|manifest| {
+        let places = desired.manifests.iter().map(|manifest| {
             let manifest = manifest.as_ref().ok()?;
             place(manifest, &prepared.kinds)?.ok()
         });
         let places: Vec<Option<ObjectId>> = places.collect();
-        let certain = is_sound(wish, places.iter().map(Option::is_some))
-            && stance(work, &record).0 == Stance::Sure
+        let certain = is_sound(desired, places.iter().map(Option::is_some))
+            && trust(work, &record).0 == Trust::Full
             && self.records.is_lasting(record.key.kind).await?;
         let wanted: Vec<ObjectId> = places.into_iter().flatten().collect();
         let entries = record.entries.clone().into_iter();
         let (staying, going): (Vec<_>, Vec<_>) = entries.partition(|(id, _)| !certain || wanted.contains(id));
         let mut after = record.clone();
         if !going.is_empty() {
-            if !self.desk().is_complete() {
+            if !self.queue().is_complete() {
                 return Ok(Outcome::Quiet);
             }
             let going: Vec<ObjectId> = going.into_iter().map(|(id, _)| id).collect();
             let removed = self
-                .remove(&work.key, &wish.delete_option, &mut after, &going)
+                .remove(&work.key, &desired.delete_option, &mut after, &going)
                 .await;
             if !removed.left.is_empty() {
                 self.save(&record, after).await?;
@@ -92,14 +92,14 @@ impl Passes {
             }
         }
         for (id, _) in &staying {
-            self.leave(&record, id).await.map_err(Trouble::Spoke)?;
+            self.leave(&record, id).await.map_err(ReconcileError::Spoke)?;
         }
         let released = self.records.release(&record).await?;
         self.forget(&work.key);
         if self.records.read(&work.key).await?.stored.is_some() {
             // Another finalizer holds the object as well.
             tracing::debug!(work = %released.key, "the record of the work waits for others before it goes");
-            return Err(Unkept::Leaving.into());
+            return Err(RecordError::Leaving.into());
         }
         // The objects are the same, so that what is known of them counts.
         let next = Record {
@@ -119,9 +119,9 @@ impl Passes {
         work: &Work,
         before: &Record,
         now: &Record,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, ReconcileError> {
         let is_wanted =
-            broken(Rule::AskAfterRecord) || self.hub.is_wanted(work).await.map_err(Trouble::Hub)?;
+            sabotaged(Rule::AskAfterRecord) || self.hub.is_wanted(work).await.map_err(ReconcileError::Hub)?;
         if !is_wanted {
             self.forget(&work.key);
             if before.stored.is_none() {
@@ -155,16 +155,16 @@ impl Passes {
         }
     }
 
-    async fn sweep_one(&self, record: &Record) -> Result<(), Trouble> {
+    async fn sweep_one(&self, record: &Record) -> Result<(), ReconcileError> {
         let is_ours = self.records.is_ours(record);
         if self.records.is_in_doubt(record) {
             return Ok(());
         }
-        if !is_ours && !self.has_own_id(record) || !self.desk().is_complete() {
+        if !is_ours && !self.has_own_id(record) || !self.queue().is_complete() {
             return Ok(());
         }
         // A work of the same name on another hub is another work.
-        let lost = !is_ours || !self.desk().works().contains_key(&record.key);
+        let lost = !is_ours || !self.queue().works().contains_key(&record.key);
         let is_deleted = record.is_leaving() && record.is_held();
         let has_applied = record.entries.values().any(|entry| entry.uid.is_some());
         match (lost, is_deleted) {
@@ -176,25 +176,25 @@ impl Passes {
     }
 
     /// Deletes the record of a work that is not on the hub, if nothing of what it lists was ever applied.
-    async fn clear_away(&self, record: &Record) -> Result<(), Trouble> {
+    async fn clear_away(&self, record: &Record) -> Result<(), ReconcileError> {
         let Some(owner) = self.records.reference(record) else {
             return Ok(());
         };
         for (id, entry) in &record.entries {
             let there = self.objects.look(&entry.place(id)).await;
-            let there = there.map_err(Trouble::Spoke)?;
+            let there = there.map_err(ReconcileError::Spoke)?;
             if there.is_some_and(|there| owner.is_owner_of(&there) || owner.has_made(&there)) {
                 return Ok(());
             }
         }
-        let found = self.hub.find(&record.key).await.map_err(Trouble::Hub)?;
+        let found = self.hub.find(&record.key).await.map_err(ReconcileError::Hub)?;
         if found.is_none() {
             self.records.delete(record).await?;
         }
         Ok(())
     }
 
-    async fn give_up(&self, record: &Record) -> Result<(), Trouble> {
+    async fn give_up(&self, record: &Record) -> Result<(), ReconcileError> {
         let _hold = self.taken.take(all_of(record)).await;
         // The objects of a work that is back meanwhile go to a new record.
         if self.is_back(record).await? {
@@ -213,7 +213,7 @@ impl Passes {
             after = self.records.reread(record).await?;
         } else {
             for id in &all {
-                self.leave(record, id).await.map_err(Trouble::Spoke)?;
+                self.leave(record, id).await.map_err(ReconcileError::Spoke)?;
             }
         }
         self.records.release(&after).await?;
@@ -222,30 +222,34 @@ impl Passes {
 
     /// Makes the objects of a record from before name it, and then the record wait for us. An object that an executor may
     /// not delete does not get to name it here.
-    pub(super) async fn bring_up_to_date(&self, wish: &Wish, record: Record) -> Result<(), Trouble> {
+    pub(super) async fn bring_up_to_date(
+        &self,
+        desired: &DesiredManifests,
+        record: Record,
+    ) -> Result<(), ReconcileError> {
         let Some(owner) = self.records.reference(&record).filter(|_| !record.is_held()) else {
             return Ok(());
         };
-        if wish.excess.is_some() {
+        if desired.excess.is_some() {
             return Ok(());
         }
         for (id, entry) in &record.entries {
-            if is_orphaned(&wish.delete_option, id) || entry.uid.is_none() {
+            if is_orphaned(&desired.delete_option, id) || entry.uid.is_none() {
                 continue;
             }
             let place = entry.place(id);
-            let Some(there) = self.objects.look(&place).await.map_err(Trouble::Spoke)? else {
+            let Some(there) = self.objects.look(&place).await.map_err(ReconcileError::Spoke)? else {
                 continue;
             };
             let uid = there.pointer("/metadata/uid").and_then(serde_json::Value::as_str);
             if uid != entry.uid.as_deref() || owner.is_owner_of(&there) {
                 continue;
             }
-            if wish.executor != Executor::Agent {
+            if desired.executor != Executor::Agent {
                 return Ok(());
             }
             let owned = self.own(&place, there, &owner, None).await;
-            owned.map_err(Trouble::Spoke)?;
+            owned.map_err(ReconcileError::Spoke)?;
         }
         self.records.hold(&record).await?;
         self.forget(&record.key);

@@ -1,10 +1,10 @@
 //! Keeps the member cluster as the works of the hub say.
 //!
 //! ```text
-//! desk    (pure) the works that are known, how well, and which is due
-//! pass    one look at one work: observe ─► plan ─► note ─► apply ─► remove ─► report
+//! work_queue (pure) the works that are known, how well, and which is due
+//! work_reconciler  one look at one work: observe ─► plan ─► note ─► apply ─► remove ─► report
 //! preparing  what is asked of the member cluster before that
-//! reach   which objects are being dealt with, so that nobody else does
+//! object_locks  which objects are being dealt with, so that nobody else does
 //! applying, removing   the two things that are done to objects
 //! others  everybody who may own an object that is to be removed
 //! owning  owner references on objects; leaving  records that somebody deletes
@@ -28,7 +28,6 @@
 mod applying;
 mod computing;
 mod definitions;
-mod desk;
 mod evicting;
 mod executing;
 mod hub;
@@ -37,11 +36,10 @@ mod judging;
 mod known;
 mod lanes;
 mod leaving;
+mod object_locks;
 mod others;
 mod owning;
-mod pass;
 mod preparing;
-mod reach;
 mod removing;
 mod taking_over;
 mod telling;
@@ -50,6 +48,8 @@ mod tests;
 mod trial;
 mod unrecorded;
 mod watching;
+mod work_queue;
+mod work_reconciler;
 
 use std::sync::Arc;
 
@@ -65,16 +65,16 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::monitor::Monitor;
-use crate::sabotage::{self, Rule, broken};
+use crate::sabotage::{self, Rule, sabotaged};
 use crate::settings::Settings;
 use crate::work::{Distributed, Untyped, Work, WorkKey, WorkKind, read, unreadable};
-#[cfg(test)]
-pub(crate) use desk::Outcome;
-pub(crate) use pass::Passes;
 pub use trial::try_out;
 pub(crate) use watching::Watches;
+#[cfg(test)]
+pub(crate) use work_queue::Outcome;
+pub(crate) use work_reconciler::WorkReconciler;
 
-/// Messages that may wait between a watch and the desk; a full channel slows the watch down.
+/// Messages that may wait between a watch and the queue; a full channel slows the watch down.
 const WAITING: usize = 64;
 /// Names the loop.
 const NAME: &str = "works";
@@ -93,7 +93,7 @@ pub(crate) enum Input {
     /// The hub does not have the kind.
     Unserved(WorkKind),
     /// An object of the work has changed on the member cluster.
-    Stirred(WorkKey),
+    ObjectChanged(WorkKey),
 }
 
 impl Input {
@@ -138,12 +138,18 @@ pub(crate) fn start(
         monitor.spoke.clone(),
         monitor.tasks.clone(),
     );
-    let passes = Arc::new(Passes::new(hub, spoke, objects, settings, monitor.clone()));
-    let sweeping = leaving::sweep(passes.clone(), settings.poll, stop.clone());
+    let reconciler = Arc::new(WorkReconciler::new(
+        hub,
+        spoke,
+        objects,
+        settings,
+        monitor.clone(),
+    ));
+    let sweeping = leaving::sweep(reconciler.clone(), settings.poll, stop.clone());
     let sweeping = monitor.tasks.spawn("sweep of records", sweeping);
-    let looking = definitions::look_for(passes.clone(), settings.cluster.clone(), stop.clone());
+    let looking = definitions::look_for(reconciler.clone(), settings.cluster.clone(), stop.clone());
     let looking = monitor.tasks.spawn_finite("definitions of records", looking);
-    let keeping = keep(passes, settings.clone(), inputs, stop);
+    let keeping = keep(reconciler, settings.clone(), inputs, stop);
     let keeping = monitor.tasks.spawn(NAME, keeping);
     (keeping, watches.into_iter().chain([sweeping, looking]).collect())
 }
@@ -165,7 +171,7 @@ fn works<K: Distributed>(
     sender: mpsc::Sender<Input>,
 ) -> Watch<Untyped<K>> {
     let subscriber = Subscriber::new(sender, Input::of::<K>);
-    let watch = match broken(Rule::OwnNamespaceOnly) {
+    let watch = match sabotaged(Rule::OwnNamespaceOnly) {
         true => Watch::new(hub.clone(), vec![subscriber]),
         false => Watch::namespaced(hub.clone(), &settings.cluster, vec![subscriber]),
     };
@@ -179,19 +185,19 @@ fn works<K: Distributed>(
 
 /// Deals with what is due until it is told to stop.
 async fn keep(
-    passes: Arc<Passes>,
+    reconciler: Arc<WorkReconciler>,
     settings: Settings,
     mut inputs: mpsc::Receiver<Input>,
     mut stop: Receiver<bool>,
 ) {
-    let turns = passes.monitor.tasks.turns(NAME);
+    let turns = reconciler.monitor.tasks.turns(NAME);
     let mut under_way = JoinSet::new();
     loop {
         turns.turn();
         sabotage::at_turn(NAME).await;
-        passes.monitor.say_burst();
+        reconciler.monitor.say_burst();
         while let Ok(input) = inputs.try_recv() {
-            hear(&passes, input, &settings);
+            hear(&reconciler, input, &settings);
         }
         // A dropped agent gets no further requests.
         let stopping = *stop.borrow() || stop.has_changed().is_err();
@@ -199,29 +205,29 @@ async fn keep(
             return;
         }
         let now = Instant::now();
-        let due = || (!stopping).then(|| passes.desk().due(now)).flatten();
+        let due = || (!stopping).then(|| reconciler.queue().due(now)).flatten();
         while let Some(key) = due() {
-            let passes = passes.clone();
+            let reconciler = reconciler.clone();
             let pass = async move {
                 sabotage::at_write(NAME);
-                (passes.pass(&key).await, key)
+                (reconciler.pass(&key).await, key)
             };
             under_way.spawn(pass.in_current_span());
         }
-        let next = passes.desk().next().filter(|_| !stopping);
+        let next = reconciler.queue().next().filter(|_| !stopping);
         let wake = next.map_or(now + LONGEST_WAIT, |at| at.min(now + LONGEST_WAIT));
         tokio::select! {
             input = inputs.recv() => match input {
-                Some(input) => hear(&passes, input, &settings),
+                Some(input) => hear(&reconciler, input, &settings),
                 None => return,
             },
             Some(ended) = under_way.join_next() => match ended {
                 Ok((outcome, key)) => {
-                    passes.desk().dealt_with(&key, outcome, Instant::now());
+                    reconciler.queue().dealt_with(&key, outcome, Instant::now());
                     // It went while it was dealt with, and what was just noted of it is for nobody.
-                    let is_gone = !passes.desk().works().contains_key(&key);
+                    let is_gone = !reconciler.queue().works().contains_key(&key);
                     if is_gone {
-                        passes.gone(&key);
+                        reconciler.gone(&key);
                     }
                 }
                 // A task ends early only when the runtime does, or by a panic, which is passed on: the work would stay under
@@ -236,27 +242,27 @@ async fn keep(
 }
 
 /// Takes in what a watch says.
-pub(crate) fn hear(passes: &Passes, input: Input, settings: &Settings) {
+pub(crate) fn hear(reconciler: &WorkReconciler, input: Input, settings: &Settings) {
     if let Input::Gone(key) = &input {
-        passes.gone(key);
+        reconciler.gone(key);
     }
     match &input {
-        Input::Unserved(kind) => passes.monitor.serves_works(*kind, false),
-        Input::Complete(kind) => passes.monitor.serves_works(*kind, true),
+        Input::Unserved(kind) => reconciler.monitor.serves_works(*kind, false),
+        Input::Complete(kind) => reconciler.monitor.serves_works(*kind, true),
         _ => {}
     }
     {
-        let mut desk = passes.desk();
-        desk.hear(input, Instant::now());
-        passes.monitor.lacks(desk.incomplete());
+        let mut queue = reconciler.queue();
+        queue.hear(input, Instant::now());
+        reconciler.monitor.lacks(queue.incomplete());
     }
-    say_ready(passes, &settings.cluster);
+    say_ready(reconciler, &settings.cluster);
 }
 
 /// Says once in the log that the agent can do its work.
-fn say_ready(passes: &Passes, cluster: &str) {
-    if passes.monitor.is_ready_at_last() {
-        let works = passes.desk().works().len();
+fn say_ready(reconciler: &WorkReconciler, cluster: &str) {
+    if reconciler.monitor.is_ready_at_last() {
+        let works = reconciler.queue().works().len();
         let works = portolan_api::count::counted(works, "work");
         tracing::info!("ready: {works} for cluster {cluster}");
     }

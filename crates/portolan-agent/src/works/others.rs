@@ -6,13 +6,13 @@ use std::sync::Arc;
 use portolan_runtime::logging::Operation;
 use tokio::time::Instant;
 
-use super::desk::Works;
 use super::judging::Answers;
 use super::known::Known;
-use super::pass::{Passes, Trouble};
+use super::work_queue::Works;
+use super::work_reconciler::{ReconcileError, WorkReconciler};
 use crate::plan::{RecordOwners, Sought};
-use crate::record::{Record, Unkept};
-use crate::sabotage::{Rule, broken};
+use crate::record::{Record, RecordError};
+use crate::sabotage::{Rule, sabotaged};
 use crate::spoke::Problem;
 use crate::work::{ObjectId, Work, WorkKey, WorkKind};
 
@@ -25,7 +25,7 @@ pub(super) struct Others {
     pub(super) answers: Answers,
 }
 
-impl Passes {
+impl WorkReconciler {
     /// Everything that can tell that one of these objects has another owner.
     ///
     /// Each kind has a watch of its own, and one may lag behind the other: that an object was handed from a work of one
@@ -35,10 +35,13 @@ impl Passes {
         key: &WorkKey,
         record: &Record,
         ids: &[ObjectId],
-    ) -> Result<Others, Trouble> {
-        let listed = match broken(Rule::KnowAllFirst) {
+    ) -> Result<Others, ReconcileError> {
+        let listed = match sabotaged(Rule::KnowAllFirst) {
             true => Vec::new(),
-            false => self.works_of(key.kind.other()).await.map_err(Trouble::Hub)?,
+            false => self
+                .works_of(key.kind.other())
+                .await
+                .map_err(ReconcileError::Hub)?,
         };
         let listed = listed.into_iter().map(|work| (work.key.clone(), Arc::new(work)));
         let listed: Works = listed.collect();
@@ -68,8 +71,8 @@ impl Passes {
     fn unknown_kinds(&self, listed: &Works, ids: &[ObjectId]) -> BTreeSet<String> {
         let (known, sought, now) = (self.known(), Sought::new(ids), Instant::now());
         let works = known.works.values().chain(listed.values());
-        let wishes = works.filter_map(|work| work.wish.as_ref().ok());
-        let manifests = wishes.flat_map(|wish| wish.manifests.iter().flatten());
+        let wishes = works.filter_map(|work| work.desired.as_ref().ok());
+        let manifests = wishes.flat_map(|desired| desired.manifests.iter().flatten());
         let concerned = manifests.filter(|manifest| sought.may_be_meant_by(manifest));
         let mut unknown = known.kinds.unknown(concerned);
         let answered = self.answered();
@@ -81,7 +84,7 @@ impl Passes {
     /// any to this agent has none for it.
     async fn works_of(&self, kind: WorkKind) -> Result<Vec<Work>, Problem> {
         match self.hub.works(kind).await {
-            Err(Problem::Refused(_)) if kind == WorkKind::Work && !self.desk().has_any(kind) => {
+            Err(Problem::Refused(_)) if kind == WorkKind::Work && !self.queue().has_any(kind) => {
                 Ok(Vec::new())
             }
             works => works,
@@ -90,10 +93,10 @@ impl Passes {
 
     /// The records of a kind. An agent that may not see those of Works, and has none to deal with, has no such records; what
     /// another agent has applied for one names its record as its owner.
-    pub(super) async fn all(&self, kind: WorkKind) -> Result<Vec<Record>, Unkept> {
+    pub(super) async fn all(&self, kind: WorkKind) -> Result<Vec<Record>, RecordError> {
         match self.records.all(kind).await {
-            Err(Unkept::Failed(Problem::Refused(_)))
-                if kind == WorkKind::Work && !self.desk().has_any(kind) =>
+            Err(RecordError::Failed(Problem::Refused(_)))
+                if kind == WorkKind::Work && !self.queue().has_any(kind) =>
             {
                 Ok(Vec::new())
             }

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use super::pass::Passes;
+use super::work_reconciler::WorkReconciler;
 use crate::plan::RecordReference;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 use crate::spoke::{Part, Place, Problem};
 use crate::work::reserved;
 
 /// How often a reference is tried again when somebody else has written the object meanwhile.
 pub(super) const ATTEMPTS: usize = 5;
 
-impl Passes {
+impl WorkReconciler {
     /// Makes the object name the record as its owner. Gives the object as it is then, read in the name of `user`; `None`
     /// if it is gone. The record of another work is never owned: it would go with ours.
     pub(super) async fn own(
@@ -21,7 +21,7 @@ impl Passes {
         record: &RecordReference,
         user: Option<&str>,
     ) -> Result<Option<Value>, Problem> {
-        if reserved(&place.id).is_some() && !broken(Rule::RecordsReserved) {
+        if reserved(&place.id).is_some() && !sabotaged(Rule::RecordsReserved) {
             return Ok(Some(there));
         }
         self.refer(place, there, user, |there| record.to_add(there)).await

@@ -6,26 +6,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::items::{Item, Reader};
-use super::pass::{Passes, Trouble};
-use crate::report::Applied;
+use super::work_reconciler::{ReconcileError, WorkReconciler};
+use crate::report::ApplyOutcome;
 use crate::spoke::{Place, Problem};
-use crate::work::{Executor, Kinds, Strategy, Wish, Work};
+use crate::work::{DesiredManifests, Executor, Kinds, Strategy, Work};
 
 /// What was found out. It counts for one look at the work.
 pub(super) struct Prepared {
     /// The kinds that are known to this look: a manifest of another one is not applied.
     pub(super) kinds: Arc<Kinds>,
     /// Whether all of its kinds were answered.
-    pub(super) learned: Result<(), Trouble>,
+    pub(super) learned: Result<(), ReconcileError>,
     /// Manifests that are not applied, by their numbers: why, and in whose name their objects are read.
-    refused: BTreeMap<usize, (Applied, Reader)>,
+    refused: BTreeMap<usize, (ApplyOutcome, Reader)>,
     /// Those and the ones that are only looked at.
     pub(super) idle: BTreeSet<usize>,
 }
 
 impl Prepared {
     /// Nothing of the work is known to be refused.
-    pub(super) fn open(kinds: Arc<Kinds>, learned: Result<(), Trouble>) -> Prepared {
+    pub(super) fn open(kinds: Arc<Kinds>, learned: Result<(), ReconcileError>) -> Prepared {
         Prepared {
             kinds,
             learned,
@@ -45,21 +45,21 @@ impl Prepared {
     }
 }
 
-impl Passes {
+impl WorkReconciler {
     /// Finds out what it takes to know which objects the work has a say in.
     pub(super) async fn prepare(&self, work: &Work) -> Prepared {
-        let Some(wish) = work.wish.as_ref().ok().filter(|_| !work.deleting) else {
+        let Some(desired) = work.desired.as_ref().ok().filter(|_| !work.deleting) else {
             return Prepared::open(self.kinds().clone(), Ok(()));
         };
-        let learned = self.learn_for(wish).await;
+        let learned = self.learn_for(desired).await;
         let known = self.known();
         let mut prepared = Prepared::open(known.kinds.clone(), learned);
         // Without an executor nothing is asked, and what the agent may do is found out by doing it.
-        if prepared.learned.is_err() || wish.executor == Executor::Agent {
+        if prepared.learned.is_err() || desired.executor == Executor::Agent {
             return prepared;
         }
-        let mut items = self.items(work, wish, &known).await;
-        self.confine(work, wish, &mut items).await;
+        let mut items = self.items(work, desired, &known).await;
+        self.confine(work, desired, &mut items).await;
         for (number, item) in items.into_iter().enumerate() {
             let strategy = item.target.as_ref().map(|target| &target.config.strategy);
             if item.refused.is_some() || strategy == Some(&Strategy::ReadOnly) {
@@ -81,11 +81,11 @@ impl Passes {
     }
 
     /// Finds out about the kinds of a work, which may have come with it: what was answered before does not count.
-    async fn learn_for(&self, wish: &Wish) -> Result<(), Trouble> {
-        if wish.excess.is_some() {
+    async fn learn_for(&self, desired: &DesiredManifests) -> Result<(), ReconcileError> {
+        if desired.excess.is_some() {
             return Ok(());
         }
-        let unknown = self.kinds().unknown(wish.manifests.iter().flatten());
+        let unknown = self.kinds().unknown(desired.manifests.iter().flatten());
         self.learn(unknown).await
     }
 }

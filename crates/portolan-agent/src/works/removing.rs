@@ -8,13 +8,15 @@ use portolan_runtime::logging::Operation;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::desk::Outcome;
 use super::others::Others;
-use super::pass::{Passes, Trouble, lock, worse};
-use crate::plan::{Meaning, Other, Owner, RecordReference, Removal, Served, is_orphaned, meaning, removal};
+use super::work_queue::Outcome;
+use super::work_reconciler::{ReconcileError, WorkReconciler, lock, worse};
+use crate::plan::{
+    DeletionCause, Other, Owner, RecordReference, Removal, Served, is_orphaned, meaning, removal,
+};
 use crate::record::Record;
 use crate::report;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 use crate::spoke::{Place, Problem};
 use crate::work::{ObjectId, Work, WorkKey, reserved};
 
@@ -25,37 +27,37 @@ pub(super) struct Removed {
     pub(super) left: Vec<String>,
 }
 
-impl Passes {
+impl WorkReconciler {
     /// Removes everything that a deleted work has left, and then lets it go.
-    pub(super) async fn tear_down(&self, work: Arc<Work>) -> Result<Outcome, Trouble> {
+    pub(super) async fn tear_down(&self, work: Arc<Work>) -> Result<Outcome, ReconcileError> {
         let record = self.record(&work.key).await?;
         let mut outcome = Outcome::Quiet;
         if !record.entries.is_empty() {
             let means = match self.meaning(&work).await {
-                Err(Trouble::Hub(problem @ Problem::Refused(_))) => {
+                Err(ReconcileError::Hub(problem @ Problem::Refused(_))) => {
                     let status = report::undecided(&work, &problem.to_string(), self.clock.now());
                     self.tell(&work, status).await?;
-                    return Err(Trouble::Hub(problem));
+                    return Err(ReconcileError::Hub(problem));
                 }
                 means => means?,
             };
             match means {
-                Meaning::Early(until) => return Ok(Outcome::Until(until)),
+                DeletionCause::Early(until) => return Ok(Outcome::Until(until)),
                 // It was just asked.
-                Meaning::Ask => return Ok(Outcome::Quiet),
-                Meaning::KindGoes => return self.let_go(&work, &record).await,
-                Meaning::Deleted => {}
+                DeletionCause::Ask => return Ok(Outcome::Quiet),
+                DeletionCause::KindGoes => return self.let_go(&work, &record).await,
+                DeletionCause::Deleted => {}
             }
-            let option = match &work.wish {
-                Ok(wish) => wish.delete_option.clone(),
+            let option = match &work.desired {
+                Ok(desired) => desired.delete_option.clone(),
                 Err(why) => {
                     let status = report::unreadable(&work, why, self.clock.now());
                     self.tell(&work, status).await?;
                     return Ok(Outcome::Done);
                 }
             };
-            if !self.desk().is_complete() {
-                // The desk asks for it again when all other works are known.
+            if !self.queue().is_complete() {
+                // The queue asks for it again when all other works are known.
                 return Ok(Outcome::Quiet);
             }
             let mut after = record.clone();
@@ -77,15 +79,15 @@ impl Passes {
     }
 
     /// What the deletion of the work means. Asks the hub where the last answer does not tell.
-    async fn meaning(&self, work: &Work) -> Result<Meaning, Trouble> {
+    async fn meaning(&self, work: &Work) -> Result<DeletionCause, ReconcileError> {
         let now = Instant::now();
-        let heard = self.desk().heard_deleted(work).unwrap_or(now);
+        let heard = self.queue().heard_deleted(work).unwrap_or(now);
         let kind = work.key.kind;
         let means = |said: Option<Served>| meaning(heard, self.deletion_patience, said, now);
         let last = lock(&self.served).get(&kind).copied();
         let means = match means(last) {
-            Meaning::Ask => {
-                let lasting = self.hub.is_lasting(kind).await.map_err(Trouble::Hub)?;
+            DeletionCause::Ask => {
+                let lasting = self.hub.is_lasting(kind).await.map_err(ReconcileError::Hub)?;
                 // Asked when the question was sent: what happened until the answer came is not in it.
                 let said = Served { asked: now, lasting };
                 let means = means(Some(said));
@@ -98,7 +100,7 @@ impl Passes {
     }
 
     /// Lets a work go that goes with its kind. What it has left stays, and the record with it, as if it was lost.
-    async fn let_go(&self, work: &Work, record: &Record) -> Result<Outcome, Trouble> {
+    async fn let_go(&self, work: &Work, record: &Record) -> Result<Outcome, ReconcileError> {
         self.release(work).await?;
         tracing::warn!(
             work = %work.key, objects = record.entries.len(), record = record.name,
@@ -107,14 +109,14 @@ impl Passes {
         Ok(Outcome::Done)
     }
 
-    pub(super) async fn release(&self, work: &Work) -> Result<(), Trouble> {
+    pub(super) async fn release(&self, work: &Work) -> Result<(), ReconcileError> {
         if !work.is_held() {
             return Ok(());
         }
         match self.hub.release(work).await {
             // Gone it is; the watch will say so.
             Ok(_) | Err(Problem::NotFound(_)) => Ok(()),
-            Err(problem) => Err(Trouble::Hub(problem)),
+            Err(problem) => Err(ReconcileError::Hub(problem)),
         }
     }
 
@@ -205,7 +207,7 @@ impl Passes {
         let Some(entry) = record.entries.get(id) else {
             return Ok(None);
         };
-        if let Some(why) = reserved(id).filter(|_| !broken(Rule::RecordsReserved)) {
+        if let Some(why) = reserved(id).filter(|_| !sabotaged(Rule::RecordsReserved)) {
             // Versions of this agent that let works have records have listed it.
             tracing::warn!(work = %key, object = %id, why, "the object is kept: no work may delete it");
             return self.leave(record, id).await.map(|()| None);
@@ -326,7 +328,7 @@ impl Passes {
         own: Option<&RecordReference>,
     ) -> Result<(), Problem> {
         if let (Some(there), Some(own)) = (there, own)
-            && !broken(Rule::StaysUnowned)
+            && !sabotaged(Rule::StaysUnowned)
         {
             self.disown(place, there, own, None).await?;
         }

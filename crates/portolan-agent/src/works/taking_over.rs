@@ -3,11 +3,11 @@
 use crate::plan::is_orphaned;
 use crate::record::{Header, Record};
 use crate::spoke::Problem;
-use crate::work::{Executor, Wish, Work};
+use crate::work::{DesiredManifests, Executor, Work};
 
-use super::pass::{Passes, Trouble, lock};
+use super::work_reconciler::{ReconcileError, WorkReconciler, lock};
 
-impl Passes {
+impl WorkReconciler {
     /// What the record of a work is to say about whose it is. A record of another agent is taken over, once: where it is
     /// changed back, the other agent still runs, and the two would overwrite each other without end.
     pub(super) fn header(&self, work: &Work, record: &Record) -> Header {
@@ -49,7 +49,7 @@ impl Passes {
 
     /// The record of a work with what the one lists that an earlier version of this agent has kept under another name. That
     /// one goes when no object names it any more.
-    pub(super) async fn with_former(&self, work: &Work, record: Record) -> Result<Record, Trouble> {
+    pub(super) async fn with_former(&self, work: &Work, record: Record) -> Result<Record, ReconcileError> {
         if record.is_leaving() || lock(&self.moved).contains(&work.key) {
             return Ok(record);
         }
@@ -68,9 +68,9 @@ impl Passes {
         self.records.sign(&mut next);
         let next = self.save(&record, next).await?;
         let moved = self
-            .move_references(work.wish.as_ref().ok(), &former, &next)
+            .move_references(work.desired.as_ref().ok(), &former, &next)
             .await;
-        moved.map_err(Trouble::Spoke)?;
+        moved.map_err(ReconcileError::Spoke)?;
         self.records.delete(&former).await?;
         tracing::info!(work = %work.key, from = named.name, to = next.name, "the record of the work has another name now");
         lock(&self.moved).insert(work.key.clone());
@@ -80,7 +80,7 @@ impl Passes {
     /// Makes every object that names the former record name the new one, and nothing that stays name the former one.
     async fn move_references(
         &self,
-        wish: Option<&Wish>,
+        desired: Option<&DesiredManifests>,
         former: &Record,
         next: &Record,
     ) -> Result<(), Problem> {
@@ -98,8 +98,8 @@ impl Passes {
             // One from before objects named theirs goes by the UID that it has.
             let by_uid = !former.is_held()
                 && entry.uid.is_some()
-                && wish.is_some_and(|wish| {
-                    wish.executor == Executor::Agent && !is_orphaned(&wish.delete_option, id)
+                && desired.is_some_and(|desired| {
+                    desired.executor == Executor::Agent && !is_orphaned(&desired.delete_option, id)
                 });
             let there = match is_the_one && (named || by_uid) {
                 true => self.own(&place, there, &new, None).await?,

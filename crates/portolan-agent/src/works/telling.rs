@@ -5,28 +5,30 @@ use portolan_runtime::failure::Failure;
 use portolan_runtime::logging::Operation;
 use tokio::time::Instant;
 
-use super::desk::Outcome;
-use super::pass::{Passes, Trouble};
+use super::work_queue::Outcome;
+use super::work_reconciler::{ReconcileError, WorkReconciler};
 use crate::cost::Cost;
-use crate::report::{self, Finding, Found};
+use crate::report::{self, ManifestResult, ObservedObject};
 use crate::spoke::Problem;
-use crate::work::{Account, Executor, Status, Wish, Work};
+use crate::work::{Account, DesiredManifests, Executor, Status, Work};
 
-impl Passes {
+impl WorkReconciler {
     /// Says what came of it.
     pub(super) async fn conclude(
         &self,
         work: &Work,
-        wish: &Wish,
-        findings: Vec<Finding>,
+        desired: &DesiredManifests,
+        findings: Vec<ManifestResult>,
         mut cost: Cost,
         outcome: Outcome,
-    ) -> Result<Outcome, Trouble> {
-        let seen = findings.iter().filter(|finding| finding.found != Found::Hidden);
+    ) -> Result<Outcome, ReconcileError> {
+        let seen = findings
+            .iter()
+            .filter(|finding| finding.found != ObservedObject::Hidden);
         let targets = seen.filter_map(|finding| finding.target.as_ref());
         let watched = targets.filter(|target| target.config.watched);
-        let user = wish.executor.account().map(Account::user);
-        match &wish.executor {
+        let user = desired.executor.account().map(Account::user);
+        match &desired.executor {
             Executor::Invalid(_) => self.watches.follow(&work.key, None, std::iter::empty()),
             _ => self.watches.follow(&work.key, user.as_deref(), watched),
         }
@@ -38,7 +40,7 @@ impl Passes {
     }
 
     /// Writes the status, if it is another one. In place of a status that the hub refuses, it writes that.
-    pub(super) async fn tell(&self, work: &Work, status: Status) -> Result<(), Trouble> {
+    pub(super) async fn tell(&self, work: &Work, status: Status) -> Result<(), ReconcileError> {
         self.monitor.told(work, &status);
         self.log_applied(work, &status);
         if status == work.status {
@@ -46,13 +48,13 @@ impl Passes {
         }
         let problem = match self.write(work, &status).await {
             Err(problem) if is_final(&problem) => problem.to_string(),
-            written => return written.map_err(Trouble::Hub),
+            written => return written.map_err(ReconcileError::Hub),
         };
         let instead = report::unwritable(work, &problem, self.clock.now());
         if instead != work.status {
-            self.write(work, &instead).await.map_err(Trouble::Hub)?;
+            self.write(work, &instead).await.map_err(ReconcileError::Hub)?;
         }
-        Err(Trouble::Hub(Problem::Refused(problem)))
+        Err(ReconcileError::Hub(Problem::Refused(problem)))
     }
 
     /// The log of an agent says what its works lack.
@@ -70,7 +72,7 @@ impl Passes {
 
     async fn write(&self, work: &Work, status: &Status) -> Result<(), Problem> {
         let written = self.hub.report(work, status).await?;
-        self.desk().answered(work, written, Instant::now());
+        self.queue().answered(work, written, Instant::now());
         Ok(())
     }
 }

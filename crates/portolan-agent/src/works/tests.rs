@@ -12,7 +12,7 @@ use portolan_api::work::ManifestWork;
 use portolan_hub::Hub;
 use serde_json::json;
 
-use crate::sabotage::{Rule, with_broken};
+use crate::sabotage::{Rule, with_sabotaged};
 use crate::{Agent, Clock, Settings};
 
 const DEFINITION: &str = "manifestworks.work.open-cluster-management.io";
@@ -80,7 +80,7 @@ fn on_one_thread(test: impl Future<Output = bool>) -> bool {
 #[test]
 fn objects_outlive_the_kind_of_their_work_and_a_broken_rule_is_noticed() {
     assert!(on_one_thread(outlives_the_kind()));
-    assert!(!with_broken(Rule::DefinitionIsNoDeletion, || on_one_thread(
+    assert!(!with_sabotaged(Rule::DefinitionIsNoDeletion, || on_one_thread(
         outlives_the_kind()
     )));
 }

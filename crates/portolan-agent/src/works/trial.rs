@@ -13,8 +13,8 @@ use super::items::{Item, items};
 use super::known::Known;
 use crate::cost::Cost;
 use crate::plan::{Action, Seen, There, act};
-use crate::report::{self, Applied, Finding, Found};
-use crate::work::{Fault, Kinds, Resource, Untyped, Work, WorkKind, read};
+use crate::report::{self, ApplyOutcome, ManifestResult, ObservedObject};
+use crate::work::{InvalidManifest, Kinds, Resource, Untyped, Work, WorkKind, read};
 
 /// Looks at a work of the kind `ManifestWork` or `Work`, whose field `there` is the object that the member cluster has for
 /// the first manifest. `Err` names the rule that did not hold: every manifest gets a verdict, every refusal has words, an object
@@ -29,20 +29,20 @@ pub fn try_out(kind: &str, object: &Value, now: Timestamp) -> Result<(), String>
         return Ok(());
     };
     let work = read(kind, &loose.metadata, &loose.spec, &loose.status);
-    let wish = match &work.wish {
-        Ok(wish) => wish,
+    let desired = match &work.desired {
+        Ok(desired) => desired,
         Err(why) if why.is_empty() => return Err("a work that cannot be read says nothing".to_owned()),
         Err(why) => return reads_back(&work, &report::unreadable(&work, why, now), &loose),
     };
     let works = BTreeMap::from([(work.key.clone(), Arc::new(work.clone()))]);
     let known = Known::new(works, Arc::new(kinds()), Arc::default());
     let there = object.get("there").filter(|there| there.is_object());
-    let placed = items(&work, wish, &known);
-    if placed.len() != wish.manifests.len() {
+    let placed = items(&work, desired, &known);
+    if placed.len() != desired.manifests.len() {
         return Err(format!(
             "{} of {} manifests have a verdict",
             placed.len(),
-            wish.manifests.len()
+            desired.manifests.len()
         ));
     }
     let (mut findings, mut cost) = (Vec::new(), Cost::of_work());
@@ -54,10 +54,10 @@ pub fn try_out(kind: &str, object: &Value, now: Timestamp) -> Result<(), String>
 }
 
 /// What comes of a manifest on a member cluster that takes everything.
-fn finding(item: Item, there: Option<&Value>, cost: &mut Cost) -> Result<Finding, String> {
-    let (mut applied, mut found) = (Applied::Done, Found::Missing);
+fn finding(item: Item, there: Option<&Value>, cost: &mut Cost) -> Result<ManifestResult, String> {
+    let (mut applied, mut found) = (ApplyOutcome::Done, ObservedObject::Missing);
     if let Some(there) = there {
-        found = Found::There(Box::new(there.clone()));
+        found = ObservedObject::There(Box::new(there.clone()));
     }
     match (&item.refused, &item.target) {
         (Some(refused), _) => applied = refused.clone(),
@@ -75,21 +75,21 @@ fn finding(item: Item, there: Option<&Value>, cost: &mut Cost) -> Result<Finding
                         target.id
                     ));
                 }
-                found = Found::There(Box::new(stored));
+                found = ObservedObject::There(Box::new(stored));
             }
             Ok(Action::Leave) => {}
-            Err(Fault(message)) => {
-                applied = Applied::Failed {
+            Err(InvalidManifest(message)) => {
+                applied = ApplyOutcome::Failed {
                     reason: "InvalidManifest".to_owned(),
                     message,
                 };
             }
         },
     }
-    if matches!(&applied, Applied::Failed { message, .. } if message.is_empty()) {
+    if matches!(&applied, ApplyOutcome::Failed { message, .. } if message.is_empty()) {
         return Err("a refusal says nothing".to_owned());
     }
-    Ok(Finding {
+    Ok(ManifestResult {
         meta: item.meta,
         target: item.target,
         applied,
@@ -212,16 +212,16 @@ mod tests {
             reader: Reader::Agent,
             rivals: Vec::new(),
         };
-        let silent = Applied::Failed {
+        let silent = ApplyOutcome::Failed {
             reason: "InvalidManifest".to_owned(),
             message: String::new(),
         };
         assert!(finding(item(None), None, &mut Cost::of_work()).is_err());
         assert!(finding(item(Some(silent)), None, &mut Cost::of_work()).is_err());
-        let Err(Fault(message)) = Manifest::read(&json!({})) else {
+        let Err(InvalidManifest(message)) = Manifest::read(&json!({})) else {
             panic!("an empty manifest is refused");
         };
-        let refused = Applied::Failed {
+        let refused = ApplyOutcome::Failed {
             reason: "InvalidManifest".to_owned(),
             message,
         };

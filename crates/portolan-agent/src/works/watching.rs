@@ -219,7 +219,7 @@ fn watch(
             // What changed is read by the look that follows.
             let told = works.lock().unwrap_or_else(PoisonError::into_inner).clone();
             for work in told {
-                if sender.send(Input::Stirred(work)).await.is_err() {
+                if sender.send(Input::ObjectChanged(work)).await.is_err() {
                     return;
                 }
             }

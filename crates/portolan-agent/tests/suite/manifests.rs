@@ -194,9 +194,9 @@ async fn an_ignored_field_belongs_to_whom_it_is_left_to() {
     world.until_applied("web").await;
     let deployments = Api::<Deployment>::namespaced(world.spoke.client(), &world.namespace);
     let scale = |replicas: u32| {
-        let mut wish = deployment(replicas);
-        wish["spec"] = json!({ "replicas": replicas });
-        Patch::Apply(wish)
+        let mut desired = deployment(replicas);
+        desired["spec"] = json!({ "replicas": replicas });
+        Patch::Apply(desired)
     };
     let by_force = PatchParams::apply("autoscaler").force();
     deployments.patch("web", &by_force, &scale(5)).await.unwrap();

@@ -1,8 +1,8 @@
 //! `portolan-bench engine`: the engine against the plain evaluator, and one change against evaluating everything.
 
 mod change;
-mod floors;
 mod full;
+mod limits;
 mod measure;
 mod memory;
 mod report;
@@ -58,7 +58,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let floor = match args.check {
-        true => Some(floors::of(args.clusters, args.placements)?),
+        true => Some(limits::of(args.clusters, args.placements)?),
         false => None,
     };
     let mut report = measure::measure(args)?;

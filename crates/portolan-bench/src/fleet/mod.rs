@@ -4,7 +4,7 @@
 //! the bench's. A ManifestWorkReplicaSet takes the workload along the decisions; the bench only changes the placement and
 //! watches the works.
 
-mod floors;
+mod limits;
 mod process;
 mod reach;
 
@@ -80,14 +80,14 @@ struct Report {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let floors = match args.check {
-        true => Some(floors::of(args.members, args.reach)?),
+    let limits = match args.check {
+        true => Some(limits::of(args.members, args.reach)?),
         false => None,
     };
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let report = runtime.block_on(measure(args))?;
-    let failures = match &floors {
-        Some(floors) => floors.failures(&serde_json::to_value(&report)?)?,
+    let failures = match &limits {
+        Some(limits) => limits.failures(&serde_json::to_value(&report)?)?,
         None => Vec::new(),
     };
     conclude(&report, args.output, lines, &failures)

@@ -3,8 +3,8 @@
 
 mod client;
 mod fan_out;
-mod floors;
 mod kubeconfig;
+mod limits;
 mod load;
 mod measure;
 mod object;
@@ -99,7 +99,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .context("cannot start the runtime")?
         .block_on(measure::measure(args))?;
     let failures = match args.check {
-        true => floors::failures(&serde_json::to_value(&report)?)?,
+        true => limits::failures(&serde_json::to_value(&report)?)?,
         false => Vec::new(),
     };
     conclude(&report, args.output, |report| Ok(report.table()), &failures)

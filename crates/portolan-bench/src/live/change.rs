@@ -8,7 +8,7 @@ use portolan_engine::engine::Engine;
 use portolan_engine::placement::PlacementKey;
 use serde::Serialize;
 
-use super::eye::{Eye, Key};
+use super::decision_watcher::{DecisionWatcher, Key};
 use super::process::Process;
 use super::scene::{self, Scene};
 use super::server::Server;
@@ -108,7 +108,7 @@ pub(super) fn retirements(scene: &Scene, count: usize) -> Vec<Change> {
 pub(super) struct Subject<'a> {
     pub(super) server: &'a Server,
     pub(super) scene: &'a Scene,
-    pub(super) eye: &'a Eye,
+    pub(super) eye: &'a DecisionWatcher,
     /// The yardstick of the controllers' CPU.
     pub(super) reader: &'a Process,
     /// Knows what is to be decided.
@@ -217,12 +217,12 @@ impl Subject<'_> {
     async fn follow(&self, awaited: &[Awaited], name: &str, sent: Instant) -> anyhow::Result<Vec<Duration>> {
         let mut missing: Vec<&Awaited> = awaited.iter().collect();
         let mut times = Vec::new();
-        let is_shown = |seen: &super::eye::Seen, one: &Awaited| {
+        let is_shown = |seen: &super::decision_watcher::Seen, one: &Awaited| {
             seen.shows(&one.key, one.clusters, Some((name, one.joins)))
         };
         while !missing.is_empty() {
             let what = format!("the decisions that hold or lose {name}");
-            let shown = |seen: &super::eye::Seen| missing.iter().any(|one| is_shown(seen, one));
+            let shown = |seen: &super::decision_watcher::Seen| missing.iter().any(|one| is_shown(seen, one));
             let at = self.eye.until(&what, shown).await?;
             let seen = self.eye.seen();
             missing.retain(|one| {
@@ -231,8 +231,9 @@ impl Subject<'_> {
                 !shown
             });
         }
-        let reported =
-            |seen: &super::eye::Seen| awaited.iter().all(|one| seen.reports(&one.key, one.clusters));
+        let reported = |seen: &super::decision_watcher::Seen| {
+            awaited.iter().all(|one| seen.reports(&one.key, one.clusters))
+        };
         self.eye.until("the placements' status", reported).await?;
         Ok(times)
     }

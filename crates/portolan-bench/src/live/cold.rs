@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::bare::Written;
-use super::eye::{Eye, Key};
+use super::decision_watcher::{DecisionWatcher, Key};
 use super::process::Process;
 use super::scene::Scene;
 use super::server::Server;
@@ -44,7 +44,7 @@ pub(super) struct ColdStart {
 pub(super) struct Stage<'a> {
     pub(super) server: &'a Server,
     pub(super) scene: &'a Scene,
-    pub(super) eye: &'a Eye,
+    pub(super) eye: &'a DecisionWatcher,
     pub(super) kubeconfig: &'a Path,
     /// How many clusters each placement is to have.
     pub(super) expected: &'a BTreeMap<Key, usize>,

@@ -6,10 +6,10 @@
 mod bare;
 mod change;
 mod cold;
+mod decision_watcher;
 mod decoding;
-mod eye;
-mod floors;
 mod heartbeat;
+mod limits;
 mod process;
 mod quiet;
 mod reader;
@@ -34,7 +34,7 @@ use crate::conclusion::{conclude, lines};
 use crate::figures::rounded;
 use crate::note::note;
 use cold::Stage;
-use eye::{Eye, Key};
+use decision_watcher::{DecisionWatcher, Key};
 use process::Process;
 use report::{Report, Restart};
 use scene::Scene;
@@ -110,7 +110,7 @@ enum Part {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let floor = match args.check {
-        true => Some(floors::of(args.clusters, args.placements, args.embedded)?),
+        true => Some(limits::of(args.clusters, args.placements, args.embedded)?),
         false => None,
     };
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
@@ -179,7 +179,7 @@ async fn measure(
     server.put_placements(&scene.mix()).await?;
     let mut engine = scene.engine();
     let expected = selected(&mut engine);
-    let eye = Eye::open(server).await?;
+    let eye = DecisionWatcher::open(server).await?;
     let mut stage = Stage {
         server,
         scene,

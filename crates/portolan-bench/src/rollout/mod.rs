@@ -5,7 +5,7 @@
 //! rollout and not the waiting.
 
 mod agents;
-mod floors;
+mod limits;
 mod report;
 mod scene;
 
@@ -61,8 +61,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let floors = match args.check {
-        true => Some(floors::of(args.clusters)?),
+    let limits = match args.check {
+        true => Some(limits::of(args.clusters)?),
         false => None,
     };
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
@@ -71,8 +71,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let whole = measure(args, args.clusters).await?;
         anyhow::Ok(Report::new(args.kubeconfig.is_none(), whole, half))
     })?;
-    let failures = match &floors {
-        Some(floors) => floors.failures(&serde_json::to_value(&report)?)?,
+    let failures = match &limits {
+        Some(limits) => limits.failures(&serde_json::to_value(&report)?)?,
         None => Vec::new(),
     };
     conclude(&report, args.output, lines, &failures)

@@ -21,7 +21,7 @@ use super::scheduler::{Flight, Scheduler};
 use super::status::{self, Conditions, DECISION_CONTESTED, DUPLICATE_MEMBER};
 use crate::fields::Field;
 use crate::moment::Moment;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 use crate::settings::Output;
 
 /// Member clusters with several profiles that are named in a condition; the rest is a number.
@@ -67,7 +67,7 @@ impl Scheduler {
             scores_in_decisions: !self.missing_fields.has(Field::SCORE),
             profile_namespace: self.settings.profile_namespace.as_deref(),
         };
-        let mut decision = decide::dress(&self.engine, placement, outcome, &stored, publication, now.wall);
+        let mut decision = decide::assemble(&self.engine, placement, outcome, &stored, publication, now.wall);
         if let Some(at) = decision.layout.scores_due {
             self.dates.insert((at.max(after(now.wall)), key.clone()));
         }
@@ -118,7 +118,7 @@ impl Scheduler {
             }
         };
         summary.conditions = Conditions::of(Some(&status));
-        let differs = placement.status.as_ref() != Some(&status) || broken(Rule::UnchangedUntouched);
+        let differs = placement.status.as_ref() != Some(&status) || sabotaged(Rule::UnchangedUntouched);
         let status = differs.then_some(status);
         if plans.is_empty() && status.is_none() {
             self.engine.complete(&key);
@@ -201,24 +201,24 @@ impl Scheduler {
 
     /// Profiles that stand for the same member cluster: only the oldest counts, and people should know which.
     fn duplicates(&self, key: &PlacementKey) -> Option<Condition> {
-        let twins = self.engine.twins(key);
-        let said: Vec<String> = twins
+        let duplicate_members = self.engine.duplicate_members(key);
+        let said: Vec<String> = duplicate_members
             .iter()
             .take(DUPLICATES_NAMED)
-            .map(|twins| match &twins.counts {
+            .map(|duplicate_members| match &duplicate_members.counts {
                 Some(oldest) => format!(
                     "{} ({}; {oldest}, the oldest, counts)",
-                    twins.profiles.join(", "),
-                    twins.member
+                    duplicate_members.profiles.join(", "),
+                    duplicate_members.member
                 ),
                 None => format!(
                     "{} ({}; none counts, since the oldest are of the same age)",
-                    twins.profiles.join(", "),
-                    twins.member
+                    duplicate_members.profiles.join(", "),
+                    duplicate_members.member
                 ),
             })
             .collect();
-        let more = match twins.len().saturating_sub(DUPLICATES_NAMED) {
+        let more = match duplicate_members.len().saturating_sub(DUPLICATES_NAMED) {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
@@ -227,7 +227,8 @@ impl Scheduler {
             multicluster_labels::INVENTORY_MEMBER_ID,
             said.join("; ")
         );
-        (!twins.is_empty()).then(|| Condition::new(DUPLICATE_MEMBER, true, "SameMemberId", message))
+        (!duplicate_members.is_empty())
+            .then(|| Condition::new(DUPLICATE_MEMBER, true, "SameMemberId", message))
     }
 
     /// The profiles that slices refer to, where we are the one who publishes them.

@@ -13,7 +13,7 @@ use super::backoff::Severity;
 use super::names::{KEP, OCM, ObjectName};
 use super::status::Conditions;
 use crate::events::EventDraft;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 use crate::trace;
 
 /// The next thing to do.
@@ -67,7 +67,7 @@ pub(crate) struct Change {
 
 /// The phases of a plan in the order in which they are carried out: its own.
 pub(crate) fn phases(mut plan: Plan) -> Vec<Phase> {
-    if broken(Rule::NoGap) {
+    if sabotaged(Rule::NoGap) {
         plan.phases.reverse();
     }
     plan.phases

@@ -30,7 +30,7 @@ use super::job::Step;
 use super::scheduler::Scheduler;
 use crate::crd_age::{CrdAge, RestoreWindow};
 use crate::moment::Moment;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 
 /// Clusters that are named in a condition; the rest is a number.
 const NAMED: usize = 5;
@@ -160,7 +160,7 @@ impl Scheduler {
     pub(super) fn keep(&mut self, key: &PlacementKey, outcome: &Outcome, now: Moment) -> Option<Step> {
         let settled = self.restoring.graces.is_empty()
             || outcome.status.keeps_last_decision()
-            || broken(Rule::MissingIsNotGone);
+            || sabotaged(Rule::MissingIsNotGone);
         let waiting = if settled { None } else { self.waiting(key, outcome) };
         let Some(waiting) = waiting else {
             self.restoring.kept.remove(key);
@@ -279,7 +279,7 @@ impl Scheduler {
     pub(super) fn kept_without_placement(&self, key: &PlacementKey) -> Option<Instant> {
         let mut graces = self.restoring.graces.iter();
         let (_, grace) = graces.find(|(kind, _)| *kind == Watched::Placements)?;
-        if broken(Rule::MissingIsNotGone) {
+        if sabotaged(Rule::MissingIsNotGone) {
             return None;
         }
         let placements = |kind: Watched| kind == Watched::Placements;

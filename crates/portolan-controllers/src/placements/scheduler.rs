@@ -29,7 +29,7 @@ use super::write_conflicts::WriteConflicts;
 use crate::fields::{Field, MissingFields};
 use crate::health::Missing;
 use crate::moment::Moment;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 use crate::settings::{Output, Settings};
 
 /// Everything that is known, and what is under way.
@@ -356,7 +356,7 @@ impl Scheduler {
                 self.backoff.succeeded(&key);
             }
         }
-        if !self.cache_sync.is_open() && !broken(Rule::NeverDestroyOnDoubt) {
+        if !self.cache_sync.is_open() && !sabotaged(Rule::NeverDestroyOnDoubt) {
             return self.next_in_doubt(now);
         }
         self.doubt_is_over();

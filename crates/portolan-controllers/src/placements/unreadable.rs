@@ -20,7 +20,7 @@ use super::job::Step;
 use super::scheduler::Scheduler;
 use super::status::INPUT_UNREADABLE;
 use crate::moment::Moment;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 
 /// Objects that are named in a condition; the rest is a number.
 const NAMED: usize = 3;
@@ -105,7 +105,7 @@ impl Scheduler {
     ) -> Option<Step> {
         let settled = self.unreadable.objects.is_empty()
             || outcome.status.keeps_last_decision()
-            || broken(Rule::UnreadableIsNotAbsent);
+            || sabotaged(Rule::UnreadableIsNotAbsent);
         let reasons = match settled {
             true => Vec::new(),
             false => self.reasons(key, outcome),

@@ -20,7 +20,7 @@ use crate::crd_age::{CrdAge, RestoreWindow};
 use crate::health::{Outputs, UNSERVED};
 use crate::moment::Moment;
 use crate::reconcile::{Action, Failure, Labels, Membership, Queue, Reconciler};
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 
 /// Clusters, where they are wanted, and the profiles that are there.
 #[derive(Debug)]
@@ -424,7 +424,7 @@ impl Reconciler for State {
         let unknown = |name: &Arc<str>| {
             !clusters.contains_key(name)
                 && self.unreadable.contains(name)
-                && !broken(Rule::UnreadableIsNotAbsent)
+                && !sabotaged(Rule::UnreadableIsNotAbsent)
         };
         let steps = self
             .queue

@@ -12,7 +12,7 @@ use super::set::{Mistake, Reference};
 use super::verdict::{Primaries, Tally, Verdict, View, earliest};
 use super::works::Work;
 use crate::absence::Judgement;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 
 /// Decides what is to be done.
 ///
@@ -98,7 +98,7 @@ pub(super) fn judge(
         .iter()
         .any(|reference| reference.placement == work.placement);
     let absence = view.absences.of(&key.cluster);
-    match absence.filter(|_| is_referred_to && !broken(Rule::SilentIsNotUnwanted)) {
+    match absence.filter(|_| is_referred_to && !sabotaged(Rule::SilentIsNotUnwanted)) {
         Some(absence) => {
             let placement = work.placement.as_str();
             let (wanted, read) = (|| (view.wanted)(placement), || (view.read)(placement));

@@ -18,7 +18,7 @@ use super::works::Work;
 use crate::absence::Absence;
 use crate::bound::Right;
 use crate::moment::Moment;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 
 /// The rollout to one placement.
 pub(super) struct Rollout<'a> {
@@ -156,7 +156,7 @@ impl<'a> Rollout<'a> {
         let since = self.attempt(name).map_or(now.wall, |attempt| attempt.begun(now));
         let since = since.to_string();
         let (set, placement) = (self.view.set, &self.reference.placement);
-        let right = match broken(Rule::BoundClustersOnly) {
+        let right = match sabotaged(Rule::BoundClustersOnly) {
             true => Right::Granted,
             false => (self.view.right)(name),
         };

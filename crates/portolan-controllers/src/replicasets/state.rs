@@ -23,7 +23,7 @@ use crate::absence::{Absences, Standing};
 use crate::bound::Bound;
 use crate::moment::{Moment, Since};
 use crate::reconcile::{Failure, Queue, Reconciler, backoff};
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 
 /// Clusters that evaluations visit in one turn of the loop: an evaluation visits every cluster of every Placement of the set. A
 /// larger number would let a tenant with large sets keep the loop from turning, a smaller one would make turns for nothing.
@@ -491,7 +491,7 @@ impl Reconciler for State {
             Input::Decision(Delta::Applied(object)) => {
                 self.decision_applied(&object.metadata, Part::of(&object));
             }
-            Input::Decision(Delta::Unreadable(object)) if !broken(Rule::UnreadableIsNotAbsent) => {
+            Input::Decision(Delta::Unreadable(object)) if !sabotaged(Rule::UnreadableIsNotAbsent) => {
                 self.decision_applied(&object.metadata, Part::unreadable(object.to_string()));
             }
             Input::Decision(Delta::Deleted(key)) => self.decision_gone(&(key.namespace, key.name)),

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use super::set::Fingerprint;
 use crate::moment::{Moment, Since, status_written};
 use crate::reconcile::Version;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 
 /// What is known of a work.
 #[derive(Clone, Debug)]
@@ -161,7 +161,7 @@ impl Work {
     /// Since when it is in its state, by what a controller saw or the hub wrote down, never by the member's clock: one that
     /// is behind would end a soak early, one that is ahead would never end it.
     fn began(&self, now: Moment) -> Option<Since> {
-        if broken(Rule::CountFromWhatTheHubSaw) {
+        if sabotaged(Rule::CountFromWhatTheHubSaw) {
             return Some(Since::recorded(self.report.changed.max(self.report.given)?, now));
         }
         match self.report.status {
@@ -194,7 +194,8 @@ impl Work {
 
 /// Whether a condition is about the generation that there is. One that does not say so is about none.
 fn is_fresh(condition: &Condition, generation: Option<i64>) -> bool {
-    broken(Rule::ObservedNotAssumed) || (generation.is_some() && condition.observed_generation == generation)
+    sabotaged(Rule::ObservedNotAssumed)
+        || (generation.is_some() && condition.observed_generation == generation)
 }
 
 /// How far a cluster is. Nothing but what was reported about this generation counts: an older success is none.

@@ -19,7 +19,7 @@ use crate::absence::Judgement;
 use crate::bound::Right;
 use crate::moment::Moment;
 use crate::reconcile::Action;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 
 /// What is to become of a work.
 #[derive(Debug)]
@@ -114,13 +114,13 @@ impl State {
         }
         let Some(template) = self.templates.get(&target.template) else {
             let unknown = self.unreadable.contains(&target.template);
-            return match unknown && !broken(Rule::UnreadableIsNotAbsent) {
+            return match unknown && !sabotaged(Rule::UnreadableIsNotAbsent) {
                 true => Verdict::Keep,
                 false => Verdict::Absent,
             };
         };
         let known =
-            |space: &&NamespaceDecisions| space.known.is_synced() || broken(Rule::NeverDestroyOnDoubt);
+            |space: &&NamespaceDecisions| space.known.is_synced() || sabotaged(Rule::NeverDestroyOnDoubt);
         let Some(space) = self.spaces.get(&target.template.0).filter(known) else {
             return Verdict::Keep;
         };
@@ -139,8 +139,8 @@ impl State {
             let may_be_named = |namespace: &String| self.reach.allows(home, cluster, [namespace]).is_ok();
             return match self.inventory.judge(cluster, may_be_named, is_replaced, now) {
                 _ if !exact || self.inventory.known == SyncState::Listing => Verdict::Keep,
-                Judgement::KeepUntil(at) if !broken(Rule::SilentIsNotUnwanted) => Verdict::KeepUntil(at),
-                Judgement::Keep if !broken(Rule::SilentIsNotUnwanted) => Verdict::Keep,
+                Judgement::KeepUntil(at) if !sabotaged(Rule::SilentIsNotUnwanted) => Verdict::KeepUntil(at),
+                Judgement::Keep if !sabotaged(Rule::SilentIsNotUnwanted) => Verdict::Keep,
                 _ => Verdict::Absent,
             };
         };
@@ -157,7 +157,7 @@ impl State {
             .allows(home, &target.cluster, namespaces)
             .and_then(|()| self.inventory.resolve(&target.cluster, namespaces, origin));
         match resolved {
-            Ok(()) if broken(Rule::BoundClustersOnly) => Verdict::Present(content.clone()),
+            Ok(()) if sabotaged(Rule::BoundClustersOnly) => Verdict::Present(content.clone()),
             Ok(()) => match self.bound.right(home, &target.cluster) {
                 Right::Granted => Verdict::Present(content.clone()),
                 Right::Unknown => Verdict::Keep,

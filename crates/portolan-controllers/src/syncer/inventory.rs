@@ -12,7 +12,7 @@ use portolan_api::structural::is_dns_label;
 
 use crate::absence::{Absences, Judgement, Standing};
 use crate::moment::Moment;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 
 /// The ClusterProfiles of the hub, by name and then by namespace.
 #[derive(Debug, Default)]
@@ -114,7 +114,8 @@ impl Inventory {
         let first = (name.to_owned(), String::new());
         let unreadable = self.unreadable.range(first..);
         let mut unreadable = unreadable.take_while(|(unreadable, _)| unreadable == name);
-        if unreadable.any(|(_, namespace)| may_be_named(namespace)) && !broken(Rule::UnreadableIsNotAbsent) {
+        if unreadable.any(|(_, namespace)| may_be_named(namespace)) && !sabotaged(Rule::UnreadableIsNotAbsent)
+        {
             return Judgement::Keep;
         }
         let namespaces = self.profiles.get(name).into_iter().flat_map(BTreeMap::keys);

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::template::Template;
 use super::unreadable::UnreadableSlices;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 
 /// Clusters by name, each with the namespaces of the profiles that stand for it.
 pub(super) type Clusters = BTreeMap<String, BTreeSet<String>>;
@@ -118,7 +118,7 @@ impl NamespaceDecisions {
     /// Why not all is known that is decided for a key, if a slice cannot be read that may be for it.
     fn is_unreadable(&self, key: &str) -> Option<&String> {
         let why = self.unreadable.may_be_for(key);
-        why.filter(|_| !broken(Rule::UnreadableIsNotAbsent))
+        why.filter(|_| !sabotaged(Rule::UnreadableIsNotAbsent))
     }
 
     fn applied(&mut self, object: &Arc<PlacementDecision>) {

@@ -27,7 +27,7 @@ impl Engine {
     pub fn apply_profile(&mut self, profile: &ClusterProfile) {
         let delta = self.fleet.apply_profile(profile);
         self.cluster_changed(&delta);
-        if delta.twins {
+        if delta.duplicate_members {
             self.namespace_changed(parts(&profile.metadata).0);
         }
     }
@@ -36,7 +36,7 @@ impl Engine {
     pub fn remove_profile(&mut self, namespace: &str, name: &str) {
         let delta = self.fleet.remove_cluster(namespace, name);
         self.cluster_changed(&delta);
-        if delta.twins {
+        if delta.duplicate_members {
             self.namespace_changed(namespace);
         }
     }
@@ -155,7 +155,7 @@ impl Engine {
     /// The OCM decisions of a placement as they are stored: all of them, none left out. They become what the
     /// placement decided last. A placement that finds something other than its own last outcome is due.
     pub fn observe_decisions(&mut self, key: &PlacementKey, decisions: &[PlacementDecision]) {
-        let prior = crate::prior::Prior::observe(&mut self.fleet, &key.namespace, decisions);
+        let prior = crate::last_decision::LastDecision::observe(&mut self.fleet, &key.namespace, decisions);
         let state = self.ids.get(key).and_then(|&id| self.placements[id].as_mut());
         match state {
             Some(state) => {

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use portolan_api::cluster::Placement;
 
 use crate::evaluate;
-use crate::fleet::{ClusterId, Fleet, Inventory, Twins};
+use crate::fleet::{ClusterId, DuplicateMembers, Fleet, Inventory};
 use crate::outcome::Outcome;
 use crate::placement::PlacementKey;
 use affected::Watchers;
@@ -32,7 +32,7 @@ pub struct Engine {
     due: BTreeSet<PlacementKey>,
     timers: BTreeSet<(Timestamp, PlacementKey)>,
     /// Decisions of placements that the engine does not hold: they still count for Balance.
-    orphans: BTreeMap<PlacementKey, crate::prior::Prior>,
+    orphans: BTreeMap<PlacementKey, crate::last_decision::LastDecision>,
 }
 
 type PlacementId = usize;
@@ -85,7 +85,7 @@ impl Engine {
     }
 
     /// ClusterProfiles that the placement may choose and that stand for the same member cluster.
-    pub fn twins(&self, key: &PlacementKey) -> Vec<Twins> {
+    pub fn duplicate_members(&self, key: &PlacementKey) -> Vec<DuplicateMembers> {
         let sets = self
             .placement(key)
             .map(|placement| placement.spec.cluster_sets.as_slice());

@@ -7,20 +7,20 @@ use crate::evaluate::Question;
 use crate::filter::predicate::Coverage;
 use crate::fleet::bits::Packed;
 use crate::fleet::{Fleet, Spending};
+use crate::last_decision::LastDecision;
 use crate::outcome::Outcome;
-use crate::placement::{self, Broken, Compiled, Dependencies, PlacementKey, Predicate};
-use crate::prior::Prior;
+use crate::placement::{self, Compiled, Dependencies, Misconfigured, PlacementKey, Predicate};
 
 #[derive(Debug)]
 pub(crate) struct PlacementState {
     pub(crate) key: PlacementKey,
     pub(crate) placement: Placement,
-    pub(crate) compiled: Result<Compiled, Broken>,
+    pub(crate) compiled: Result<Compiled, Misconfigured>,
     pub(crate) dependencies: Dependencies,
     /// What the placement decided last.
-    pub(crate) prior: Prior,
+    pub(crate) prior: LastDecision,
     /// The outcome that is being written. It is in the counts already, the prior no longer.
-    in_flight: Option<Prior>,
+    in_flight: Option<LastDecision>,
     /// The clusters that matched at the last evaluation.
     pub(crate) matched: Packed,
     /// How the expressions went at the last evaluation: a warning tells.
@@ -32,13 +32,13 @@ pub(crate) struct PlacementState {
     pub(crate) requeue_at: Option<Timestamp>,
 }
 
-pub(crate) fn count(fleet: &mut Fleet, prior: &Prior) {
+pub(crate) fn count(fleet: &mut Fleet, prior: &LastDecision) {
     prior
         .counted()
         .for_each(|(cluster, entries)| fleet.counts.add(cluster, entries));
 }
 
-pub(crate) fn uncount(fleet: &mut Fleet, prior: &Prior) {
+pub(crate) fn uncount(fleet: &mut Fleet, prior: &LastDecision) {
     prior
         .counted()
         .for_each(|(cluster, entries)| fleet.counts.subtract(cluster, entries));
@@ -46,7 +46,7 @@ pub(crate) fn uncount(fleet: &mut Fleet, prior: &Prior) {
 
 impl PlacementState {
     /// `prior` is already counted.
-    pub(crate) fn new(placement: &Placement, prior: Prior) -> PlacementState {
+    pub(crate) fn new(placement: &Placement, prior: LastDecision) -> PlacementState {
         let compiled = placement::compile(placement);
         PlacementState {
             key: PlacementKey::of(placement),
@@ -85,11 +85,11 @@ impl PlacementState {
     pub(crate) fn predicates(&self) -> &[Predicate] {
         match &self.compiled {
             Ok(compiled) => &compiled.predicates,
-            Err(Broken { predicates, .. }) => predicates.as_deref().unwrap_or_default(),
+            Err(Misconfigured { predicates, .. }) => predicates.as_deref().unwrap_or_default(),
         }
     }
 
-    fn counted(&self) -> &Prior {
+    fn counted(&self) -> &LastDecision {
         self.in_flight.as_ref().unwrap_or(&self.prior)
     }
 
@@ -137,7 +137,7 @@ impl PlacementState {
         if outcome.status.keeps_last_decision() {
             return;
         }
-        let next = Prior::from_groups(fleet, &outcome.groups);
+        let next = LastDecision::from_groups(fleet, &outcome.groups);
         uncount(fleet, self.counted());
         count(fleet, &next);
         if let Some(old) = self.in_flight.replace(next) {
@@ -152,7 +152,7 @@ impl PlacementState {
     }
 
     /// Takes what is observed as the last decision; true when it is not what the placement itself decided.
-    pub(crate) fn replace_prior(&mut self, fleet: &mut Fleet, prior: Prior) -> bool {
+    pub(crate) fn replace_prior(&mut self, fleet: &mut Fleet, prior: LastDecision) -> bool {
         if *self.counted() == prior {
             prior.drop_from(fleet);
             self.complete(fleet);
@@ -168,13 +168,13 @@ impl PlacementState {
     }
 
     /// Gives up everything but what is counted.
-    pub(crate) fn take_counted(&mut self, fleet: &mut Fleet) -> Prior {
+    pub(crate) fn take_counted(&mut self, fleet: &mut Fleet) -> LastDecision {
         self.complete(fleet);
         std::mem::take(&mut self.prior)
     }
 }
 
-fn dependencies(compiled: &Result<Compiled, Broken>) -> Dependencies {
+fn dependencies(compiled: &Result<Compiled, Misconfigured>) -> Dependencies {
     match compiled {
         Ok(compiled) => Dependencies::of(compiled),
         // Nothing but the set of candidates matters to a placement that cannot be evaluated.

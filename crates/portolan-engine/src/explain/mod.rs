@@ -390,8 +390,8 @@ impl<'a> Explainer<'a> {
     }
 
     fn reason(&self, id: ClusterId, stage: Stage, rank: Option<usize>, checks: &[Check]) -> String {
-        use crate::sabotage::{Rule, broken};
-        if broken(Rule::EveryRejectionHasAReason) && stage != Stage::Selected {
+        use crate::sabotage::{Rule, sabotaged};
+        if sabotaged(Rule::EveryRejectionHasAReason) && stage != Stage::Selected {
             return String::new();
         }
         let ranked = self.ranking.len();

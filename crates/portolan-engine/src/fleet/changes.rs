@@ -139,13 +139,14 @@ impl Fleet {
     fn delta(&self, id: ClusterId, old: Option<&Cluster>, new: Option<&Cluster>) -> ClusterDelta {
         let is_twin =
             |cluster: Option<&Cluster>| cluster.is_some_and(|cluster| cluster.member_id().is_some());
-        let twins = self.inventory == Inventory::ClusterProfiles && (is_twin(old) || is_twin(new));
+        let duplicate_members =
+            self.inventory == Inventory::ClusterProfiles && (is_twin(old) || is_twin(new));
         let (Some(old), Some(new)) = (old, new) else {
             return ClusterDelta {
                 cluster: Some(id),
                 presence: true,
                 any: true,
-                twins,
+                duplicate_members,
                 ..ClusterDelta::default()
             };
         };
@@ -153,7 +154,7 @@ impl Fleet {
         ClusterDelta {
             cluster: Some(id),
             presence: old.deleting != new.deleting,
-            twins: twins
+            duplicate_members: duplicate_members
                 && (old.deleting != new.deleting || old.labels != new.labels || old.created != new.created),
             any: old != new,
             labels: changes(&old.labels, &new.labels),

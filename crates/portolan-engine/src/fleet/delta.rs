@@ -33,7 +33,7 @@ pub(crate) struct ClusterDelta {
     pub(crate) claims: Vec<Change>,
     pub(crate) taints: bool,
     /// A profile that shares its member cluster with others came, went or changed: theirs may count now.
-    pub(crate) twins: bool,
+    pub(crate) duplicate_members: bool,
     /// The cluster joined or left a set.
     pub(crate) membership: bool,
     pub(crate) cpu: bool,

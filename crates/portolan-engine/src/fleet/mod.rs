@@ -54,7 +54,7 @@ pub enum Inventory {
 
 /// ClusterProfiles that stand for the same member cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Twins {
+pub struct DuplicateMembers {
     /// Which member cluster.
     pub member: String,
     /// Their names, from oldest to newest.

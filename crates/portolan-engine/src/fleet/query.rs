@@ -8,7 +8,7 @@ use portolan_api::labels;
 use super::bits::{ClusterId, Clusters};
 use super::cel::Expressions;
 use super::scores::ScoreObject;
-use super::{Eligibility, Fleet, Inventory, Twins};
+use super::{DuplicateMembers, Eligibility, Fleet, Inventory};
 use crate::placement::Predicate;
 use crate::selector::Selector;
 
@@ -61,7 +61,7 @@ impl Fleet {
                     .filter(eligible);
                 bound.any(|name| self.in_set(name, cluster))
             }
-            // Whether a profile counts depends on its twins too, so the whole inventory is looked at.
+            // Whether a profile counts depends on its duplicates too, so the whole inventory is looked at.
             Inventory::ClusterProfiles => self.profile_candidates(namespace, wanted).1.contains(cluster),
         }
     }
@@ -103,7 +103,7 @@ impl Fleet {
     /// One namespace is one inventory; no binding is needed, and set names are values of the clusterset label.
     fn profile_candidates(&self, namespace: &str, wanted: &[String]) -> (Eligibility, Clusters) {
         let mut candidates = self.profiles(namespace, wanted);
-        for twin in self.twins(&candidates) {
+        for twin in self.duplicate_members(&candidates) {
             candidates.remove(twin);
         }
         let named = if wanted.is_empty() {
@@ -120,7 +120,7 @@ impl Fleet {
         )
     }
 
-    /// Profiles of a namespace in one of the sets, twins included.
+    /// Profiles of a namespace in one of the sets, duplicates included.
     fn profiles(&self, namespace: &str, wanted: &[String]) -> Clusters {
         let mut profiles = self.by_namespace.get(namespace).cloned().unwrap_or_default();
         profiles.intersect_with(&self.available);
@@ -138,21 +138,21 @@ impl Fleet {
 
     /// Profiles that stand for a member cluster which another profile of `candidates` stands for as well. Only the
     /// oldest of them counts, and none when the oldest is not one but two.
-    fn twins(&self, candidates: &Clusters) -> Vec<ClusterId> {
-        let mut twins = Vec::new();
+    fn duplicate_members(&self, candidates: &Clusters) -> Vec<ClusterId> {
+        let mut duplicate_members = Vec::new();
         for (_, profiles) in self.by_member(candidates) {
-            twins.extend(
+            duplicate_members.extend(
                 profiles
                     .iter()
                     .skip(usize::from(!tied(&profiles)))
                     .map(|(_, id)| *id),
             );
         }
-        twins
+        duplicate_members
     }
 
     /// The same by member cluster, in words.
-    pub(crate) fn named_twins(&self, namespace: &str, wanted: &[String]) -> Vec<Twins> {
+    pub(crate) fn named_twins(&self, namespace: &str, wanted: &[String]) -> Vec<DuplicateMembers> {
         if self.inventory != Inventory::ClusterProfiles {
             return Vec::new();
         }
@@ -160,7 +160,7 @@ impl Fleet {
         let candidates = self.profiles(namespace, wanted);
         let by_member = self.by_member(&candidates).into_iter();
         by_member
-            .map(|(member, profiles)| Twins {
+            .map(|(member, profiles)| DuplicateMembers {
                 member: member.to_owned(),
                 counts: (!tied(&profiles)).then(|| name(profiles[0].1)),
                 profiles: profiles.iter().map(|(_, id)| name(*id)).collect(),

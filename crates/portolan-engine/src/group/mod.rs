@@ -9,9 +9,9 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use portolan_api::cluster::{DecisionGroup, GroupAssignment, PlacementSpec};
 
 use crate::fleet::{ClusterId, Clusters, Fleet};
+use crate::last_decision::LastDecision;
 use crate::mistakes::{self, Collector, Mistake, Mistakes};
-use crate::prior::Prior;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 use crate::selector::Selector;
 use crate::warning::Warning;
 pub use cluster_group::ClusterGroup;
@@ -135,7 +135,7 @@ impl GroupSize {
         };
         match parsed {
             Some(size) => Ok(size),
-            None if broken(Rule::BadInputIsReported) => Ok(GroupSize::Percent(100.0)),
+            None if sabotaged(Rule::BadInputIsReported) => Ok(GroupSize::Percent(100.0)),
             None => Err(mistakes::group_size(text)),
         }
     }
@@ -159,7 +159,7 @@ pub(crate) fn divide(
     fleet: &Fleet,
     grouping: &Grouping,
     selected: &Clusters,
-    prior: &Prior,
+    prior: &LastDecision,
     sort: impl Fn(&Clusters) -> Vec<ClusterId>,
 ) -> Vec<ClusterGroup> {
     let size = grouping.size.of(selected.len());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::cluster_group::ClusterGroup;
 use crate::fleet::{ClusterId, Clusters, Fleet};
-use crate::prior::Prior;
+use crate::last_decision::LastDecision;
 
 /// Cuts each part (a named group's clusters, or the rest) on its own: clusters never cross from one to another
 /// unless their labels say so.
@@ -14,7 +14,7 @@ pub(crate) fn cut(
     fleet: &Fleet,
     parts: &[(Arc<str>, Clusters)],
     size: usize,
-    prior: &Prior,
+    prior: &LastDecision,
     groups: &mut Vec<ClusterGroup>,
 ) {
     for (name, members) in parts {

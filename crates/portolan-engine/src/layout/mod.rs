@@ -11,8 +11,8 @@
 #[cfg(test)]
 pub(crate) mod fixture;
 mod identity;
+mod observed;
 mod ocm;
-mod prior;
 mod scores;
 mod slices;
 mod sticky;
@@ -27,10 +27,10 @@ use portolan_api::{
 };
 
 pub(crate) use identity::{Identity, label, parse_number};
+pub(crate) use observed::{ObservedSlices, cluster_name};
 pub(crate) use ocm::{
     clusters as decision_entries, group_labels, is_labelled, observed as observed_decisions,
 };
-pub(crate) use prior::{Prior, cluster_name};
 pub use scores::{PublishScores, ScorePolicy};
 pub(crate) use slices::{needs_to_grow, places, sibling, stamp};
 
@@ -148,7 +148,7 @@ pub fn layout_slices(
 ) {
     let identity = Identity::of_placement(desired.placement);
     let publish = policy.publishes(desired.ordered);
-    let prior = match Prior::read(&identity, observed) {
+    let prior = match ObservedSlices::read(&identity, observed) {
         Ok(prior) => prior,
         Err(names) => return (Err(SlicesRefused::DecisionKeyConflict { names }), None),
     };

@@ -14,8 +14,8 @@ use portolan_api::{
 
 use super::{
     identity::label,
+    observed::{ObservedSlices, cluster_name},
     ocm::group_labels,
-    prior::{Prior, cluster_name},
     slices::same_labels,
 };
 
@@ -160,7 +160,7 @@ fn is_settled(object: &cluster::PlacementDecision) -> bool {
 
 /// Whether slices differ in nothing but scores and the order of clusters inside a group.
 pub(super) fn only_scores_differ_in_slices(
-    prior: &Prior<'_>,
+    prior: &ObservedSlices<'_>,
     slices: &[multicluster::PlacementDecision],
 ) -> bool {
     let same_objects = prior.is_at_rest()

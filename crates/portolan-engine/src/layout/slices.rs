@@ -13,7 +13,7 @@ use portolan_api::{
 use super::{
     Desired, SlicesRefused,
     identity::{Identity, Managed, label},
-    prior::{Prior, cluster_name},
+    observed::{ObservedSlices, cluster_name},
     sticky::{Slot, ordered, sticky},
 };
 
@@ -43,7 +43,7 @@ const FULL_VALUES: [&str; 3] = [
 pub(super) fn slices(
     desired: &Desired<'_>,
     identity: &Identity,
-    prior: &Prior<'_>,
+    prior: &ObservedSlices<'_>,
     publish_scores: bool,
 ) -> Result<Vec<PlacementDecision>, SlicesRefused> {
     // Counted before anything is built: each group rounds up on its own.
@@ -110,7 +110,7 @@ pub(crate) fn sibling(identity: &Identity, slice: &PlacementDecision, index: usi
 /// yet in the slice it goes to, and every slice that holds it is about to be written.
 ///
 /// A slice behind the final ones is deleted after everything else, so whatever it holds is safe in there.
-pub(crate) fn needs_to_grow(prior: &Prior<'_>, slices: &[PlacementDecision]) -> bool {
+pub(crate) fn needs_to_grow(prior: &ObservedSlices<'_>, slices: &[PlacementDecision]) -> bool {
     // When one object alone changes, nothing can move from one to another.
     let differs = |(index, slice): &(usize, &PlacementDecision)| {
         let names = slice.decisions.iter().filter_map(cluster_name);
@@ -164,7 +164,7 @@ fn profile(entry: &ClusterDecision) -> (Option<&str>, &str) {
 ///
 /// Kept when readers cannot see a mixture: one object of a set at rest changes, or only leftovers of an earlier
 /// plan are to be deleted. Otherwise above everything seen, with one revision in between if there is a grow phase.
-fn revision(prior: &Prior<'_>, slices: &[PlacementDecision]) -> u64 {
+fn revision(prior: &ObservedSlices<'_>, slices: &[PlacementDecision]) -> u64 {
     let Some(highest) = prior.revision() else {
         return u64::from(needs_to_grow(prior, slices));
     };

@@ -13,8 +13,8 @@ use portolan_api::multicluster::MAX_DECISIONS;
 
 use super::{
     identity::parse_number,
+    observed::{ObservedSlices, Slice},
     ocm::group_labels,
-    prior::{Prior, Slice},
 };
 use crate::model::{Chosen, Group};
 
@@ -47,7 +47,7 @@ pub(super) fn ordered(groups: &[Group]) -> Vec<Slot<'_>> {
 /// name wins, then that of the same index, then the first. Groups move up and down as others appear and vanish
 /// before them, and this way a slice follows its clusters. A slice none of whose clusters is left continues the
 /// group of the same name and index, if there is one.
-pub(super) fn sticky<'a>(groups: &'a [Group], prior: &Prior<'_>) -> Vec<Slot<'a>> {
+pub(super) fn sticky<'a>(groups: &'a [Group], prior: &ObservedSlices<'_>) -> Vec<Slot<'a>> {
     let home = home(groups);
     let mut kept: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
     for (index, slice) in &prior.slices {
@@ -72,7 +72,7 @@ fn settle<'a>(
     group: usize,
     members: &'a Group,
     kept: &[usize],
-    prior: &Prior<'_>,
+    prior: &ObservedSlices<'_>,
     home: &HashMap<&str, Home>,
 ) -> (BTreeMap<usize, Slot<'a>>, Vec<Slot<'a>>) {
     let mut placed = vec![false; members.clusters.len()];

@@ -82,13 +82,13 @@ pub(crate) struct Compiled {
 /// What is left of a placement that is misconfigured: its mistakes in the order of the pipeline, and the stages before the
 /// first of them, so that an explanation can still show what the filters would do.
 #[derive(Debug)]
-pub(crate) struct Broken {
+pub(crate) struct Misconfigured {
     pub(crate) mistakes: Mistakes,
     pub(crate) predicates: Option<Vec<Predicate>>,
     pub(crate) tolerations: Option<Vec<taint_toleration::Toleration>>,
 }
 
-pub(crate) fn compile(placement: &Placement) -> Result<Compiled, Broken> {
+pub(crate) fn compile(placement: &Placement) -> Result<Compiled, Misconfigured> {
     let spec = &placement.spec;
     let predicates = compile_predicates(spec);
     let tolerations = taint_toleration::compile(&spec.tolerations);
@@ -108,17 +108,17 @@ pub(crate) fn compile(placement: &Placement) -> Result<Compiled, Broken> {
             grouping: rest.grouping,
             sort_by_score: matches!(spec.sort_by, Some(SortBy::Score)),
         }),
-        (Err(mistakes), tolerations, rest) => Err(Broken {
+        (Err(mistakes), tolerations, rest) => Err(Misconfigured {
             mistakes: mistakes.and(tolerations.err()).and(rest.err()),
             predicates: None,
             tolerations: None,
         }),
-        (Ok(predicates), Err(mistakes), rest) => Err(Broken {
+        (Ok(predicates), Err(mistakes), rest) => Err(Misconfigured {
             mistakes: mistakes.and(rest.err()),
             predicates: Some(predicates),
             tolerations: None,
         }),
-        (Ok(predicates), Ok(tolerations), Err(mistakes)) => Err(Broken {
+        (Ok(predicates), Ok(tolerations), Err(mistakes)) => Err(Misconfigured {
             mistakes,
             predicates: Some(predicates),
             tolerations: Some(tolerations),

@@ -22,7 +22,7 @@ use crate::{
         Identity, Layout, decision_entries as entries, group_labels, is_labelled, observed_decisions,
         parse_number,
     },
-    sabotage::{Rule, broken},
+    sabotage::{Rule, sabotaged},
 };
 
 /// Phases that lead from `observed` to the decisions of `layout`.
@@ -53,7 +53,7 @@ pub(super) fn phases(
     phases.extend(change.statuses(update));
     phases.push(after);
     let deletes = change.deletes(&names);
-    if broken(Rule::NoGap) {
+    if sabotaged(Rule::NoGap) {
         phases.insert(0, deletes);
     } else {
         phases.push(deletes);
@@ -91,7 +91,7 @@ impl<'a> Change<'a> {
     }
 
     fn statuses(&self, update: UpdateStrategyType) -> Vec<Vec<Write>> {
-        let moves = if broken(Rule::NoGap) {
+        let moves = if sabotaged(Rule::NoGap) {
             Vec::new()
         } else {
             self.moves()

@@ -23,7 +23,7 @@ pub use write::{Reference, Write};
 
 use crate::{
     layout::Layout,
-    sabotage::{Rule, broken},
+    sabotage::{Rule, sabotaged},
 };
 
 /// What is known to be there. Objects of others may be among them.
@@ -125,5 +125,5 @@ fn side_by_side(left: Vec<Vec<Write>>, right: Vec<Vec<Write>>) -> Vec<Vec<Write>
 
 /// Rule 3: what does not differ is not written.
 fn differs(really: bool) -> bool {
-    really || broken(Rule::UnchangedUntouched)
+    really || sabotaged(Rule::UnchangedUntouched)
 }

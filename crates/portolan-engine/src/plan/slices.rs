@@ -19,10 +19,10 @@ use portolan_api::{
 use super::{compare::same_slice, differs, write::Write};
 use crate::{
     layout::{
-        Identity, Prior, cluster_name, group_labels, label, needs_to_grow, parse_number, places, sibling,
-        stamp,
+        Identity, ObservedSlices, cluster_name, group_labels, label, needs_to_grow, parse_number, places,
+        sibling, stamp,
     },
-    sabotage::{Rule, broken},
+    sabotage::{Rule, sabotaged},
 };
 
 /// Phases that lead from `observed` to `last`, the final slices.
@@ -35,7 +35,7 @@ pub(super) fn phases(observed: &[PlacementDecision], last: &[PlacementDecision])
         return Vec::new();
     };
     // Layout has judged owners. What it took for ours is ours, even if uids are known here and were not there.
-    let Ok(prior) = Prior::read(
+    let Ok(prior) = ObservedSlices::read(
         &Identity {
             uid: String::new(),
             ..identity.clone()
@@ -48,7 +48,7 @@ pub(super) fn phases(observed: &[PlacementDecision], last: &[PlacementDecision])
         return Vec::new();
     };
     let last = last.as_ref();
-    let grown = if broken(Rule::NoGap) || !needs_to_grow(&prior, last) {
+    let grown = if sabotaged(Rule::NoGap) || !needs_to_grow(&prior, last) {
         Vec::new()
     } else {
         Grow::new(&identity, &prior, last).slices()
@@ -82,7 +82,7 @@ pub(super) fn phases(observed: &[PlacementDecision], last: &[PlacementDecision])
         .map(|slice| Write::delete_slice(&slice.metadata))
         .collect();
 
-    if broken(Rule::NoGap) {
+    if sabotaged(Rule::NoGap) {
         vec![deletes, finish]
     } else {
         vec![grow, finish, deletes]
@@ -123,7 +123,7 @@ fn write(exists: bool, slice: &PlacementDecision) -> Write {
 
 struct Grow<'a> {
     identity: &'a Identity,
-    prior: &'a Prior<'a>,
+    prior: &'a ObservedSlices<'a>,
     last: &'a [PlacementDecision],
     /// Where each cluster ends up, with its final entry.
     places: HashMap<&'a str, (usize, &'a ClusterDecision)>,
@@ -132,7 +132,7 @@ struct Grow<'a> {
 }
 
 impl<'a> Grow<'a> {
-    fn new(identity: &'a Identity, prior: &'a Prior<'a>, last: &'a [PlacementDecision]) -> Self {
+    fn new(identity: &'a Identity, prior: &'a ObservedSlices<'a>, last: &'a [PlacementDecision]) -> Self {
         Self {
             identity,
             prior,
@@ -209,7 +209,7 @@ impl<'a> Grow<'a> {
     fn entries(&self, index: usize) -> (Vec<ClusterDecision>, Vec<&'a ClusterDecision>) {
         let stays = self.stays(index);
         let mut room = MAX_DECISIONS.saturating_sub(stays.len());
-        if broken(Rule::SliceLimit) {
+        if sabotaged(Rule::SliceLimit) {
             room = usize::MAX;
         }
         let (mut entries, mut rest) = (Vec::new(), Vec::new());

@@ -1,8 +1,8 @@
 //! Plans as transcripts, and histories under random faults.
 
 mod all;
-mod broken;
 mod faults;
 mod history;
+mod sabotaged;
 mod slices;
 mod surge;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::fleet::{ClusterId, Clusters, Fleet};
-use crate::prior::Prior;
+use crate::last_decision::LastDecision;
 use crate::status::Status;
 
 pub(crate) use policy::{Weighted, configured, is_same, resolve, warnings};
@@ -90,7 +90,7 @@ pub(crate) struct Input<'a> {
     /// The clusters that passed the filters, in id order.
     pub(crate) clusters: &'a [ClusterId],
     /// The entries of this placement that are part of the fleet's counts.
-    pub(crate) counted: &'a Prior,
+    pub(crate) counted: &'a LastDecision,
     pub(crate) in_decision: &'a Clusters,
     pub(crate) now: Timestamp,
 }

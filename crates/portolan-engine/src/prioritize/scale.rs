@@ -1,7 +1,7 @@
 //! Min–max scaling to −100..100, shared by the resource and property prioritizers.
 
 use super::MAX_SCORE;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 
 /// Scores for `values`, NaN meaning "no data": such a cluster gets 0, the middle, and does not move the scale.
 pub(crate) fn scores(values: &[f64]) -> Vec<i64> {
@@ -37,7 +37,7 @@ pub(crate) fn scaled(value: f64, min: f64, max: f64) -> i64 {
 
 /// Go's conversion of a float to an integer: towards zero.
 pub(crate) fn truncate(score: f64) -> i64 {
-    if broken(Rule::ExactNumbers) {
+    if sabotaged(Rule::ExactNumbers) {
         return score.round() as i64;
     }
     score as i64

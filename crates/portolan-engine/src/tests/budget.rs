@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::fixture::*;
 use crate::explain::{Stage, explain};
 use crate::fleet::cel::LEAST_COST;
-use crate::sabotage::{Rule, with_broken};
+use crate::sabotage::{Rule, with_sabotaged};
 use crate::status::Code;
 
 /// Costs some hundred units, the same for each number.
@@ -71,7 +71,7 @@ fn too_costly_keeps_the_last_decision() -> portolan_check::Report {
 fn expressions_that_cost_too_much_keep_the_decision_and_dropping_it_is_noticed() {
     let report = too_costly_keeps_the_last_decision();
     assert!(report.is_clean(), "{report}");
-    let broken = with_broken(Rule::NeverDestroyOnDoubt, too_costly_keeps_the_last_decision);
+    let broken = with_sabotaged(Rule::NeverDestroyOnDoubt, too_costly_keeps_the_last_decision);
     assert_eq!(broken.failed(), [CheckId::Rule2], "{broken}");
 }
 

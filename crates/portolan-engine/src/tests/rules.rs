@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::fixture::*;
 use crate::explain::{Stage, explain};
-use crate::sabotage::{Rule, with_broken};
+use crate::sabotage::{Rule, with_sabotaged};
 
 /// Rule 2: a placement that becomes misconfigured keeps its last decision.
 fn misconfigured_keeps_the_last_decision() -> portolan_check::Report {
@@ -27,7 +27,7 @@ fn misconfigured_keeps_the_last_decision() -> portolan_check::Report {
 fn rule_2_holds_and_its_check_notices_when_it_does_not() {
     let report = misconfigured_keeps_the_last_decision();
     assert!(report.is_clean(), "{report}");
-    let broken = with_broken(Rule::NeverDestroyOnDoubt, misconfigured_keeps_the_last_decision);
+    let broken = with_sabotaged(Rule::NeverDestroyOnDoubt, misconfigured_keeps_the_last_decision);
     assert_eq!(broken.failed(), [CheckId::Rule2], "{broken}");
 }
 
@@ -90,7 +90,7 @@ fn rejections_have_reasons() -> portolan_check::Report {
 fn rule_5_holds_and_its_check_notices_when_it_does_not() {
     let report = rejections_have_reasons();
     assert!(report.is_clean(), "{report}");
-    let broken = with_broken(Rule::EveryRejectionHasAReason, rejections_have_reasons);
+    let broken = with_sabotaged(Rule::EveryRejectionHasAReason, rejections_have_reasons);
     assert_eq!(broken.failed(), [CheckId::Rule5], "{broken}");
 }
 
@@ -131,7 +131,7 @@ fn bad_values_are_reported() -> portolan_check::Report {
 fn rule_6_holds_and_its_check_notices_when_it_does_not() {
     let report = bad_values_are_reported();
     assert!(report.is_clean(), "{report}");
-    let broken = with_broken(Rule::BadInputIsReported, bad_values_are_reported);
+    let broken = with_sabotaged(Rule::BadInputIsReported, bad_values_are_reported);
     assert_eq!(broken.failed(), [CheckId::Rule6], "{broken}");
 }
 
@@ -172,6 +172,6 @@ fn numbers_agree() -> portolan_check::Report {
 fn rule_8_holds_and_its_check_notices_when_it_does_not() {
     let report = numbers_agree();
     assert!(report.is_clean(), "{report}");
-    let broken = with_broken(Rule::ExactNumbers, numbers_agree);
+    let broken = with_sabotaged(Rule::ExactNumbers, numbers_agree);
     assert_eq!(broken.failed(), [CheckId::Rule8], "{broken}");
 }

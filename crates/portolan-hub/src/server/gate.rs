@@ -146,11 +146,11 @@ impl Core {
     }
 
     pub(crate) fn authorize(&self, identity: &Identity, verb: &str, mut target: Target<'_>) -> Answer<()> {
-        if identity.is_in(MASTERS) || sabotage::broken(sabotage::Rule::RolesAreAsked) {
+        if identity.is_in(MASTERS) || sabotage::sabotaged(sabotage::Rule::RolesAreAsked) {
             return Ok(());
         }
         if let Target::Resource { subresource, .. } = &mut target
-            && sabotage::broken(sabotage::Rule::SubresourcesApart)
+            && sabotage::sabotaged(sabotage::Rule::SubresourcesApart)
         {
             *subresource = "";
         }
@@ -207,7 +207,7 @@ impl Core {
         }
         let index = &*self.gate.roles.current();
         let everybody = Identity::authenticated("", [MASTERS]);
-        let identity = match sabotage::broken(sabotage::Rule::ReviewsSayTheSame) {
+        let identity = match sabotage::sabotaged(sabotage::Rule::ReviewsSayTheSame) {
             true => &everybody,
             false => &call.identity,
         };

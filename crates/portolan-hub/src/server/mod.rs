@@ -1,6 +1,6 @@
 //! The server: requests in, answers out. One set of handlers for every kind.
 //!
-//! [`Core`] is what all handlers share; [`Service`] is the door, usable in process and behind a listener. Handlers never
+//! [`Core`] is what all handlers share; [`Service`] is the entry, usable in process and behind a listener. Handlers never
 //! keep state of their own: what is not in the store is not there after a restart.
 
 mod accept;

@@ -46,7 +46,7 @@ pub(crate) enum Prefix {
 pub(crate) fn target(path: &str) -> Answer<Target> {
     let path = decode(path)?;
     let mut parts: Vec<&str> = path.trim_matches('/').split('/').collect();
-    if sabotage::broken(sabotage::Rule::PathsAreWhole) {
+    if sabotage::sabotaged(sabotage::Rule::PathsAreWhole) {
         parts.retain(|part| !part.is_empty());
     }
     let (group, version, rest) = match parts.as_slice() {
@@ -197,7 +197,7 @@ impl Asked {
             },
             // With a name it is no watch, whatever the query says.
             Method::GET | Method::HEAD if named => serve(Verb::Get, get),
-            Method::GET if query.flag("watch") && sabotage::broken(sabotage::Rule::WatchIsAVerb) => Self {
+            Method::GET if query.flag("watch") && sabotage::sabotaged(sabotage::Rule::WatchIsAVerb) => Self {
                 authorized: Verb::List.name(),
                 served: Some(Verb::Watch),
             },
@@ -222,7 +222,7 @@ impl Asked {
         // name in the body of a `create` is not the selected one.
         let selected = || match (self.authorized, place.prefix) {
             ("list" | "watch", None) => query.selected_name(),
-            _ if sabotage::broken(sabotage::Rule::SelectorsNameLists) => query.selected_name(),
+            _ if sabotage::sabotaged(sabotage::Rule::SelectorsNameLists) => query.selected_name(),
             _ => None,
         };
         named.or_else(selected).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The door: any HTTP request becomes an answer.
+//! The entry: any HTTP request becomes an answer.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -341,7 +341,7 @@ impl Core {
 
     /// Whether who asks may do something else to the same object too.
     pub(super) fn authorize_place(&self, call: &Call, verb: &str) -> Answer<()> {
-        if sabotage::broken(sabotage::Rule::CreationIsAsked) {
+        if sabotage::sabotaged(sabotage::Rule::CreationIsAsked) {
             return Ok(());
         }
         self.authorize(&call.identity, verb, rbac_target(&call.place, call.name()))
@@ -394,7 +394,7 @@ fn check_path(place: &Place, resource: &Resource) -> Answer<()> {
 /// What is asked for, as roles name it. A namespace is in itself.
 fn rbac_target<'a>(place: &'a Place, name: &'a str) -> rbac::Target<'a> {
     let own = place.plural == "namespaces" && place.namespace.is_none();
-    if own && sabotage::broken(sabotage::Rule::ScopesCount) {
+    if own && sabotage::sabotaged(sabotage::Rule::ScopesCount) {
         return rbac::Target::Resource {
             group: &place.group,
             resource: &place.plural,

@@ -12,7 +12,7 @@ use super::concern::Concern;
 use super::read::Observed;
 use super::{Check, bindings, leaving, names};
 use crate::input::Manifests;
-use crate::up::spokes::Fate;
+use crate::up::spokes::InjectedFault;
 
 /// Lease durations without a heartbeat after which a cluster counts as silent, as in OCM's registration.
 const SILENT_AFTER: i64 = 5;
@@ -150,7 +150,7 @@ fn reported(gone: &[&ManagedCluster]) -> String {
 fn remedy(gone: &[&ManagedCluster]) -> String {
     let (faulty, others): (Vec<&ManagedCluster>, Vec<&ManagedCluster>) = gone
         .iter()
-        .partition(|cluster| Fate::of(cluster.metadata.annotations.as_ref()) != Fate::Well);
+        .partition(|cluster| InjectedFault::of(cluster.metadata.annotations.as_ref()) != InjectedFault::Well);
     let mut ways: Vec<String> = Vec::new();
     if let Some(first) = faulty.first() {
         let all = names(faulty.iter().map(|cluster| name(cluster)));

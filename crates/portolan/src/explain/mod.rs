@@ -11,8 +11,8 @@ use portolan_engine::explain::{self, Explanation, Flip};
 use portolan_engine::placement::{PlacementKey, owns_decision};
 use serde::Serialize;
 
+use crate::command_input::{self, CommandInput};
 use crate::completions::names;
-use crate::given::{self, Given};
 use crate::input::{Notes, Problem, Problems};
 use crate::live::{Event, Extent, Namespaces, Session};
 use crate::output::{self, Format};
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     placement: cli::PlacementArgs,
 
     #[command(flatten)]
-    input: given::InputArgs,
+    input: command_input::InputArgs,
 
     /// Explain this cluster in full, with the smallest change that would turn its verdict round
     #[arg(long, value_name = "NAME", add = names::clusters())]
@@ -89,11 +89,11 @@ struct ClusterExplanation {
 pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     let wanted = args.placement.take(&mut args.input.file);
     let mut notes = Notes::default();
-    let given = given::read(&args.input, Extent::Placing, Namespaces::All, &mut notes)?;
+    let given = command_input::read(&args.input, Extent::Placing, Namespaces::All, &mut notes)?;
     let place = given.place();
     let wanted = wanted.map(|named| args.placement.key(&named, &given)).transpose();
     let wanted = wanted.map_err(Problems::from)?;
-    let Given { before, applied, hub } = given;
+    let CommandInput { before, applied, hub } = given;
     let is_applied = applied.is_some();
     let manifests = applied.unwrap_or(before);
     world::note_gaps(&manifests, &mut notes);
@@ -222,7 +222,7 @@ fn explain_cluster(
         None => {
             let explanation = explain(world, key, now)?;
             let names = explanation.clusters.into_iter().map(|verdict| verdict.cluster);
-            Err(Problems::from(given::missing("cluster", cluster, place, names)).into())
+            Err(Problems::from(command_input::missing("cluster", cluster, place, names)).into())
         }
     }
 }

@@ -11,8 +11,8 @@ use portolan_engine::fleet;
 use portolan_engine::placement::PlacementKey;
 use serde::Serialize;
 
+use crate::command_input::{self, CommandInput};
 use crate::completions::names;
-use crate::given::{self, Given};
 use crate::input::{Manifests, Notes, Problem, Problems};
 use crate::live::{Extent, Namespaces};
 use crate::object_name::{self, ObjectName};
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     name: Option<ObjectName>,
 
     #[command(flatten)]
-    input: given::InputArgs,
+    input: command_input::InputArgs,
 
     /// Only this namespace [default: all; for NAME that of the kubeconfig's context, or default]
     #[arg(short, long, value_name = "NS")]
@@ -113,10 +113,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // Before a hub is asked.
     let namespace = args.namespace().map_err(Problems::from)?;
     let mut notes = Notes::default();
-    let given = given::read(&args.input, args.extent(), args.namespaces(namespace), &mut notes)?;
+    let given = command_input::read(&args.input, args.extent(), args.namespaces(namespace), &mut notes)?;
     let place = given.place();
     let usual = given.namespace().to_owned();
-    let Given { before, applied, hub } = given;
+    let CommandInput { before, applied, hub } = given;
     let manifests = applied.unwrap_or(before);
     args.refuse_namespace(&manifests).map_err(Problems::from)?;
     let filter = Filter {
@@ -258,7 +258,7 @@ impl Args {
                         .map(|(namespace, name)| PlacementKey::new(namespace, name));
                     object_name::missing(kind, &PlacementKey::new(namespace, name), place, there)
                 }
-                None => given::missing(kind, name, place, there.into_iter().map(|(_, name)| name)),
+                None => command_input::missing(kind, name, place, there.into_iter().map(|(_, name)| name)),
             },
         )
     }

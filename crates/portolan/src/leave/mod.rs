@@ -16,8 +16,8 @@ use portolan_api::count::counted;
 use portolan_api::labels::ocm;
 use portolan_api::labels::portolan::AGENT_NAMESPACE;
 
+use crate::command_input;
 use crate::completions::names;
-use crate::given;
 use crate::input::Problems;
 use crate::join::parse_name;
 use crate::live::{self, ConnectArgs, Server};
@@ -115,7 +115,7 @@ async fn leave(args: &Args) -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         let names = said(hub.names().await, &server)?;
-        let missing = given::missing("cluster", name, &format!("on {}", server.url), names);
+        let missing = command_input::missing("cluster", name, &format!("on {}", server.url), names);
         return Err(Problems::from(missing).into());
     }
     // With --force nobody waits for its agent.

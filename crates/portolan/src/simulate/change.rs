@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::given;
+use crate::command_input;
 use crate::input::{self, Key, Manifests, Notes, Problem, Problems, Reference};
 
 /// The manifests after the change, or nothing when no change is asked for.
@@ -62,7 +62,7 @@ fn find(manifests: &Manifests, reference: &Reference, place: &str) -> Result<Key
             let kinds = reference.kinds.iter().map(|(_, kind)| kind.to_string());
             let kinds = kinds.collect::<std::collections::BTreeSet<String>>();
             let kind = Vec::from_iter(kinds).join(" or ");
-            Err(given::missing(&kind, &name, place, of_kind().map(short)))
+            Err(command_input::missing(&kind, &name, place, of_kind().map(short)))
         }
     }
 }

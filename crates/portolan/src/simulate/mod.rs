@@ -17,8 +17,8 @@ use portolan_api::cluster;
 use portolan_engine::layout;
 use portolan_engine::placement::PlacementKey;
 
+use crate::command_input::{self, CommandInput};
 use crate::completions::names;
-use crate::given::{self, Given};
 use crate::input::{self, Manifests, Notes, Problems, Reference};
 use crate::live::{Extent, Namespaces};
 use crate::output::{self, Format};
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     placement: cli::PlacementArgs,
 
     #[command(flatten)]
-    input: given::InputArgs,
+    input: command_input::InputArgs,
 
     /// Format of the answer
     #[arg(short, long, value_enum, default_value_t)]
@@ -123,12 +123,12 @@ impl From<PublishScores> for layout::PublishScores {
 pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     let wanted = args.placement.take(&mut args.input.file);
     let mut notes = Notes::default();
-    let given = given::read(&args.input, Extent::Placing, Namespaces::All, &mut notes)?;
+    let given = command_input::read(&args.input, Extent::Placing, Namespaces::All, &mut notes)?;
     let place = given.place();
     let wanted = wanted.map(|named| args.placement.key(&named, &given)).transpose();
     let wanted = wanted.map_err(Problems::from)?;
     let wanted = wanted.as_ref().map(|key| Wanted { key, place: &place });
-    let Given { before, applied, hub } = given;
+    let CommandInput { before, applied, hub } = given;
     let there = applied.as_ref().unwrap_or(&before);
     let changed = change::apply(there, &args.what_if, &args.remove, &place, &mut notes)?;
     let (manifests, changed) = (before, changed.or(applied));

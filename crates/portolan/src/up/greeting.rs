@@ -6,7 +6,7 @@ use std::path::Path;
 use portolan_api::count::counted;
 
 use super::load::Fleet;
-use super::spokes::{Former, Spokes};
+use super::spokes::{Spokes, StoppedMembers};
 use crate::{shell, version};
 
 /// Where everything is and what to try.
@@ -20,7 +20,7 @@ pub(super) struct Greeting<'a> {
     pub(super) fleet: Option<&'a Fleet>,
     pub(super) spokes: Option<&'a Spokes>,
     /// Members that do not run.
-    pub(super) former: &'a Former,
+    pub(super) former: &'a StoppedMembers,
 }
 
 impl std::fmt::Display for Greeting<'_> {

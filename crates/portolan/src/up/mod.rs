@@ -31,7 +31,7 @@ use crate::watch::{self, Ends};
 use crate::work_admission::WorkAdmission;
 use greeting::Greeting;
 use load::Fleet;
-use spokes::{Former, Spokes};
+use spokes::{Spokes, StoppedMembers};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -296,7 +296,7 @@ impl Args {
             (Some(number), Some(file)) => Some(Spokes::start(hub, &server, number.into(), file).await?),
             _ => None,
         };
-        let mut former = Former::find(&server, self.spokes.unwrap_or_default().into()).await?;
+        let mut former = StoppedMembers::find(&server, self.spokes.unwrap_or_default().into()).await?;
         if self.forget_members {
             std::mem::take(&mut former).remove(&server).await?;
         }

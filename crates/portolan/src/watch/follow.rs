@@ -1,4 +1,4 @@
-//! Two watches, one for each decision kind, feeding the board until there is a reason to stop.
+//! Two watches, one for each decision kind, with one `DecisionDiff`, until there is a reason to stop.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use super::board::{Board, Object, Turn};
+use super::diff::{DecisionDiff, Object, Turn};
 use crate::decided::Said;
 use crate::live::{self, Server, connection};
 
@@ -86,7 +86,7 @@ pub(crate) async fn follow(
     // So does this.
     let back = Arc::new(Notify::new());
     watches.spawn(watch_over(client.clone(), failed.clone(), back.clone()));
-    let mut board = Board::default();
+    let mut diff = DecisionDiff::default();
     let mut known = [false; 2];
     let mut at_start = true;
     let end = Instant::now() + ends.after.unwrap_or(FAR);
@@ -95,12 +95,12 @@ pub(crate) async fn follow(
     loop {
         tokio::select! {
             message = messages.recv() => match message {
-                Some(message) => take(&mut board, &mut known, message),
+                Some(message) => take(&mut diff, &mut known, message),
                 None => return Ok(()),
             },
             () = sleep_until(settle.unwrap_or(end)), if settle.is_some() => {
                 settle = None;
-                let turns = board.settle(at_start);
+                let turns = diff.settle(at_start);
                 quiet = Instant::now() + ends.quiet.unwrap_or(FAR);
                 if show(turns, std::mem::take(&mut at_start))?.is_break() {
                     return Ok(());
@@ -108,7 +108,7 @@ pub(crate) async fn follow(
             }
             () = sleep_until(empty.unwrap_or(end)), if empty.is_some() => {
                 empty = None;
-                if show(board.still_empty(), false)?.is_break() {
+                if show(diff.still_empty(), false)?.is_break() {
                     return Ok(());
                 }
             }
@@ -123,11 +123,11 @@ pub(crate) async fn follow(
                 failed.notify_one();
             }
         }
-        if board.has_empty() && empty.is_none() {
+        if diff.has_empty() && empty.is_none() {
             empty = Some(Instant::now() + EMPTY);
         }
         // What is there from the start is shown at once, empty or not.
-        if known == [true; 2] && settle.is_none() && (at_start || board.is_due()) {
+        if known == [true; 2] && settle.is_none() && (at_start || diff.is_due()) {
             settle = Some(Instant::now() + if at_start { Duration::ZERO } else { SETTLE });
         }
     }
@@ -178,17 +178,17 @@ where
     watch.reporting(move || failed.notify_one())
 }
 
-fn take(board: &mut Board, known: &mut [bool; 2], message: Message) {
+fn take(diff: &mut DecisionDiff, known: &mut [bool; 2], message: Message) {
     match message {
         Message::Decision(delta) => {
-            take_delta(board, &mut known[0], delta, Object::Decision, Said::by_decision)
+            take_delta(diff, &mut known[0], delta, Object::Decision, Said::by_decision)
         }
-        Message::Slice(delta) => take_delta(board, &mut known[1], delta, Object::Slice, Said::by_slice),
+        Message::Slice(delta) => take_delta(diff, &mut known[1], delta, Object::Slice, Said::by_slice),
     }
 }
 
 fn take_delta<K: kube::Resource>(
-    board: &mut Board,
+    diff: &mut DecisionDiff,
     known: &mut bool,
     delta: Delta<K>,
     object: fn(String, String) -> Object,
@@ -196,8 +196,8 @@ fn take_delta<K: kube::Resource>(
 ) {
     let named = |key: Key| object(key.namespace, key.name);
     match delta {
-        Delta::Applied(decision) => board.apply(named(Key::of(decision.meta())), said(&decision)),
-        Delta::Deleted(key) => board.remove(&named(key)),
+        Delta::Applied(decision) => diff.apply(named(Key::of(decision.meta())), said(&decision)),
+        Delta::Deleted(key) => diff.remove(&named(key)),
         // What was shown of it stays: it is unknown, not gone.
         Delta::Unreadable(object) => connection::remark(&format!(
             "PlacementDecision {} cannot be read: {object}",

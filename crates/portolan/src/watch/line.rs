@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use portolan_api::count::counted;
 use serde::Serialize;
 
-use super::board::{Change, Shown, Turn};
+use super::diff::{Change, Shown, Turn};
 use crate::clock;
 use crate::decided::Group;
 use crate::output::table::{Tone, shortened_name};
@@ -77,8 +77,8 @@ pub(crate) fn text(
         let lines = clusters.rev();
         lines.map(move |named| line(turn, name, time, at_start, Parts { named, advice }, columns))
     };
-    let mut lines = named(&whole, 1..=NAMED, Advice::Given)
-        .chain(named(&short, 1..=NAMED, Advice::Given))
+    let mut lines = named(&whole, 1..=NAMED, Advice::CommandInput)
+        .chain(named(&short, 1..=NAMED, Advice::CommandInput))
         .chain(named(&whole, 1..=NAMED, Advice::LeftOut))
         .chain(named(&short, 1..=NAMED, Advice::LeftOut))
         .chain(named(&whole, 0..=0, Advice::LeftOut))
@@ -102,7 +102,7 @@ struct Parts {
 /// Whether a line says where the reasons for no cluster are. Names of clusters come first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Advice {
-    Given,
+    CommandInput,
     LeftOut,
 }
 
@@ -130,7 +130,7 @@ fn line(turn: &Turn, name: &str, time: Timestamp, at_start: bool, parts: Parts, 
         words.push(counted(scored.len(), "new score"));
     }
     // The decisions do not say why.
-    if turn.clusters == Some(0) && advice == Advice::Given {
+    if turn.clusters == Some(0) && advice == Advice::CommandInput {
         words.push(format!("`portolan explain {}` says why", turn.placement));
     }
     let clusters = number_of(turn);

@@ -1,6 +1,6 @@
 //! `portolan watch`: decisions as they change, one kind at a time.
 
-mod board;
+mod diff;
 mod follow;
 mod line;
 
@@ -27,7 +27,7 @@ use crate::object_name::{self, ObjectName};
 use crate::stop::Stop;
 use crate::tracing_export::TraceArgs;
 use crate::{clock, decided, live, logging, output};
-use board::Turn;
+use diff::Turn;
 
 pub(crate) use follow::{Ends, follow};
 pub(crate) use line::Columns;

@@ -12,7 +12,7 @@ use super::rules::{at_rest, cluster, remove};
 use super::server::{NAMESPACE, Server, binding, now, object, scheduler};
 use crate::placements::input::Input;
 use crate::placements::scheduler::Scheduler;
-use crate::sabotage::{Rule, with_broken};
+use crate::sabotage::{Rule, with_sabotaged};
 
 fn after(seconds: i64) -> Timestamp {
     now() + SignedDuration::from_secs(seconds)
@@ -65,7 +65,7 @@ fn clusters_that_may_come_back_stay_decided_and_dropping_them_is_noticed() {
     assert!(report.is_clean(), "{report}");
     assert_eq!(server.decided(), ["c001", "c002"]);
     assert_eq!(server.reason("DecisionKept"), None);
-    let (_, report) = with_broken(Rule::MissingIsNotGone, restore);
+    let (_, report) = with_sabotaged(Rule::MissingIsNotGone, restore);
     assert!(!report.is_clean());
 }
 
@@ -247,6 +247,6 @@ fn restore_placement(comes_back: bool) -> Vec<String> {
 fn objects_of_a_placement_that_may_come_back_stay_and_removing_them_is_noticed() {
     assert_eq!(restore_placement(true), ["c001", "c002"]);
     assert_eq!(restore_placement(false), ["c001", "c002"]);
-    let kept = with_broken(Rule::MissingIsNotGone, || restore_placement(false));
+    let kept = with_sabotaged(Rule::MissingIsNotGone, || restore_placement(false));
     assert!(kept.is_empty());
 }

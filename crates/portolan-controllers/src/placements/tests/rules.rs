@@ -14,7 +14,7 @@ use crate::moment::tests::instant;
 use crate::placements::input::Input;
 use crate::placements::scheduler::Scheduler;
 use crate::reconcile::fake::cannot_be_read;
-use crate::sabotage::{Rule, with_broken};
+use crate::sabotage::{Rule, with_sabotaged};
 use crate::settings::Settings;
 
 pub(super) fn cluster(scheduler: &mut Scheduler, name: &str) {
@@ -120,7 +120,7 @@ fn shift() -> Report {
 fn clusters_that_shift_stay_in_sight_and_phases_in_the_wrong_order_are_noticed() {
     let report = shift();
     assert!(report.is_clean(), "{report}");
-    let report = with_broken(Rule::NoGap, shift);
+    let report = with_sabotaged(Rule::NoGap, shift);
     assert!(rules(&report).contains(&CheckId::Rule1), "{report}");
 }
 
@@ -168,7 +168,7 @@ fn start_in_the_middle_of_a_list() -> Report {
 fn nothing_is_decided_on_half_a_list_and_deciding_all_the_same_is_noticed() {
     let report = start_in_the_middle_of_a_list();
     assert!(report.is_clean(), "{report}");
-    let report = with_broken(Rule::NeverDestroyOnDoubt, start_in_the_middle_of_a_list);
+    let report = with_sabotaged(Rule::NeverDestroyOnDoubt, start_in_the_middle_of_a_list);
     assert!(!report.is_clean());
 }
 
@@ -191,7 +191,7 @@ fn a_restart_writes_nothing_and_writing_what_is_there_is_noticed() {
     let (written, report) = restart();
     assert!(report.is_clean(), "{report}");
     assert_eq!(written, 0);
-    let (written, report) = with_broken(Rule::UnchangedUntouched, restart);
+    let (written, report) = with_sabotaged(Rule::UnchangedUntouched, restart);
     assert!(written > 0);
     assert!(rules(&report).contains(&CheckId::Rule3), "{report}");
 }
@@ -219,6 +219,6 @@ fn restart_without_reading(unreadable: &str) -> Report {
 fn a_cluster_that_cannot_be_read_stays_selected_and_taking_it_for_absent_is_noticed() {
     let report = restart_without_reading("c003");
     assert!(report.is_clean(), "{report}");
-    let report = with_broken(Rule::UnreadableIsNotAbsent, || restart_without_reading("c003"));
+    let report = with_sabotaged(Rule::UnreadableIsNotAbsent, || restart_without_reading("c003"));
     assert!(!report.is_clean());
 }

@@ -7,7 +7,7 @@ use crate::moment::tests::instant;
 use crate::profiles::message::{Input, Outcome, Write};
 use crate::reconcile::fake::{cannot_be_read, second};
 use crate::reconcile::{Failure, Reconciler};
-use crate::sabotage::{Rule, with_broken};
+use crate::sabotage::{Rule, with_sabotaged};
 
 /// Lets every write that is due fail. How many there were.
 fn fail(hub: &mut Hub, now: i64, failure: Failure) -> usize {
@@ -198,7 +198,7 @@ fn removes_what_it_cannot_read() -> bool {
 #[test]
 fn the_profile_of_an_unreadable_cluster_stays_and_taking_it_away_is_noticed() {
     assert!(!removes_what_it_cannot_read());
-    assert!(with_broken(
+    assert!(with_sabotaged(
         Rule::UnreadableIsNotAbsent,
         removes_what_it_cannot_read
     ));

@@ -14,7 +14,7 @@ use crate::reconcile::Reconciler;
 use crate::reconcile::fake::{object, second};
 use crate::replicasets::message::{Ending, Input, SetWrite, WorkEnding, WorkWrite};
 use crate::replicasets::state::State;
-use crate::sabotage::{Rule, with_broken};
+use crate::sabotage::{Rule, with_sabotaged};
 
 fn template() -> Value {
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
@@ -187,7 +187,7 @@ fn a_silent_cluster_that_is_selected_again_finds_its_work_untouched() {
         writes
     };
     assert_eq!(history(), [""; 0]);
-    let broken = with_broken(Rule::SilentIsNotUnwanted, history);
+    let broken = with_sabotaged(Rule::SilentIsNotUnwanted, history);
     assert!(broken.contains(&"delete b".to_owned()), "{broken:?}");
 }
 
@@ -317,6 +317,6 @@ fn writes_without_reading() -> Vec<String> {
 #[test]
 fn a_cluster_that_cannot_be_read_keeps_its_work_and_taking_it_for_absent_is_noticed() {
     assert!(writes_without_reading().is_empty());
-    let writes = with_broken(Rule::UnreadableIsNotAbsent, writes_without_reading);
+    let writes = with_sabotaged(Rule::UnreadableIsNotAbsent, writes_without_reading);
     assert_eq!(writes, ["delete b"]);
 }

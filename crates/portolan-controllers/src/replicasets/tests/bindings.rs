@@ -15,7 +15,7 @@ use crate::reconcile::fake::{cannot_be_read, object, second};
 use crate::replicasets::key::SetKey;
 use crate::replicasets::message::{Ending, Input, SetWrite, WorkEnding, WorkWrite};
 use crate::replicasets::state::State;
-use crate::sabotage::{Rule, with_broken};
+use crate::sabotage::{Rule, with_sabotaged};
 
 /// A replica set in `ns` whose decision, written by hand, names `mine` and `theirs`. `mine` is in the set `ours`, which is
 /// bound to `ns`; `theirs` is in the set `others`, which is not.
@@ -187,7 +187,7 @@ fn template(value: &str) -> Value {
 fn a_decision_that_somebody_wrote_reaches_no_cluster_that_is_not_bound() {
     let writes = || World::requiring().writes();
     assert_eq!(writes(), ["create mine"]);
-    let broken = with_broken(Rule::BoundClustersOnly, writes);
+    let broken = with_sabotaged(Rule::BoundClustersOnly, writes);
     assert_eq!(broken, ["create mine", "create theirs"]);
 }
 
@@ -261,7 +261,7 @@ fn a_work_of_a_cluster_that_is_not_bound_any_more_stays_as_it_is() {
     assert!(message.contains("mine"), "{message}");
     world.state.handle(binding("ours"));
     assert_eq!(world.writes(), ["replace mine"]);
-    let (_, writes) = with_broken(Rule::BoundClustersOnly, change);
+    let (_, writes) = with_sabotaged(Rule::BoundClustersOnly, change);
     assert!(writes.contains(&"replace mine".to_owned()), "{writes:?}");
 }
 

@@ -9,7 +9,7 @@ use crate::moment::Moment;
 use crate::moment::tests::shifted;
 use crate::reconcile::fake::{object, second};
 use crate::replicasets::works::Work;
-use crate::sabotage::{Rule, with_broken};
+use crate::sabotage::{Rule, with_sabotaged};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
@@ -55,7 +55,7 @@ fn a_member_that_is_behind_does_not_end_a_soak_early_and_one_ahead_does_not_hold
     let ages = || [0, -HOUR, DAY].map(|skew| age(&seen(skew), second(130)));
     assert_eq!(ages(), [30, 30, 30]);
     // By the member's clock the first would have soaked since the template was given, the second would not have begun.
-    assert_eq!(with_broken(Rule::CountFromWhatTheHubSaw, ages), [30, 130, 30]);
+    assert_eq!(with_sabotaged(Rule::CountFromWhatTheHubSaw, ages), [30, 130, 30]);
     let far = |skew: i64| age(&seen(skew), second(100 + DAY));
     assert_eq!(far(DAY), DAY);
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::reconcile::fake::object;
 use crate::replicasets::works::Work;
-use crate::sabotage::{Rule, with_broken};
+use crate::sabotage::{Rule, with_sabotaged};
 
 /// `type status generation time` of each condition; the work has generation 3. The status, and the time of the
 /// condition that it follows from.
@@ -178,6 +178,6 @@ fn counted() -> Report {
 fn a_success_that_is_assumed_is_noticed() {
     let report = counted();
     assert!(report.is_clean(), "{report}");
-    let report = with_broken(Rule::ObservedNotAssumed, counted);
+    let report = with_sabotaged(Rule::ObservedNotAssumed, counted);
     assert_eq!(report.failed(), [CheckId::Rule7]);
 }

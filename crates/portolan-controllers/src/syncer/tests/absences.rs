@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::fixture::*;
-use crate::sabotage::{Rule, with_broken};
+use crate::sabotage::{Rule, with_sabotaged};
 
 /// Cluster `b` is, or is not, healthy.
 fn health(hub: &mut Hub, status: &str) {
@@ -46,7 +46,7 @@ fn a_silent_cluster_that_is_selected_again_finds_its_work_untouched() {
     hub.wait(1_000);
     assert_eq!(hub.made(), ["a", "b"]);
     assert_eq!(hub.server.writes - before, 2, "the profile and the slice");
-    assert_eq!(with_broken(Rule::SilentIsNotUnwanted, silenced).made(), ["a"]);
+    assert_eq!(with_sabotaged(Rule::SilentIsNotUnwanted, silenced).made(), ["a"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::fixture::*;
 use crate::reconcile::Reconciler;
 use crate::reconcile::fake::{cannot_be_read, second};
-use crate::sabotage::{Rule, with_broken};
+use crate::sabotage::{Rule, with_sabotaged};
 use crate::syncer::message::{Input, Write};
 use crate::syncer::reach::Reach;
 use crate::syncer::state::State;
@@ -224,7 +224,7 @@ fn removed_before_the_list_is_complete() -> usize {
 #[test]
 fn nothing_goes_before_everything_is_known_and_the_switch_shows_that_this_is_seen() {
     assert_eq!(removed_before_the_list_is_complete(), 0);
-    let broken = with_broken(Rule::NeverDestroyOnDoubt, removed_before_the_list_is_complete);
+    let broken = with_sabotaged(Rule::NeverDestroyOnDoubt, removed_before_the_list_is_complete);
     assert_eq!(broken, 2);
 }
 
@@ -252,7 +252,7 @@ fn made_without_the_template() -> Vec<String> {
 #[test]
 fn works_of_a_template_that_cannot_be_read_stay_and_taking_it_for_absent_is_noticed() {
     assert_eq!(made_without_the_template(), ["a", "b"]);
-    let made = with_broken(Rule::UnreadableIsNotAbsent, made_without_the_template);
+    let made = with_sabotaged(Rule::UnreadableIsNotAbsent, made_without_the_template);
     assert!(made.is_empty());
 }
 
@@ -282,6 +282,6 @@ fn made_without_the_profile() -> Vec<String> {
 #[test]
 fn the_work_of_a_cluster_with_an_unreadable_profile_stays_and_removal_is_noticed() {
     assert_eq!(made_without_the_profile(), ["a", "b"]);
-    let made = with_broken(Rule::UnreadableIsNotAbsent, made_without_the_profile);
+    let made = with_sabotaged(Rule::UnreadableIsNotAbsent, made_without_the_profile);
     assert_eq!(made, ["a"]);
 }

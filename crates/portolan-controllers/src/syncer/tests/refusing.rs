@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::fixture::*;
 use crate::reconcile::Reconciler;
 use crate::reconcile::fake::object;
-use crate::sabotage::{Rule, broken, with_broken};
+use crate::sabotage::{Rule, sabotaged, with_sabotaged};
 use crate::settings::Settings;
 use crate::syncer::message::Input;
 use crate::syncer::reach::Reach;
@@ -307,7 +307,7 @@ fn a_profile_that_somebody_made_is_no_binding_to_a_managed_cluster() {
         let mut hub = hub_with_bindings();
         hub.settle();
         assert!(
-            hub.made().is_empty() || broken(Rule::BoundClustersOnly),
+            hub.made().is_empty() || sabotaged(Rule::BoundClustersOnly),
             "not all is known"
         );
         hub.state.handle(Input::Binding(Delta::Synced));
@@ -319,7 +319,7 @@ fn a_profile_that_somebody_made_is_no_binding_to_a_managed_cluster() {
         ["a"],
         "c is no ManagedCluster, and one may join under the name later"
     );
-    assert_eq!(with_broken(Rule::BoundClustersOnly, made), ["a", "b", "c"]);
+    assert_eq!(with_sabotaged(Rule::BoundClustersOnly, made), ["a", "b", "c"]);
 }
 
 #[test]

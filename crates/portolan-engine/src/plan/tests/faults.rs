@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::history::{Change, History, Step, any_change, kep, ocm, one_cluster, steps};
 use crate::layout::fixture::names;
 
-/// Carries out every step, crashing as it says and going on with the same wish.
+/// Carries out every step, crashing as it says and going on with the same target.
 pub(super) fn run(ordered: bool, update: UpdateStrategyType, steps: &[Step]) -> History {
     let mut history = History::new(ordered, update);
     for step in steps {

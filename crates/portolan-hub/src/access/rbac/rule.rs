@@ -95,7 +95,7 @@ impl PolicyRule {
                         .any(|granted| grants(granted, resource, subresource))
                     && (self.resource_names.is_empty()
                         || self.resource_names.iter().any(|only| only == name)
-                        || sabotage::broken(sabotage::Rule::NamesCount))
+                        || sabotage::sabotaged(sabotage::Rule::NamesCount))
             }
         }
     }

@@ -2,14 +2,14 @@
 //!
 //! A member is a hub of its own, in memory, whose workloads are [`simulated`]. Its agent reaches the hub as the account
 //! that `portolan join` makes for it and with no other rights, over a [`line`] that can be cut; what is to happen to a
-//! member is read from its ManagedCluster ([`fate`]).
+//! member is read from its ManagedCluster ([`injected_fault`]).
 
-mod fate;
-mod former;
-mod line;
+mod injected_fault;
+mod link;
 mod member;
 mod simulated;
 mod standing;
+mod stopped;
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -34,12 +34,12 @@ use crate::join::{enroll, kubeconfig};
 use crate::live::{self, Server};
 use crate::member_name;
 use crate::progress::Progress;
-use line::Line;
+use link::Link;
 
-pub(crate) use fate::{ANNOTATION, Fate};
-pub(super) use former::Former;
+pub(crate) use injected_fault::{ANNOTATION, InjectedFault};
 pub(crate) use member::runs;
 pub(crate) use simulated::run as simulate_workloads;
+pub(super) use stopped::StoppedMembers;
 
 /// Members that are started at the same time.
 const PARALLEL: usize = 8;
@@ -61,13 +61,13 @@ struct Member {
     hub: Hub,
     agent: Agent,
     workloads: JoinHandle<()>,
-    fate: watch::Receiver<Fate>,
+    fate: watch::Receiver<InjectedFault>,
     namespace: watch::Receiver<Option<String>>,
 }
 
 /// What is heard of each member.
 struct Signs {
-    fates: fate::Fates,
+    fates: injected_fault::Fates,
     namespaces: standing::Namespaces,
 }
 
@@ -75,7 +75,11 @@ impl Signs {
     fn of(members: usize) -> Signs {
         let names = || (0..members).map(member_name::name);
         Signs {
-            fates: Arc::new(names().map(|name| (name, watch::channel(Fate::Well).0)).collect()),
+            fates: Arc::new(
+                names()
+                    .map(|name| (name, watch::channel(InjectedFault::Well).0))
+                    .collect(),
+            ),
             namespaces: Arc::new(names().map(|name| (name, watch::channel(None).0)).collect()),
         }
     }
@@ -113,7 +117,7 @@ impl Spokes {
         let Signs { fates, namespaces } = signs;
         let client = server.client.clone();
         let followers = [
-            tasks.spawn("simulated faults", fate::follow(client.clone(), fates)),
+            tasks.spawn("simulated faults", injected_fault::follow(client.clone(), fates)),
             tasks.spawn(
                 "namespaces of members",
                 standing::follow(client.clone(), namespaces),
@@ -248,8 +252,8 @@ async fn start_one(
         .with_context(|| format!("nothing is heard of {name}"))?;
     let (user, groups) = (newcomer.user(), newcomer.groups());
     let account = hub.service_for(&user, &groups.each_ref().map(String::as_str));
-    let to_hub = Client::new(Line::to_hub(account, fate.clone()), name);
-    let to_member = Client::new(Line::to_member(member.service(), fate.clone()), "default");
+    let to_hub = Client::new(Link::to_hub(account, fate.clone()), name);
+    let to_member = Client::new(Link::to_member(member.service(), fate.clone()), "default");
     // Of the level of the least log, so that it is in all of them.
     let span = tracing::error_span!("member", cluster = name);
     let agent = span.in_scope(|| Agent::start(to_hub, to_member, settings(index)));

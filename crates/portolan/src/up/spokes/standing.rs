@@ -17,7 +17,7 @@ use kube::{Api, Client};
 use portolan_agent::Agent;
 use tokio::sync::watch;
 
-use super::fate::Fate;
+use super::injected_fault::InjectedFault;
 use crate::clock;
 use crate::join::{Newcomer, enroll};
 use crate::leave;
@@ -53,7 +53,7 @@ pub(super) async fn follow(hub: Client, namespaces: Namespaces) {
 pub(super) struct Standing<'m> {
     pub(super) newcomer: Newcomer,
     pub(super) agent: &'m Agent,
-    pub(super) fate: watch::Receiver<Fate>,
+    pub(super) fate: watch::Receiver<InjectedFault>,
     pub(super) namespace: watch::Receiver<Option<String>>,
 }
 
@@ -66,7 +66,7 @@ impl Standing<'_> {
             let fate = *self.fate.borrow_and_update();
             let namespace = self.namespace.borrow_and_update().clone();
             let is_settled = match (fate, namespace) {
-                (Fate::Left, _) => {
+                (InjectedFault::Left, _) => {
                     if !self.has_works(hub).await {
                         self.dismiss();
                         return std::future::pending().await;

@@ -157,7 +157,7 @@ fn reference(job: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Fate;
+    use super::super::InjectedFault;
     use super::*;
 
     fn at(time: &str) -> Timestamp {
@@ -183,7 +183,7 @@ mod tests {
         let workload = Workload {
             object,
             jobs,
-            fate: Fate::Well,
+            fate: InjectedFault::Well,
             since: at("10:00:30"),
             now: at(time),
         };

@@ -107,7 +107,7 @@ fn describe(workload: &Workload<'_>, phase: Phase) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Fate;
+    use super::super::InjectedFault;
     use super::super::tests::{at, look};
     use super::*;
 
@@ -125,34 +125,34 @@ mod tests {
     #[test]
     fn a_new_one_rolls_out_is_available_after_a_moment_and_is_left_alone_then() {
         let mut object = web();
-        let first = look(&mut object, Fate::Well, 0);
+        let first = look(&mut object, InjectedFault::Well, 0);
         assert_eq!(first.again, Some(at(2)));
         assert_eq!(object["status"]["observedGeneration"], 1);
         assert_eq!(is(&object, "Available"), "False");
         assert_eq!(
-            look(&mut object, Fate::Well, 1),
+            look(&mut object, InjectedFault::Well, 1),
             Step {
                 again: Some(at(2)),
                 ..Step::default()
             }
         );
-        look(&mut object, Fate::Well, 2);
+        look(&mut object, InjectedFault::Well, 2);
         assert_eq!(is(&object, "Available"), "True");
         assert_eq!(object["status"]["availableReplicas"], 3);
         assert_eq!(object["status"]["updatedReplicas"], 3);
-        assert_eq!(look(&mut object, Fate::Well, 100), Step::default());
+        assert_eq!(look(&mut object, InjectedFault::Well, 100), Step::default());
     }
 
     #[test]
     fn the_old_version_serves_while_a_new_one_rolls_out() {
         let mut object = web();
-        look(&mut object, Fate::Well, 0);
-        look(&mut object, Fate::Well, 2);
+        look(&mut object, InjectedFault::Well, 0);
+        look(&mut object, InjectedFault::Well, 2);
         object["metadata"]["generation"] = json!(2);
-        look(&mut object, Fate::Well, 10);
+        look(&mut object, InjectedFault::Well, 10);
         assert_eq!(is(&object, "Available"), "True");
         assert_eq!(object["status"].get("updatedReplicas"), None);
-        look(&mut object, Fate::Well, 12);
+        look(&mut object, InjectedFault::Well, 12);
         assert_eq!(object["status"]["updatedReplicas"], 3);
         assert_eq!(object["status"]["observedGeneration"], 2);
     }
@@ -160,35 +160,35 @@ mod tests {
     #[test]
     fn it_fails_with_its_member_and_recovers_with_it() {
         let mut object = web();
-        look(&mut object, Fate::Well, 0);
-        look(&mut object, Fate::Well, 2);
-        look(&mut object, Fate::Failed, 10);
+        look(&mut object, InjectedFault::Well, 0);
+        look(&mut object, InjectedFault::Well, 2);
+        look(&mut object, InjectedFault::Failed, 10);
         assert_eq!(
             (is(&object, "Available"), is(&object, "Progressing")),
             ("False".into(), "False".into())
         );
         assert_eq!(object["status"]["unavailableReplicas"], 3);
-        assert_eq!(look(&mut object, Fate::Failed, 11), Step::default());
-        look(&mut object, Fate::Well, 12);
+        assert_eq!(look(&mut object, InjectedFault::Failed, 11), Step::default());
+        look(&mut object, InjectedFault::Well, 12);
         assert_eq!(is(&object, "Available"), "True");
     }
 
     #[test]
     fn a_partition_changes_nothing_for_what_runs() {
         let mut object = web();
-        look(&mut object, Fate::Well, 0);
-        look(&mut object, Fate::Well, 2);
-        assert_eq!(look(&mut object, Fate::Partitioned, 3), Step::default());
+        look(&mut object, InjectedFault::Well, 0);
+        look(&mut object, InjectedFault::Well, 2);
+        assert_eq!(look(&mut object, InjectedFault::Partitioned, 3), Step::default());
     }
 
     #[test]
     fn one_that_is_told_to_fail_fails_and_one_that_takes_its_time_gets_it() {
         let mut object = web();
         object["metadata"]["annotations"] = json!({"portolan.dev/simulate": "fail"});
-        look(&mut object, Fate::Well, 0);
+        look(&mut object, InjectedFault::Well, 0);
         assert_eq!(is(&object, "Progressing"), "False");
         let mut object = web();
         object["metadata"]["annotations"] = json!({"portolan.dev/simulate-seconds": "30"});
-        assert_eq!(look(&mut object, Fate::Well, 0).again, Some(at(30)));
+        assert_eq!(look(&mut object, InjectedFault::Well, 0).again, Some(at(30)));
     }
 }

@@ -25,20 +25,20 @@ pub(super) fn step(workload: &Workload<'_>) -> Step {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Fate;
+    use super::super::InjectedFault;
     use super::super::tests::{at, look};
     use super::*;
 
     #[test]
     fn an_ingress_has_an_address_after_a_moment_and_none_while_its_member_fails() {
         let mut object = json!({"kind": "Ingress", "metadata": {"generation": 1}});
-        assert_eq!(look(&mut object, Fate::Well, 0).again, Some(at(2)));
-        look(&mut object, Fate::Well, 2);
+        assert_eq!(look(&mut object, InjectedFault::Well, 0).again, Some(at(2)));
+        look(&mut object, InjectedFault::Well, 2);
         assert_eq!(object["status"]["loadBalancer"]["ingress"][0]["ip"], ADDRESS);
-        assert_eq!(look(&mut object, Fate::Well, 3), Step::default());
-        look(&mut object, Fate::Failed, 4);
+        assert_eq!(look(&mut object, InjectedFault::Well, 3), Step::default());
+        look(&mut object, InjectedFault::Failed, 4);
         assert_eq!(object["status"]["loadBalancer"], json!({}));
-        look(&mut object, Fate::Well, 5);
+        look(&mut object, InjectedFault::Well, 5);
         assert_eq!(object["status"]["loadBalancer"]["ingress"][0]["ip"], ADDRESS);
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn is_over(status: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Fate;
+    use super::super::InjectedFault;
     use super::super::tests::look;
     use super::*;
 
@@ -73,13 +73,13 @@ mod tests {
     #[test]
     fn a_job_runs_and_is_complete_after_a_moment() {
         let mut object = train();
-        assert!(look(&mut object, Fate::Well, 0).again.is_some());
+        assert!(look(&mut object, InjectedFault::Well, 0).again.is_some());
         assert_eq!(object["status"]["active"], 2);
-        look(&mut object, Fate::Well, 2);
+        look(&mut object, InjectedFault::Well, 2);
         assert_eq!(object["status"]["succeeded"], 4);
         assert_eq!(object["status"].get("active"), None);
         assert_eq!(
-            look(&mut object, Fate::Failed, 3),
+            look(&mut object, InjectedFault::Failed, 3),
             Step::default(),
             "what is done is done"
         );
@@ -88,12 +88,12 @@ mod tests {
     #[test]
     fn a_failed_job_stays_failed_and_a_suspended_one_does_not_start() {
         let mut object = train();
-        look(&mut object, Fate::Well, 0);
-        look(&mut object, Fate::Failed, 1);
+        look(&mut object, InjectedFault::Well, 0);
+        look(&mut object, InjectedFault::Failed, 1);
         assert_eq!(object["status"]["conditions"][0]["type"], "Failed");
-        assert_eq!(look(&mut object, Fate::Well, 2), Step::default());
+        assert_eq!(look(&mut object, InjectedFault::Well, 2), Step::default());
         let mut object = train();
         object["spec"]["suspend"] = json!(true);
-        assert_eq!(look(&mut object, Fate::Well, 0), Step::default());
+        assert_eq!(look(&mut object, InjectedFault::Well, 0), Step::default());
     }
 }

@@ -17,7 +17,7 @@ mod sets;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::fate::Fate;
+use super::injected_fault::InjectedFault;
 
 pub(crate) use run::run;
 
@@ -56,7 +56,7 @@ struct Workload<'a> {
     object: &'a Value,
     /// The Jobs that it owns.
     jobs: &'a [&'a Value],
-    fate: Fate,
+    fate: InjectedFault,
     /// When this generation of it was first seen.
     since: Timestamp,
     now: Timestamp,
@@ -78,7 +78,8 @@ impl Workload<'_> {
 
     /// Whether it fails, with its member or by itself.
     fn fails(&self) -> bool {
-        self.fate == Fate::Failed || self.annotation(super::fate::ANNOTATION) == Fate::Failed.annotation()
+        self.fate == InjectedFault::Failed
+            || self.annotation(super::injected_fault::ANNOTATION) == InjectedFault::Failed.annotation()
     }
 
     /// When something that began at this time is done. Times come from objects, and may be as late as a time can be.
@@ -135,7 +136,7 @@ mod tests {
     }
 
     /// Looks at a workload that was first seen at second 0, and takes over what comes of that.
-    pub(super) fn look(object: &mut Value, fate: Fate, second: i64) -> Step {
+    pub(super) fn look(object: &mut Value, fate: InjectedFault, second: i64) -> Step {
         let workload = Workload {
             object,
             jobs: &[],

@@ -137,7 +137,7 @@ fn container_status(workload: &Workload<'_>, container: &Value, phase: Phase) ->
 
 #[cfg(test)]
 mod tests {
-    use super::super::Fate;
+    use super::super::InjectedFault;
     use super::super::tests::{at, look};
     use super::*;
 
@@ -161,29 +161,29 @@ mod tests {
     #[test]
     fn a_pod_runs_and_is_ready_after_a_moment_and_is_left_alone_then() {
         let mut object = pod("Always");
-        assert_eq!(look(&mut object, Fate::Well, 0).again, Some(at(2)));
+        assert_eq!(look(&mut object, InjectedFault::Well, 0).again, Some(at(2)));
         assert_eq!(
             (object["status"]["phase"].as_str(), ready(&object)),
             (Some("Pending"), false)
         );
-        look(&mut object, Fate::Well, 2);
+        look(&mut object, InjectedFault::Well, 2);
         assert_eq!(
             (object["status"]["phase"].as_str(), ready(&object)),
             (Some("Running"), true)
         );
-        assert_eq!(look(&mut object, Fate::Well, 100), Step::default());
+        assert_eq!(look(&mut object, InjectedFault::Well, 100), Step::default());
     }
 
     #[test]
     fn a_pod_that_is_not_restarted_succeeds_and_stays_so() {
         for policy in ["Never", "OnFailure"] {
             let mut object = pod(policy);
-            look(&mut object, Fate::Well, 0);
+            look(&mut object, InjectedFault::Well, 0);
             assert_eq!(
                 (object["status"]["phase"].as_str(), ready(&object)),
                 (Some("Running"), true)
             );
-            look(&mut object, Fate::Well, 2);
+            look(&mut object, InjectedFault::Well, 2);
             assert_eq!(
                 (object["status"]["phase"].as_str(), ready(&object)),
                 (Some("Succeeded"), false)
@@ -194,7 +194,7 @@ mod tests {
                 (&json!("Completed"), &json!(0))
             );
             assert_eq!(
-                look(&mut object, Fate::Failed, 3),
+                look(&mut object, InjectedFault::Failed, 3),
                 Step::default(),
                 "what is done is done"
             );
@@ -204,16 +204,16 @@ mod tests {
     #[test]
     fn a_pod_fails_for_good_or_is_started_again_as_its_policy_says() {
         let mut object = pod("Never");
-        look(&mut object, Fate::Failed, 0);
+        look(&mut object, InjectedFault::Failed, 0);
         assert_eq!(object["status"]["phase"], "Failed");
         let mut object = pod("Always");
-        look(&mut object, Fate::Well, 2);
-        look(&mut object, Fate::Failed, 3);
+        look(&mut object, InjectedFault::Well, 2);
+        look(&mut object, InjectedFault::Failed, 3);
         let container = &object["status"]["containerStatuses"][0];
         assert_eq!(container["state"]["waiting"]["reason"], "CrashLoopBackOff");
         assert_eq!(container["restartCount"], 1);
-        assert_eq!(look(&mut object, Fate::Failed, 4), Step::default());
-        look(&mut object, Fate::Well, 5);
+        assert_eq!(look(&mut object, InjectedFault::Failed, 4), Step::default());
+        look(&mut object, InjectedFault::Well, 5);
         assert!(ready(&object), "{object}");
     }
 }

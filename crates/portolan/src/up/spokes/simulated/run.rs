@@ -14,7 +14,7 @@ use portolan_runtime::logging::FailureLog;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::super::fate::{ANNOTATION, Fate, mistake};
+use super::super::injected_fault::{ANNOTATION, InjectedFault, mistake};
 use super::{KINDS, Step, Workload};
 use crate::clock;
 
@@ -38,7 +38,7 @@ struct Workloads {
 }
 
 /// Plays the workload controllers of a member until it is dropped.
-pub(crate) async fn run(member: Client, mut fate: watch::Receiver<Fate>) {
+pub(crate) async fn run(member: Client, mut fate: watch::Receiver<InjectedFault>) {
     let watches = KINDS.map(|(group, kind)| {
         let api: Api<DynamicObject> = Api::all_with(member.clone(), &resource(group, kind));
         watcher::watcher(api, watcher::Config::default())
@@ -119,7 +119,7 @@ impl Workloads {
                     .get(&key)
                     .map(|object| &object["metadata"]["annotations"][ANNOTATION]);
                 if before.and_then(Value::as_str) != said.map(String::as_str)
-                    && let Some(mistake) = mistake(annotations, &[Fate::Failed])
+                    && let Some(mistake) = mistake(annotations, &[InjectedFault::Failed])
                 {
                     tracing::warn!(kind, namespace = key.namespace, name = key.name, "{mistake}");
                 }
@@ -147,7 +147,7 @@ impl Workloads {
     }
 
     /// The workload, and what is to become of it.
-    fn look(&self, key: &Key, fate: Fate, now: Timestamp) -> Option<(&Value, Step)> {
+    fn look(&self, key: &Key, fate: InjectedFault, now: Timestamp) -> Option<(&Value, Step)> {
         let object = self.objects.get(key)?;
         let jobs: Vec<&Value> = match key.kind {
             "CronJob" => self.jobs_of(key, object),

@@ -101,7 +101,7 @@ fn counts(status: &mut Value, counts: &[(&str, i64)]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Fate;
+    use super::super::InjectedFault;
     use super::super::tests::{at, look};
     use super::*;
 
@@ -112,10 +112,10 @@ mod tests {
     #[test]
     fn a_stateful_set_is_ready_after_a_moment_and_is_left_alone_then() {
         let mut object = object("StatefulSet");
-        assert_eq!(look(&mut object, Fate::Well, 0).again, Some(at(2)));
+        assert_eq!(look(&mut object, InjectedFault::Well, 0).again, Some(at(2)));
         assert_eq!(object["status"]["observedGeneration"], 1);
         assert_eq!(object["status"].get("readyReplicas"), None);
-        look(&mut object, Fate::Well, 2);
+        look(&mut object, InjectedFault::Well, 2);
         let status = &object["status"];
         assert_eq!(
             [
@@ -129,16 +129,16 @@ mod tests {
             [Some(3); 5]
         );
         assert_eq!(status["currentRevision"], status["updateRevision"]);
-        assert_eq!(look(&mut object, Fate::Well, 100), Step::default());
+        assert_eq!(look(&mut object, InjectedFault::Well, 100), Step::default());
     }
 
     #[test]
     fn a_daemon_set_has_the_numbers_of_one_node() {
         let mut object = object("DaemonSet");
-        look(&mut object, Fate::Well, 0);
+        look(&mut object, InjectedFault::Well, 0);
         assert_eq!(object["status"]["numberReady"], 0);
         assert_eq!(object["status"]["numberUnavailable"], 1);
-        look(&mut object, Fate::Well, 2);
+        look(&mut object, InjectedFault::Well, 2);
         let status = &object["status"];
         assert_eq!(
             [
@@ -150,17 +150,17 @@ mod tests {
             .map(|field| status[field].as_i64()),
             [Some(1); 4]
         );
-        assert_eq!(look(&mut object, Fate::Well, 100), Step::default());
+        assert_eq!(look(&mut object, InjectedFault::Well, 100), Step::default());
     }
 
     #[test]
     fn sets_fail_with_their_member_and_recover_with_it() {
         for (kind, ready) in [("StatefulSet", "availableReplicas"), ("DaemonSet", "numberReady")] {
             let mut object = object(kind);
-            look(&mut object, Fate::Well, 2);
-            look(&mut object, Fate::Failed, 3);
+            look(&mut object, InjectedFault::Well, 2);
+            look(&mut object, InjectedFault::Failed, 3);
             assert_eq!(object["status"][ready], 0, "{kind}");
-            look(&mut object, Fate::Well, 4);
+            look(&mut object, InjectedFault::Well, 4);
             assert_ne!(object["status"][ready], 0, "{kind}");
         }
     }
@@ -168,9 +168,9 @@ mod tests {
     #[test]
     fn the_old_version_of_a_stateful_set_serves_while_a_new_one_rolls_out() {
         let mut object = object("StatefulSet");
-        look(&mut object, Fate::Well, 2);
+        look(&mut object, InjectedFault::Well, 2);
         object["metadata"]["generation"] = json!(2);
-        look(&mut object, Fate::Well, 1);
+        look(&mut object, InjectedFault::Well, 1);
         let status = &object["status"];
         assert_eq!(
             (&status["readyReplicas"], status.get("updatedReplicas")),

@@ -9,7 +9,7 @@ use super::judgement::{Judgements, Need, Standing};
 use super::owners::{Other, Owner, goes_with, holds_others, may_be, may_go_with};
 use super::permission::verbs;
 use super::removal::is_orphaned;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 use crate::work::{
     Executor, Kinds, Manifest, ObjectId, Strategy, Target, Work, WorkKey, place, resolve, strategy,
 };
@@ -17,7 +17,7 @@ use crate::work::{
 /// What all works that are not being deleted ask for, by object. Made once for all objects of a work: works may have thousands
 /// of manifests each.
 #[derive(Debug, Default)]
-pub(crate) struct Claims {
+pub(crate) struct Ownership {
     placed: BTreeMap<ObjectId, Vec<Claim>>,
     /// Manifests whose kind is not known.
     unplaced: Vec<Claim>,
@@ -35,8 +35,8 @@ struct Claim {
 impl Claim {
     fn manifest<'w>(&self, works: &'w BTreeMap<WorkKey, Arc<Work>>) -> Option<(&'w Work, &'w Manifest)> {
         let work = works.get(&*self.work)?;
-        let wish = work.wish.as_ref().ok()?;
-        let manifest = wish.manifests.get(self.number)?.as_ref().ok()?;
+        let desired = work.desired.as_ref().ok()?;
+        let manifest = desired.manifests.get(self.number)?.as_ref().ok()?;
         Some((work, manifest))
     }
 
@@ -45,16 +45,16 @@ impl Claim {
     }
 }
 
-impl Claims {
-    pub(crate) fn new(works: &BTreeMap<WorkKey, Arc<Work>>, kinds: &Kinds) -> Claims {
-        let mut claims = Claims::default();
+impl Ownership {
+    pub(crate) fn new(works: &BTreeMap<WorkKey, Arc<Work>>, kinds: &Kinds) -> Ownership {
+        let mut claims = Ownership::default();
         for work in works.values().filter(|work| !work.deleting) {
-            let Ok(wish) = &work.wish else {
+            let Ok(desired) = &work.desired else {
                 claims.unreadable.push(work.key.clone());
                 continue;
             };
             let key = Arc::new(work.key.clone());
-            for (number, manifest) in wish.manifests.iter().enumerate() {
+            for (number, manifest) in desired.manifests.iter().enumerate() {
                 let Ok(manifest) = manifest else { continue };
                 let claim = Claim {
                     work: key.clone(),
@@ -186,7 +186,7 @@ impl Contender {
             Standing::Refused => None,
             Standing::Open(Some(_)) if !is_allowed => None,
             Standing::Gets if self.is_same => Some(Other::Owns(self.owner)),
-            Standing::Open(_) if self.is_same && broken(Rule::JudgeFirst) => Some(Other::Owns(self.owner)),
+            Standing::Open(_) if self.is_same && sabotaged(Rule::JudgeFirst) => Some(Other::Owns(self.owner)),
             Standing::Gets | Standing::Open(_) => Some(Other::Perhaps(self.owner)),
         }
     }
@@ -194,11 +194,11 @@ impl Contender {
 
 /// The standing of a work towards an object that one of its manifests names.
 fn standing(work: &Work, id: &ObjectId, judged: &Judgements) -> Standing {
-    let Ok(wish) = &work.wish else {
+    let Ok(desired) = &work.desired else {
         return Standing::Open(None);
     };
-    let strategy = strategy(id, &wish.settings);
-    let is_owned = !is_orphaned(&wish.delete_option, id);
+    let strategy = strategy(id, &desired.settings);
+    let is_owned = !is_orphaned(&desired.delete_option, id);
     Standing::of(work, id, &strategy, judged, verbs(&strategy, is_owned))
 }
 
@@ -210,7 +210,7 @@ fn unplaced_standing(
     manifest: &Manifest,
     id: &ObjectId,
 ) -> Option<(Owner, Standing)> {
-    let executor = &work.wish.as_ref().ok()?.executor;
+    let executor = &work.desired.as_ref().ok()?.executor;
     if may_go_with(manifest, id) {
         // What an executor needs for a kind that is not known cannot be asked.
         let standing = match executor {
@@ -233,7 +233,7 @@ fn unplaced_standing(
 
 /// What a work says about one of its manifests.
 fn settled(work: &Work, manifest: &Manifest, kinds: &Kinds) -> Option<Target> {
-    let settings = work.wish.as_ref().map_or(&[][..], |wish| &wish.settings);
+    let settings = work.desired.as_ref().map_or(&[][..], |desired| &desired.settings);
     resolve(manifest, settings, kinds)?.ok()
 }
 
@@ -367,5 +367,5 @@ mod tests {
 }
 
 #[cfg(test)]
-#[path = "claims_tests.rs"]
+#[path = "ownership_tests.rs"]
 mod contender_tests;

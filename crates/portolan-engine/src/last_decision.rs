@@ -15,7 +15,7 @@ use crate::group::cluster_group::ClusterGroup;
 /// There is one for each placement and it may name the whole fleet, so it is kept small: what is the usual case, one
 /// entry a cluster and one group, takes no room.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Prior {
+pub(crate) struct LastDecision {
     clusters: Packed,
     /// The group of each cluster, in id order. Empty when all stand in the first.
     groups: Box<[u32]>,
@@ -38,9 +38,13 @@ struct Entry {
     group_index: u32,
 }
 
-impl Prior {
+impl LastDecision {
     /// Reads the decisions of one placement.
-    pub(crate) fn observe(fleet: &mut Fleet, namespace: &str, decisions: &[PlacementDecision]) -> Prior {
+    pub(crate) fn observe(
+        fleet: &mut Fleet,
+        namespace: &str,
+        decisions: &[PlacementDecision],
+    ) -> LastDecision {
         let mut entries = Vec::new();
         let mut group_names = BTreeMap::new();
         for decision in decisions {
@@ -60,11 +64,11 @@ impl Prior {
                 });
             }
         }
-        Prior::merge(fleet, entries, group_names)
+        LastDecision::merge(fleet, entries, group_names)
     }
 
     /// What an outcome will be once it is written: one entry a cluster.
-    pub(crate) fn from_groups(fleet: &mut Fleet, groups: &[ClusterGroup]) -> Prior {
+    pub(crate) fn from_groups(fleet: &mut Fleet, groups: &[ClusterGroup]) -> LastDecision {
         let mut entries = Vec::new();
         let mut group_names = BTreeMap::new();
         for (index, group) in groups.iter().enumerate() {
@@ -81,10 +85,14 @@ impl Prior {
                 });
             }
         }
-        Prior::merge(fleet, entries, group_names)
+        LastDecision::merge(fleet, entries, group_names)
     }
 
-    fn merge(fleet: &mut Fleet, mut entries: Vec<Entry>, group_names: BTreeMap<u32, Arc<str>>) -> Prior {
+    fn merge(
+        fleet: &mut Fleet,
+        mut entries: Vec<Entry>,
+        group_names: BTreeMap<u32, Arc<str>>,
+    ) -> LastDecision {
         entries.sort_unstable_by_key(|entry| (entry.cluster, entry.group_index));
         entries.dedup_by(|later, first| {
             let same = later.cluster == first.cluster;
@@ -97,7 +105,7 @@ impl Prior {
         });
         let repeated = entries.iter().filter(|entry| entry.count > 1);
         let grouped = entries.iter().any(|entry| entry.group_index > 0);
-        Prior {
+        LastDecision {
             clusters: Packed::of(entries.iter().map(|entry| entry.cluster)),
             groups: match grouped {
                 true => entries.iter().map(|entry| entry.group_index).collect(),

@@ -17,7 +17,7 @@ pub(crate) const ANNOTATION: &str = "portolan.dev/simulate";
 
 /// What happens to a member or to a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum InjectedFault {
     /// Nothing.
     #[default]
     Well,
@@ -31,37 +31,40 @@ pub(crate) enum Fate {
     Left,
 }
 
-impl Fate {
+impl InjectedFault {
     /// The value of the annotation, if it takes one.
     pub(crate) fn annotation(self) -> Option<&'static str> {
         match self {
-            Fate::Well | Fate::Leaving | Fate::Left => None,
-            Fate::Failed => Some("fail"),
-            Fate::Partitioned => Some("partition"),
+            InjectedFault::Well | InjectedFault::Leaving | InjectedFault::Left => None,
+            InjectedFault::Failed => Some("fail"),
+            InjectedFault::Partitioned => Some("partition"),
         }
     }
 
     /// What annotations say. What is not understood is nothing.
-    pub(crate) fn of(annotations: Option<&BTreeMap<String, String>>) -> Fate {
+    pub(crate) fn of(annotations: Option<&BTreeMap<String, String>>) -> InjectedFault {
         let value = annotations.and_then(|annotations| annotations.get(ANNOTATION));
-        let is = |fate: &Fate| value.is_some_and(|value| fate.annotation() == Some(value));
-        [Fate::Failed, Fate::Partitioned]
+        let is = |fate: &InjectedFault| value.is_some_and(|value| fate.annotation() == Some(value));
+        [InjectedFault::Failed, InjectedFault::Partitioned]
             .into_iter()
             .find(is)
             .unwrap_or_default()
     }
 
     /// The fate of a cluster that is on the hub. What is simulated goes on while it leaves.
-    fn of_cluster(metadata: &ObjectMeta) -> Fate {
-        match Fate::of(metadata.annotations.as_ref()) {
-            Fate::Well if metadata.deletion_timestamp.is_some() => Fate::Leaving,
+    fn of_cluster(metadata: &ObjectMeta) -> InjectedFault {
+        match InjectedFault::of(metadata.annotations.as_ref()) {
+            InjectedFault::Well if metadata.deletion_timestamp.is_some() => InjectedFault::Leaving,
             fate => fate,
         }
     }
 }
 
 /// What is wrong with the annotation of an object, which is ignored then. `accepted` are the fates that the object can have.
-pub(super) fn mistake(annotations: Option<&BTreeMap<String, String>>, accepted: &[Fate]) -> Option<String> {
+pub(super) fn mistake(
+    annotations: Option<&BTreeMap<String, String>>,
+    accepted: &[InjectedFault],
+) -> Option<String> {
     let value = annotations?.get(ANNOTATION)?;
     let accepted: Vec<&str> = accepted.iter().filter_map(|fate| fate.annotation()).collect();
     let is_accepted = accepted.contains(&value.as_str());
@@ -74,7 +77,7 @@ pub(super) fn mistake(annotations: Option<&BTreeMap<String, String>>, accepted: 
 }
 
 /// Where the fate of each member is heard of, by name.
-pub(super) type Fates = Arc<HashMap<String, watch::Sender<Fate>>>;
+pub(super) type Fates = Arc<HashMap<String, watch::Sender<InjectedFault>>>;
 
 /// Passes on what is written on the hub, until it is dropped.
 pub(super) async fn follow(hub: Client, fates: Fates) {
@@ -85,14 +88,14 @@ pub(super) async fn follow(hub: Client, fates: Fates) {
     while let Some(event) = events.next().await {
         let (cluster, now) = match event {
             Ok(Event::Apply(cluster) | Event::InitApply(cluster)) => {
-                let now = Fate::of_cluster(&cluster.metadata);
+                let now = InjectedFault::of_cluster(&cluster.metadata);
                 (cluster, now)
             }
-            Ok(Event::Delete(cluster)) => (cluster, Fate::Left),
+            Ok(Event::Delete(cluster)) => (cluster, InjectedFault::Left),
             _ => continue,
         };
         let name = cluster.metadata.name.as_deref().unwrap_or_default();
-        let accepted = [Fate::Failed, Fate::Partitioned];
+        let accepted = [InjectedFault::Failed, InjectedFault::Partitioned];
         match mistake(cluster.metadata.annotations.as_ref(), &accepted) {
             // A cluster changes with each heartbeat; a mistake is told once.
             Some(mistake) if mistakes.get(name) != Some(&mistake) => {
@@ -114,36 +117,38 @@ mod tests {
 
     #[test]
     fn what_is_written_is_what_is_read_and_nothing_else_is_a_fate() {
-        let of = |value: &str| Fate::of(Some(&BTreeMap::from([(ANNOTATION.to_owned(), value.to_owned())])));
-        for fate in [Fate::Failed, Fate::Partitioned] {
+        let of = |value: &str| {
+            InjectedFault::of(Some(&BTreeMap::from([(ANNOTATION.to_owned(), value.to_owned())])))
+        };
+        for fate in [InjectedFault::Failed, InjectedFault::Partitioned] {
             assert_eq!(of(fate.annotation().unwrap()), fate);
         }
         for other in ["", "Fail", "failed", "well"] {
-            assert_eq!(of(other), Fate::Well, "{other}");
+            assert_eq!(of(other), InjectedFault::Well, "{other}");
         }
-        assert_eq!(Fate::of(None), Fate::Well);
+        assert_eq!(InjectedFault::of(None), InjectedFault::Well);
     }
 
     #[test]
     fn a_well_member_leaves_when_its_deletion_has_begun_and_a_cut_one_stays_cut() {
         let mut member: ObjectMeta =
             serde_json::from_value(serde_json::json!({ "name": "member-1" })).unwrap();
-        assert_eq!(Fate::of_cluster(&member), Fate::Well);
+        assert_eq!(InjectedFault::of_cluster(&member), InjectedFault::Well);
         member.deletion_timestamp = serde_json::from_value("2026-01-01T00:00:00Z".into()).unwrap();
-        assert_eq!(Fate::of_cluster(&member), Fate::Leaving);
+        assert_eq!(InjectedFault::of_cluster(&member), InjectedFault::Leaving);
         member.annotations = Some(BTreeMap::from([(ANNOTATION.to_owned(), "partition".to_owned())]));
-        assert_eq!(Fate::of_cluster(&member), Fate::Partitioned);
+        assert_eq!(InjectedFault::of_cluster(&member), InjectedFault::Partitioned);
     }
 
     #[test]
     fn a_value_that_is_ignored_is_told_with_what_is_accepted() {
         let of = |value: &str| {
             let annotations = BTreeMap::from([(ANNOTATION.to_owned(), value.to_owned())]);
-            mistake(Some(&annotations), &[Fate::Failed])
+            mistake(Some(&annotations), &[InjectedFault::Failed])
         };
         assert_eq!(of("fail"), None);
         let said = "annotation portolan.dev/simulate is \"partition\" and is ignored; accepted: fail";
         assert_eq!(of("partition").as_deref(), Some(said));
-        assert_eq!(mistake(None, &[Fate::Failed]), None);
+        assert_eq!(mistake(None, &[InjectedFault::Failed]), None);
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::plan::Verdict;
-use crate::sabotage::with_broken;
+use crate::sabotage::with_sabotaged;
 use crate::work::{Resource, WorkKind, read};
 
 fn map(api_version: &str, value: &str) -> Value {
@@ -89,7 +89,7 @@ fn others(other: &Work, judged: Option<Verdict>, id: &ObjectId) -> [Option<&'sta
         judgements.note(other, [(object, verdict)].into_iter());
     }
     let works = works(&[other]);
-    let claims = Claims::new(&works, &kinds());
+    let claims = Ownership::new(&works, &kinds());
     [true, false].map(|is_allowed| {
         let contenders = claims.contenders(&works, &judgements, &own(), id).into_iter();
         let mut settled = contenders.filter_map(|contender| contender.settled(is_allowed));
@@ -116,10 +116,10 @@ fn an_object_belongs_to_a_work_that_gets_it_and_rights_of_an_unjudged_one_are_as
     assert_eq!(of(half(), None), nobody);
     let looking = work("w", 1, map("v1", "1"), Value::Null, read_only());
     assert_eq!(others(&looking, None, &object), nobody);
-    with_broken(Rule::JudgeFirst, || {
+    with_sabotaged(Rule::JudgeFirst, || {
         assert_eq!(of(Value::Null, None), [Some("owns"); 2])
     });
-    with_broken(Rule::AskingIsNotOwning, || {
+    with_sabotaged(Rule::AskingIsNotOwning, || {
         assert_eq!(of(confined(), Some(Verdict::Refused)), [Some("owns"); 2]);
     });
 }
@@ -160,8 +160,8 @@ fn a_work_comes_first_only_while_it_is_not_refused() {
     let ours = work("own", 2, map("v1", "1"), Value::Null, json!([]));
     let older = work("w", 1, map("v1", "2"), confined(), json!([]));
     let (kinds, all) = (kinds(), works(&[&ours, &older]));
-    let claims = Claims::new(&all, &kinds);
-    let manifest = ours.wish.as_ref().unwrap().manifests[0].as_ref().unwrap();
+    let claims = Ownership::new(&all, &kinds);
+    let manifest = ours.desired.as_ref().unwrap().manifests[0].as_ref().unwrap();
     let target = settled(&ours, manifest, &kinds).unwrap();
     let mut judged = Judgements::default();
     let standing = |judged: &Judgements| {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 
 /// What a server said about a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) struct Served {
 
 /// What the deletion of a work means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub(crate) enum DeletionCause {
     /// That cannot be told before this moment.
     Early(Instant),
     /// The server is to be asked what it serves.
@@ -35,19 +35,24 @@ pub(crate) enum Meaning {
 }
 
 /// What the deletion of a work means that was heard of at `heard`, by the last answer about its kind.
-pub(crate) fn meaning(heard: Instant, patience: Duration, said: Option<Served>, now: Instant) -> Meaning {
-    if broken(Rule::DefinitionIsNoDeletion) {
-        return Meaning::Deleted;
+pub(crate) fn meaning(
+    heard: Instant,
+    patience: Duration,
+    said: Option<Served>,
+    now: Instant,
+) -> DeletionCause {
+    if sabotaged(Rule::DefinitionIsNoDeletion) {
+        return DeletionCause::Deleted;
     }
     let telling = heard + patience;
     // A kind may go at any time, so that an answer is good for a moment only; works that are deleted together share it.
     let good_until = |said: Served| said.asked + patience.max(Duration::from_millis(1));
     match said {
         // A definition that is going does not come back.
-        Some(said) if !said.lasting && said.asked >= heard => Meaning::KindGoes,
-        Some(said) if said.asked >= telling && now < good_until(said) => Meaning::Deleted,
-        _ if now < telling => Meaning::Early(telling),
-        _ => Meaning::Ask,
+        Some(said) if !said.lasting && said.asked >= heard => DeletionCause::KindGoes,
+        Some(said) if said.asked >= telling && now < good_until(said) => DeletionCause::Deleted,
+        _ if now < telling => DeletionCause::Early(telling),
+        _ => DeletionCause::Ask,
     }
 }
 
@@ -65,7 +70,7 @@ mod tests {
     }
 
     /// What a deletion that was heard of at second 10 means.
-    fn means(said: Option<(u64, bool)>, now: u64) -> Meaning {
+    fn means(said: Option<(u64, bool)>, now: u64) -> DeletionCause {
         let said = said.map(|(asked, lasting)| Served {
             asked: at(asked),
             lasting,
@@ -75,21 +80,21 @@ mod tests {
 
     #[test]
     fn nobody_is_believed_before_the_server_had_time_to_say_that_the_kind_goes() {
-        assert_eq!(means(None, 10), Meaning::Early(at(12)));
-        assert_eq!(means(Some((11, true)), 11), Meaning::Early(at(12)));
-        assert_eq!(means(Some((11, true)), 12), Meaning::Ask);
-        assert_eq!(means(Some((12, true)), 12), Meaning::Deleted);
+        assert_eq!(means(None, 10), DeletionCause::Early(at(12)));
+        assert_eq!(means(Some((11, true)), 11), DeletionCause::Early(at(12)));
+        assert_eq!(means(Some((11, true)), 12), DeletionCause::Ask);
+        assert_eq!(means(Some((12, true)), 12), DeletionCause::Deleted);
     }
 
     #[test]
     fn that_the_kind_goes_is_believed_at_once_unless_it_was_said_before() {
-        assert_eq!(means(Some((10, false)), 10), Meaning::KindGoes);
-        assert_eq!(means(Some((9, false)), 10), Meaning::Early(at(12)));
+        assert_eq!(means(Some((10, false)), 10), DeletionCause::KindGoes);
+        assert_eq!(means(Some((9, false)), 10), DeletionCause::Early(at(12)));
     }
 
     #[test]
     fn an_answer_is_good_for_a_moment() {
-        assert_eq!(means(Some((12, true)), 13), Meaning::Deleted);
-        assert_eq!(means(Some((12, true)), 14), Meaning::Ask);
+        assert_eq!(means(Some((12, true)), 13), DeletionCause::Deleted);
+        assert_eq!(means(Some((12, true)), 14), DeletionCause::Ask);
     }
 }

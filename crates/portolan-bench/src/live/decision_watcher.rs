@@ -23,7 +23,7 @@ pub(super) type Key = (String, String);
 
 /// The state of the watches, and whoever waits for a change of it.
 #[derive(Debug)]
-pub(super) struct Eye {
+pub(super) struct DecisionWatcher {
     shared: Arc<Shared>,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -98,9 +98,9 @@ impl Seen {
     }
 }
 
-impl Eye {
+impl DecisionWatcher {
     /// Watches both kinds of decisions and the placements of all namespaces.
-    pub(super) async fn open(server: &Server) -> anyhow::Result<Eye> {
+    pub(super) async fn open(server: &Server) -> anyhow::Result<DecisionWatcher> {
         let shared = Arc::<Shared>::default();
         let tasks = vec![
             follow(server, &shared, |seen, object: &PlacementDecision, there| {
@@ -132,7 +132,7 @@ impl Eye {
                 };
             }),
         ];
-        let eye = Eye { shared, tasks };
+        let eye = DecisionWatcher { shared, tasks };
         let all = eye.tasks.len();
         eye.until("the bench's own watches are complete", |seen| seen.synced >= all)
             .await?;
@@ -162,7 +162,7 @@ impl Eye {
 /// Nothing that is measured takes nearly as long.
 const SEEN_TIMEOUT: Duration = Duration::from_secs(300);
 
-impl Drop for Eye {
+impl Drop for DecisionWatcher {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::bounds::{self, Bounds};
 
-/// `bench/rollout-floors.json` at the root of the repository.
+/// `bench/rollout-limits.json` at the root of the repository.
 const FLOORS: &str = include_str!("../../../../bench/rollout-floors.json");
 const FILE: &str = "bench/rollout-floors.json";
 
@@ -20,14 +20,14 @@ pub(super) struct Floors {
 
 /// The floors for a size of fleet.
 pub(super) fn of(clusters: u32) -> anyhow::Result<Floors> {
-    let floors: Floors = serde_json::from_str(FLOORS).context(FILE)?;
-    if floors.clusters != clusters {
+    let limits: Floors = serde_json::from_str(FLOORS).context(FILE)?;
+    if limits.clusters != clusters {
         bail!(
             "--check: no floors for {clusters} clusters; there are some for {}",
-            floors.clusters
+            limits.clusters
         );
     }
-    Ok(floors)
+    Ok(limits)
 }
 
 impl Floors {
@@ -42,10 +42,10 @@ mod tests {
 
     #[test]
     fn the_committed_floors_are_those_that_were_agreed() {
-        let floors = of(1_000).unwrap();
+        let limits = of(1_000).unwrap();
         let report = serde_json::json!({"stepMs": {"p99": 100.5}, "growth": 2.5, "writesPerCluster": 1.5});
         assert_eq!(
-            floors.failures(&report).unwrap(),
+            limits.failures(&report).unwrap(),
             [
                 "growth is 2.5, must be at most 2.1",
                 "stepMs.p99 is 100.5, must be at most 100",

@@ -43,7 +43,7 @@ pub(crate) struct Turn {
 
 /// All decisions that are followed.
 #[derive(Debug, Default)]
-pub(crate) struct Board {
+pub(crate) struct DecisionDiff {
     said: BTreeMap<PlacementKey, BTreeMap<Object, Said>>,
     owners: BTreeMap<Object, PlacementKey>,
     shown: BTreeMap<PlacementKey, BTreeMap<String, Shown>>,
@@ -54,7 +54,7 @@ pub(crate) struct Board {
     empty: BTreeSet<PlacementKey>,
 }
 
-impl Board {
+impl DecisionDiff {
     /// An object is there and says this; nothing when it is no decision of ours.
     pub(crate) fn apply(&mut self, object: Object, said: Option<Said>) {
         let Some(said) = said else {
@@ -85,13 +85,13 @@ impl Board {
         }
     }
 
-    /// Whether something may have changed since the last [`Board::settle`].
+    /// Whether something may have changed since the last [`DecisionDiff::settle`].
     pub(crate) fn is_due(&self) -> bool {
         !self.due.is_empty()
     }
 
     /// What changed, placement by placement. A new decision without clusters is told `at_start`, and otherwise by
-    /// [`Board::still_empty`]: it may be one that is just being written.
+    /// [`DecisionDiff::still_empty`]: it may be one that is just being written.
     pub(crate) fn settle(&mut self, at_start: bool) -> Vec<Turn> {
         let due = std::mem::take(&mut self.due);
         let mut turns: Vec<Turn> = due
@@ -105,7 +105,7 @@ impl Board {
         turns
     }
 
-    /// Whether there are decisions for [`Board::still_empty`].
+    /// Whether there are decisions for [`DecisionDiff::still_empty`].
     pub(crate) fn has_empty(&self) -> bool {
         !self.empty.is_empty()
     }
@@ -248,8 +248,8 @@ mod tests {
     }
 
     /// The changes as short words.
-    fn changes(board: &mut Board) -> Vec<String> {
-        let turns = board.settle(false).into_iter().flat_map(|turn| turn.changes);
+    fn changes(diff: &mut DecisionDiff) -> Vec<String> {
+        let turns = diff.settle(false).into_iter().flat_map(|turn| turn.changes);
         let word = |(cluster, change): (String, Change)| match change {
             Change::Added(_) => format!("+{cluster}"),
             Change::Removed => format!("-{cluster}"),
@@ -261,49 +261,49 @@ mod tests {
 
     #[test]
     fn clusters_come_change_their_score_and_go() {
-        let mut board = Board::default();
-        board.apply(object("d1"), said(0, &[("a", 1), ("b", 2)]));
-        assert_eq!(changes(&mut board), ["+a", "+b"]);
-        board.apply(object("d1"), said(0, &[("b", 3), ("c", 1)]));
-        assert_eq!(changes(&mut board), ["-a", "b 2>3", "+c"]);
-        board.apply(object("d1"), said(0, &[("b", 3), ("c", 1)]));
-        assert_eq!(board.settle(false), []);
-        board.remove(&object("d1"));
-        assert_eq!(changes(&mut board), ["-b", "-c"]);
-        assert_eq!(board.settle(false), []);
+        let mut diff = DecisionDiff::default();
+        diff.apply(object("d1"), said(0, &[("a", 1), ("b", 2)]));
+        assert_eq!(changes(&mut diff), ["+a", "+b"]);
+        diff.apply(object("d1"), said(0, &[("b", 3), ("c", 1)]));
+        assert_eq!(changes(&mut diff), ["-a", "b 2>3", "+c"]);
+        diff.apply(object("d1"), said(0, &[("b", 3), ("c", 1)]));
+        assert_eq!(diff.settle(false), []);
+        diff.remove(&object("d1"));
+        assert_eq!(changes(&mut diff), ["-b", "-c"]);
+        assert_eq!(diff.settle(false), []);
     }
 
     #[test]
     fn a_cluster_that_another_object_still_lists_has_not_gone() {
-        let mut board = Board::default();
-        board.apply(object("d1"), said(0, &[("a", 1)]));
-        changes(&mut board);
-        board.apply(object("d2"), said(0, &[("a", 1)]));
-        board.apply(object("d1"), said(0, &[]));
-        assert_eq!(board.settle(false), []);
+        let mut diff = DecisionDiff::default();
+        diff.apply(object("d1"), said(0, &[("a", 1)]));
+        changes(&mut diff);
+        diff.apply(object("d2"), said(0, &[("a", 1)]));
+        diff.apply(object("d1"), said(0, &[]));
+        assert_eq!(diff.settle(false), []);
     }
 
     #[test]
     fn a_cluster_has_moved_when_it_has_left_its_group() {
-        let mut board = Board::default();
-        board.apply(object("d1"), said(1, &[("a", 1)]));
-        changes(&mut board);
-        board.apply(object("d0"), said(0, &[("a", 1)]));
-        assert_eq!(board.settle(false), []);
-        board.remove(&object("d1"));
-        assert_eq!(changes(&mut board), ["a>0"]);
+        let mut diff = DecisionDiff::default();
+        diff.apply(object("d1"), said(1, &[("a", 1)]));
+        changes(&mut diff);
+        diff.apply(object("d0"), said(0, &[("a", 1)]));
+        assert_eq!(diff.settle(false), []);
+        diff.remove(&object("d1"));
+        assert_eq!(changes(&mut diff), ["a>0"]);
     }
 
     #[test]
     fn a_cluster_that_gets_its_first_group_has_not_moved() {
-        let mut board = Board::default();
+        let mut diff = DecisionDiff::default();
         let object_without = object("d0");
         let mut without = said(0, &[("a", 1)]).unwrap();
         without.group = None;
-        board.apply(object_without, Some(without));
-        changes(&mut board);
-        board.apply(object("d1"), said(0, &[("a", 1)]));
-        assert_eq!(board.settle(false), []);
+        diff.apply(object_without, Some(without));
+        changes(&mut diff);
+        diff.apply(object("d1"), said(0, &[("a", 1)]));
+        assert_eq!(diff.settle(false), []);
     }
 
     /// The same clusters in a slice.
@@ -326,17 +326,17 @@ mod tests {
     #[test]
     fn two_kinds_that_are_written_one_after_the_other_are_never_added_up() {
         for slices_first in [true, false] {
-            let mut board = Board::default();
-            board.apply(object("d1"), said(0, &[("a", 0), ("b", 0)]));
-            board.apply(slice_object(), slice(&["a", "b"]));
-            assert_eq!(board.settle(true)[0].clusters, Some(2));
+            let mut diff = DecisionDiff::default();
+            diff.apply(object("d1"), said(0, &[("a", 0), ("b", 0)]));
+            diff.apply(slice_object(), slice(&["a", "b"]));
+            assert_eq!(diff.settle(true)[0].clusters, Some(2));
             let mut numbers = Vec::new();
             for of_slices in [slices_first, !slices_first] {
                 match of_slices {
-                    true => board.apply(slice_object(), slice(&["a", "c"])),
-                    false => board.apply(object("d1"), said(0, &[("a", 0), ("c", 0)])),
+                    true => diff.apply(slice_object(), slice(&["a", "c"])),
+                    false => diff.apply(object("d1"), said(0, &[("a", 0), ("c", 0)])),
                 }
-                numbers.extend(board.settle(false).iter().filter_map(|turn| turn.clusters));
+                numbers.extend(diff.settle(false).iter().filter_map(|turn| turn.clusters));
             }
             assert_eq!(numbers, [2], "{slices_first}");
         }
@@ -344,45 +344,45 @@ mod tests {
 
     #[test]
     fn an_empty_decision_that_is_just_being_made_does_not_hide_the_slices() {
-        let mut board = Board::default();
-        board.apply(slice_object(), slice(&["a", "b"]));
-        assert_eq!(changes(&mut board), ["+a", "+b"]);
+        let mut diff = DecisionDiff::default();
+        diff.apply(slice_object(), slice(&["a", "b"]));
+        assert_eq!(changes(&mut diff), ["+a", "+b"]);
         for listed in [&[][..], &[("a", 0)], &[("a", 0), ("b", 0)]] {
-            board.apply(object("d1"), said(0, listed));
-            assert_eq!(board.settle(false), []);
+            diff.apply(object("d1"), said(0, listed));
+            assert_eq!(diff.settle(false), []);
         }
-        board.remove(&slice_object());
-        assert_eq!(board.settle(false), []);
-        board.remove(&object("d1"));
-        assert_eq!(changes(&mut board), ["-a", "-b"]);
+        diff.remove(&slice_object());
+        assert_eq!(diff.settle(false), []);
+        diff.remove(&object("d1"));
+        assert_eq!(changes(&mut diff), ["-a", "-b"]);
     }
 
     #[test]
     fn a_decision_that_is_empty_from_the_start_is_told_once() {
-        let mut board = Board::default();
-        board.apply(object("d1"), said(0, &[]));
-        let turns = board.settle(true);
+        let mut diff = DecisionDiff::default();
+        diff.apply(object("d1"), said(0, &[]));
+        let turns = diff.settle(true);
         assert_eq!((turns.len(), turns[0].clusters), (1, Some(0)));
-        board.apply(object("d1"), said(0, &[]));
-        assert_eq!(board.settle(true), []);
+        diff.apply(object("d1"), said(0, &[]));
+        assert_eq!(diff.settle(true), []);
     }
 
     #[test]
     fn a_new_decision_that_stays_empty_is_told_and_one_that_is_filled_is_not() {
-        let mut board = Board::default();
-        board.apply(object("d1"), said(0, &[]));
-        assert_eq!((board.settle(false), board.has_empty()), (Vec::new(), true));
-        let turns = board.still_empty();
+        let mut diff = DecisionDiff::default();
+        diff.apply(object("d1"), said(0, &[]));
+        assert_eq!((diff.settle(false), diff.has_empty()), (Vec::new(), true));
+        let turns = diff.still_empty();
         assert_eq!((turns.len(), turns[0].clusters), (1, Some(0)));
-        assert!(!board.has_empty());
-        board.remove(&object("d1"));
-        let gone = board.settle(false);
+        assert!(!diff.has_empty());
+        diff.remove(&object("d1"));
+        let gone = diff.settle(false);
         assert_eq!((gone.len(), gone[0].clusters), (1, None));
 
-        board.apply(object("d1"), said(0, &[]));
-        board.settle(false);
-        board.apply(object("d1"), said(0, &[("a", 1)]));
-        assert_eq!(changes(&mut board), ["+a"]);
-        assert_eq!(board.still_empty(), []);
+        diff.apply(object("d1"), said(0, &[]));
+        diff.settle(false);
+        diff.apply(object("d1"), said(0, &[("a", 1)]));
+        assert_eq!(changes(&mut diff), ["+a"]);
+        assert_eq!(diff.still_empty(), []);
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct InputArgs {
 }
 
 /// The objects, and where they are from.
-pub(crate) struct Given {
+pub(crate) struct CommandInput {
     /// What is there.
     pub(crate) before: Manifests,
     /// What would be there after the files were applied to the hub, when both are given.
@@ -41,7 +41,7 @@ pub(crate) struct Given {
     pub(crate) hub: Option<Session>,
 }
 
-impl Given {
+impl CommandInput {
     /// The namespace of a name that brings none.
     pub(crate) fn namespace(&self) -> &str {
         self.hub.as_ref().map_or(DEFAULT_NAMESPACE, Session::namespace)
@@ -57,7 +57,7 @@ impl Given {
     }
 }
 
-/// The error about a name without a namespace that does not exist: `kind` and `name` as the user knows them, `place` from [`Given::place`],
+/// The error about a name without a namespace that does not exist: `kind` and `name` as the user knows them, `place` from [`CommandInput::place`],
 /// and the names that exist.
 pub(crate) fn missing(
     kind: &str,
@@ -84,7 +84,7 @@ pub(crate) fn read(
     extent: Extent,
     namespaces: Namespaces<'_>,
     notes: &mut Notes,
-) -> anyhow::Result<Given> {
+) -> anyhow::Result<CommandInput> {
     if !args.file.is_empty() && !args.connect.is_given() {
         let mut before = input::read(&args.file, notes)?;
         input::add_built_in_sets(&mut before, notes);
@@ -101,7 +101,7 @@ pub(crate) fn read(
                     .to_owned(),
             );
         }
-        return Ok(Given {
+        return Ok(CommandInput {
             before,
             applied: None,
             hub: None,
@@ -119,7 +119,7 @@ pub(crate) fn read(
             Some(applied)
         }
     };
-    Ok(Given {
+    Ok(CommandInput {
         before,
         applied,
         hub: Some(hub),

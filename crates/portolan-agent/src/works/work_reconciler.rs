@@ -11,39 +11,39 @@ use tokio::time::Instant;
 
 use super::applying::Order;
 use super::computing::Computing;
-use super::desk::{Desk, Outcome};
 use super::evicting::Evictions;
 use super::hub::Hub;
 use super::items::{note_after, note_ahead, will_write};
 use super::known::Remembered;
 use super::lanes::Lanes;
+use super::object_locks::{ObjectLocks, reach};
 use super::preparing::Prepared;
-use super::reach::{Taken, reach};
 use super::watching::Watches;
+use super::work_queue::{Outcome, WorkQueue};
 use crate::Clock;
 use crate::cost::Cost;
 use crate::monitor::Monitor;
-use crate::plan::{Allowed, Judgements, Seen, Served, Stance, stance};
-use crate::record::{Record, Records, Unkept};
-use crate::report::{self, Finding};
-use crate::sabotage::{Rule, broken};
+use crate::plan::{Allowed, Judgements, Seen, Served, Trust, trust};
+use crate::record::{Record, RecordError, Records};
+use crate::report::{self, ManifestResult};
+use crate::sabotage::{Rule, sabotaged};
 use crate::settings::Settings;
 use crate::spoke::{Answered, Objects, Problem, learn};
-use crate::work::{Account, Executor, Kinds, ObjectId, Wish, Work, WorkKey, WorkKind};
+use crate::work::{Account, DesiredManifests, Executor, Kinds, ObjectId, Work, WorkKey, WorkKind};
 
 /// Why a pass did not get to its end. It is made again later.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Trouble {
+pub(super) enum ReconcileError {
     #[error("the hub: {0}")]
     Hub(Problem),
     #[error("the member cluster: {0}")]
     Spoke(Problem),
     #[error("{0}")]
-    Record(#[from] Unkept),
+    Record(#[from] RecordError),
 }
 
 /// Carries out looks at works.
-pub(crate) struct Passes {
+pub(crate) struct WorkReconciler {
     pub(super) hub: Hub,
     pub(super) spoke: Client,
     pub(super) objects: Objects,
@@ -67,8 +67,8 @@ pub(crate) struct Passes {
     pub(super) taken_over: Mutex<BTreeMap<WorkKey, bool>>,
     /// Works that have no record under a former name any more.
     pub(super) moved: Mutex<BTreeSet<WorkKey>>,
-    desk: Mutex<Desk>,
-    pub(super) taken: Taken,
+    queue: Mutex<WorkQueue>,
+    pub(super) taken: ObjectLocks,
     pub(super) computing: Computing,
     lanes: Lanes,
     pub(super) deletion_patience: Duration,
@@ -78,16 +78,16 @@ pub(crate) struct Passes {
     pub(super) clock: Clock,
 }
 
-impl Passes {
+impl WorkReconciler {
     pub(crate) fn new(
         hub: Client,
         spoke: Client,
         watches: Watches,
         settings: &Settings,
         monitor: Monitor,
-    ) -> Passes {
+    ) -> WorkReconciler {
         let objects = Objects::new(spoke.clone());
-        Passes {
+        WorkReconciler {
             hub: Hub::new(hub, &settings.cluster, monitor.clone()),
             monitor,
             spoke,
@@ -104,8 +104,8 @@ impl Passes {
             judged: Mutex::default(),
             taken_over: Mutex::default(),
             moved: Mutex::default(),
-            desk: Mutex::new(Desk::new(settings)),
-            taken: Taken::default(),
+            queue: Mutex::new(WorkQueue::new(settings)),
+            taken: ObjectLocks::default(),
             computing: Computing::of_process(),
             lanes: Lanes::default(),
             deletion_patience: settings.deletion_patience,
@@ -158,17 +158,17 @@ impl Passes {
     }
 
     /// Logs what kept something from being done.
-    pub(super) fn log(&self, operation: Operation<'_>, trouble: &Trouble) {
+    pub(super) fn log(&self, operation: Operation<'_>, trouble: &ReconcileError) {
         let (log, failure) = match trouble {
-            Trouble::Hub(problem) => (&self.monitor.hub, problem.failure()),
-            Trouble::Spoke(problem) | Trouble::Record(Unkept::Failed(problem)) => {
+            ReconcileError::Hub(problem) => (&self.monitor.hub, problem.failure()),
+            ReconcileError::Spoke(problem) | ReconcileError::Record(RecordError::Failed(problem)) => {
                 (&self.monitor.spoke, problem.failure())
             }
-            Trouble::Record(Unkept::Unserved(_) | Unkept::Taken { .. }) => {
+            ReconcileError::Record(RecordError::Unserved(_) | RecordError::Taken { .. }) => {
                 (&self.monitor.spoke, Failure::Invalid)
             }
             // The work waits for its former record to go; nothing has failed.
-            Trouble::Record(why @ Unkept::Leaving) => {
+            ReconcileError::Record(why @ RecordError::Leaving) => {
                 tracing::debug!(work = operation.object, %why, "the work waits");
                 return;
             }
@@ -177,12 +177,12 @@ impl Passes {
     }
 
     /// Waits until nobody else deals with anything that the work has a say in, and then deals with it.
-    async fn in_turn(&self, key: &WorkKey) -> Result<Outcome, Trouble> {
-        let known = || self.desk().works().get(key).cloned();
+    async fn in_turn(&self, key: &WorkKey) -> Result<Outcome, ReconcileError> {
+        let known = || self.queue().works().get(key).cloned();
         // The record may have been deleted, and no object may name a record that is gone.
         self.forget(key);
         let record = match (self.lanes.in_turn(self.record(key)).await, known()) {
-            (Err(Trouble::Record(why @ Unkept::Taken { .. })), Some(work)) => {
+            (Err(ReconcileError::Record(why @ RecordError::Taken { .. })), Some(work)) => {
                 return self.lanes.in_turn(self.without_record(work, why)).await;
             }
             (record, Some(work)) => self.lanes.in_turn(self.with_former(&work, record?)).await?,
@@ -193,7 +193,7 @@ impl Passes {
                 return Ok(Outcome::Done);
             };
             let prepared = self.lanes.in_turn(self.prepare(&before)).await;
-            let others = self.desk().works().clone();
+            let others = self.queue().works().clone();
             let wanted = || reach(&before, &record, &prepared, &others);
             let wanted = self.computing.compute(wanted).await;
             drop(others);
@@ -220,8 +220,8 @@ impl Passes {
     }
 
     /// What is known. Not to be held while anything is waited for.
-    pub(crate) fn desk(&self) -> MutexGuard<'_, Desk> {
-        lock(&self.desk)
+    pub(crate) fn queue(&self) -> MutexGuard<'_, WorkQueue> {
+        lock(&self.queue)
     }
 
     pub(super) fn kinds(&self) -> MutexGuard<'_, Arc<Kinds>> {
@@ -242,7 +242,7 @@ impl Passes {
     }
 
     /// Finds out about kinds that are not known yet. Fails if not all that was asked was answered.
-    pub(super) async fn learn(&self, api_versions: BTreeSet<String>) -> Result<(), Trouble> {
+    pub(super) async fn learn(&self, api_versions: BTreeSet<String>) -> Result<(), ReconcileError> {
         // When the question is sent: what happens until the answer comes is not in it.
         let asked = Instant::now();
         let learned = learn(&self.spoke, api_versions).await;
@@ -255,23 +255,23 @@ impl Passes {
         }
         learned
             .problem
-            .map_or(Ok(()), |problem| Err(Trouble::Spoke(problem)))
+            .map_or(Ok(()), |problem| Err(ReconcileError::Spoke(problem)))
     }
 
-    async fn keep_up(&self, work: Arc<Work>, mut prepared: Prepared) -> Result<Outcome, Trouble> {
+    async fn keep_up(&self, work: Arc<Work>, mut prepared: Prepared) -> Result<Outcome, ReconcileError> {
         let asked = work.clone();
-        let wish = match &asked.wish {
-            Ok(wish) => wish,
+        let desired = match &asked.desired {
+            Ok(desired) => desired,
             Err(why) => return self.say_unreadable(&work, why).await,
         };
         let work = self.held(work).await?;
         let record = self.record(&work.key).await?;
         // What is written into it would go with it, and objects would be left that no record has.
         if record.is_leaving() {
-            return self.hand_over(&work, wish, record, prepared).await;
+            return self.hand_over(&work, desired, record, prepared).await;
         }
-        let (stance, note) = stance(&work, &record);
-        if let Stance::Hold { applied } = stance {
+        let (trust, note) = trust(&work, &record);
+        if let Trust::None { applied } = trust {
             let to = Record {
                 note,
                 ..record.clone()
@@ -281,11 +281,11 @@ impl Passes {
         }
         std::mem::replace(&mut prepared.learned, Ok(()))?;
         let known = self.known_with(&prepared.kinds);
-        let mut items = self.items(&work, wish, &known).await;
+        let mut items = self.items(&work, desired, &known).await;
         drop(known);
         prepared.refuse(&mut items);
-        let sound = is_sound(wish, items.iter().map(|item| item.target.is_some()));
-        self.confine(&work, wish, &mut items).await;
+        let sound = is_sound(desired, items.iter().map(|item| item.target.is_some()));
+        self.confine(&work, desired, &mut items).await;
         self.give_way(&mut items).await?;
         let observed = self.observe(&items).await;
         let mut cost = Cost::of_work();
@@ -298,13 +298,15 @@ impl Passes {
             ..record.clone()
         };
         note_ahead(&mut ahead, &items, &actions);
-        let first = match broken(Rule::RecordFirst) {
+        let first = match sabotaged(Rule::RecordFirst) {
             true => record.clone(),
             false => ahead.clone(),
         };
         let saved = match self.save(&record, first).await {
-            Err(Trouble::Record(unserved @ Unkept::Unserved(_))) => {
-                return self.say_unrecorded(&work, wish, &record, items, &unserved).await;
+            Err(ReconcileError::Record(unserved @ RecordError::Unserved(_))) => {
+                return self
+                    .say_unrecorded(&work, desired, &record, items, &unserved)
+                    .await;
             }
             saved => saved?,
         };
@@ -314,7 +316,7 @@ impl Passes {
         }
         let order = Order {
             key: &work.key,
-            user: wish.executor.account().map(Account::user),
+            user: desired.executor.account().map(Account::user),
             record: &saved,
             owner: self.records.reference(&saved),
         };
@@ -328,44 +330,44 @@ impl Passes {
         };
         note_after(&mut after, &record, done.noted);
         if sound {
-            let removed = self.withdraw(&work.key, wish, stance, &findings, &mut after);
+            let removed = self.withdraw(&work.key, desired, trust, &findings, &mut after);
             outcome = worse(outcome, removed.await);
         }
         let saved = self.save(&saved, after).await?;
-        self.bring_up_to_date(wish, saved).await?;
-        self.conclude(&work, wish, findings, cost, outcome).await
+        self.bring_up_to_date(desired, saved).await?;
+        self.conclude(&work, desired, findings, cost, outcome).await
     }
 
     /// The work with the finalizer of the agent.
-    async fn held(&self, work: Arc<Work>) -> Result<Arc<Work>, Trouble> {
-        if work.is_held() || broken(Rule::HoldFirst) {
+    async fn held(&self, work: Arc<Work>) -> Result<Arc<Work>, ReconcileError> {
+        if work.is_held() || sabotaged(Rule::HoldFirst) {
             return Ok(work);
         }
-        let held = self.hub.hold(&work).await.map_err(Trouble::Hub)?;
-        self.desk().answered(&work, held.clone(), Instant::now());
+        let held = self.hub.hold(&work).await.map_err(ReconcileError::Hub)?;
+        self.queue().answered(&work, held.clone(), Instant::now());
         Ok(Arc::new(held))
     }
 
-    async fn say_unreadable(&self, work: &Work, why: &str) -> Result<Outcome, Trouble> {
+    async fn say_unreadable(&self, work: &Work, why: &str) -> Result<Outcome, ReconcileError> {
         let status = report::unreadable(work, why, self.clock.now());
         self.tell(work, status).await?;
         Ok(Outcome::Done)
     }
 
     /// Says that the work is older than what was applied, so that nothing is done for it.
-    async fn say_held(&self, work: &Work, applied: i64) -> Result<Outcome, Trouble> {
+    async fn say_held(&self, work: &Work, applied: i64) -> Result<Outcome, ReconcileError> {
         let status = report::held(work, applied, self.clock.now());
         self.tell(work, status).await?;
         Ok(Outcome::Done)
     }
 
-    /// Removes the objects of the record that the work does not name any more, as far as its stance allows.
+    /// Removes the objects of the record that the work does not name any more, as far as the hub's copy of the work is trusted.
     async fn withdraw(
         &self,
         key: &WorkKey,
-        wish: &Wish,
-        stance: Stance,
-        findings: &[Finding],
+        desired: &DesiredManifests,
+        trust: Trust,
+        findings: &[ManifestResult],
         after: &mut Record,
     ) -> Outcome {
         let wanted: BTreeSet<&ObjectId> = findings
@@ -382,17 +384,17 @@ impl Passes {
         if report::is_over(findings) {
             return Outcome::Done;
         }
-        if !withdrawn.is_empty() && stance == Stance::Sure && self.desk().is_complete() {
-            let removed = self.remove(key, &wish.delete_option, after, &withdrawn).await;
+        if !withdrawn.is_empty() && trust == Trust::Full && self.queue().is_complete() {
+            let removed = self.remove(key, &desired.delete_option, after, &withdrawn).await;
             return removed.outcome;
         }
-        if stance == Stance::KeepLeftovers {
+        if trust == Trust::ApplyOnly {
             self.forget_absent(after, &withdrawn).await;
         }
         Outcome::Done
     }
 
-    pub(super) async fn record(&self, key: &WorkKey) -> Result<Record, Trouble> {
+    pub(super) async fn record(&self, key: &WorkKey) -> Result<Record, ReconcileError> {
         if let Some(record) = lock(&self.kept).get(key) {
             return Ok(record.clone());
         }
@@ -401,7 +403,7 @@ impl Passes {
         Ok(record)
     }
 
-    pub(super) async fn save(&self, from: &Record, to: Record) -> Result<Record, Trouble> {
+    pub(super) async fn save(&self, from: &Record, to: Record) -> Result<Record, ReconcileError> {
         if *from == to {
             return Ok(to);
         }
@@ -414,8 +416,8 @@ impl Passes {
 
 /// Whether it is certain what the work asks for, and for whom: a manifest that cannot be understood may be the new form of
 /// one that seems to have been withdrawn.
-pub(super) fn is_sound(wish: &Wish, mut has_place: impl Iterator<Item = bool>) -> bool {
-    let is_known = !matches!(wish.executor, Executor::Invalid(_)) && wish.excess.is_none();
+pub(super) fn is_sound(desired: &DesiredManifests, mut has_place: impl Iterator<Item = bool>) -> bool {
+    let is_known = !matches!(desired.executor, Executor::Invalid(_)) && desired.excess.is_none();
     is_known && has_place.all(|has_place| has_place)
 }
 

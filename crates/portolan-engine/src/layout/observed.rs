@@ -28,14 +28,14 @@ pub(crate) struct Slice<'a> {
 
 /// All observed slices of one decision.
 #[derive(Debug, Default)]
-pub(crate) struct Prior<'a> {
+pub(crate) struct ObservedSlices<'a> {
     /// By the index that the object's name stands for.
     pub(crate) slices: BTreeMap<usize, Slice<'a>>,
     /// Ours by key, but under a name we would not give.
     pub(crate) strays: Vec<Slice<'a>>,
 }
 
-impl<'a> Prior<'a> {
+impl<'a> ObservedSlices<'a> {
     /// Sorts observed objects into ours and not concerned. The error lists, by name, objects of others that
     /// stand under our key or on one of our names.
     pub(crate) fn read(identity: &Identity, observed: &'a [PlacementDecision]) -> Result<Self, Vec<String>> {

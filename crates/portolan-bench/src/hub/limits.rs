@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::bounds::{self, Bounds};
 
-/// `bench/hub-floors.json` at the root of the repository.
+/// `bench/hub-limits.json` at the root of the repository.
 const FLOORS: &str = include_str!("../../../../bench/hub-floors.json");
 
 #[derive(Debug, Deserialize)]
@@ -29,10 +29,10 @@ struct Floor {
 
 /// One line for each figure of the report that is not what it must be.
 pub(super) fn failures(report: &Value) -> anyhow::Result<Vec<String>> {
-    let floors: Floors = serde_json::from_str(FLOORS).context("bench/hub-floors.json")?;
-    let mut failures = floors.alone.failures(report)?;
+    let limits: Floors = serde_json::from_str(FLOORS).context("bench/hub-floors.json")?;
+    let mut failures = limits.alone.failures(report)?;
     // Without another server there are no ratios, and nothing of this is looked at.
-    failures.extend(floors.against.failures(report)?);
+    failures.extend(limits.against.failures(report)?);
     Ok(failures)
 }
 
@@ -48,13 +48,13 @@ mod tests {
 
     #[test]
     fn the_committed_floors_are_those_that_were_agreed() {
-        let floors: Floors = serde_json::from_str(FLOORS).unwrap();
-        let against = &floors.against.at_least;
+        let limits: Floors = serde_json::from_str(FLOORS).unwrap();
+        let against = &limits.against.at_least;
         for figure in ["creates", "statusPatches", "labelPatches", "cpuPerWrite"] {
             assert_eq!(against[&format!("ratios.{figure}")], 3.0, "{figure}");
         }
         assert_eq!(against["ratios.fanOut"], 1.0);
         assert_eq!(against["ratios.memory"], 5.0);
-        assert_eq!(floors.alone.at_most["hub.startMs"], 200.0);
+        assert_eq!(limits.alone.at_most["hub.startMs"], 200.0);
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::bounds::{self, Bounds};
 
-/// `bench/live-floors.json` at the root of the repository.
+/// `bench/live-limits.json` at the root of the repository.
 const FLOORS: &str = include_str!("../../../../bench/live-floors.json");
 
 #[derive(Debug, Deserialize)]
@@ -27,9 +27,9 @@ pub(super) struct Floor {
 
 /// The floor for a size of fleet.
 pub(super) fn of(clusters: u32, placements: u32, embedded: bool) -> anyhow::Result<Floor> {
-    let floors: Floors = serde_json::from_str(FLOORS).context("bench/live-floors.json")?;
+    let limits: Floors = serde_json::from_str(FLOORS).context("bench/live-floors.json")?;
     let place = |embedded: bool| if embedded { "embedded" } else { "on a server" };
-    let sizes: Vec<String> = floors
+    let sizes: Vec<String> = limits
         .points
         .iter()
         .map(|floor| {
@@ -41,7 +41,7 @@ pub(super) fn of(clusters: u32, placements: u32, embedded: bool) -> anyhow::Resu
             )
         })
         .collect();
-    let mut points = floors.points.into_iter();
+    let mut points = limits.points.into_iter();
     let wanted = (clusters, placements, embedded);
     let found = points.find(|floor| (floor.clusters, floor.placements, floor.embedded) == wanted);
     found.with_context(|| {

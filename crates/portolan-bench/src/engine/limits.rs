@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::report::Report;
 use crate::bounds::{self, Bounds, figure};
 
-/// `bench/engine-floors.json` at the root of the repository.
+/// `bench/engine-limits.json` at the root of the repository.
 const FLOORS: &str = include_str!("../../../../bench/engine-floors.json");
 const FILE: &str = "bench/engine-floors.json";
 
@@ -39,13 +39,13 @@ pub(super) struct AtMostTimes {
 
 /// The floor for a size of fleet.
 pub(super) fn of(clusters: u32, placements: u32) -> anyhow::Result<Floor> {
-    let floors: Floors = serde_json::from_str(FLOORS).context(FILE)?;
-    let sizes: Vec<String> = floors
+    let limits: Floors = serde_json::from_str(FLOORS).context(FILE)?;
+    let sizes: Vec<String> = limits
         .points
         .iter()
         .map(|floor| format!("{} × {}", floor.clusters, floor.placements))
         .collect();
-    let found = floors
+    let found = limits
         .points
         .into_iter()
         .find(|floor| (floor.clusters, floor.placements) == (clusters, placements));

@@ -19,22 +19,22 @@ use crate::member_name;
 
 /// Members that do not run, by their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::up) struct Former {
+pub(in crate::up) struct StoppedMembers {
     names: Vec<String>,
     /// Whose annotation does not say what is true: the member, and whether it runs.
     mistold: Vec<(String, bool)>,
 }
 
-impl Former {
+impl StoppedMembers {
     /// Those that are on the hub beside the first `running`.
-    pub(in crate::up) async fn find(server: &Server, running: usize) -> anyhow::Result<Former> {
+    pub(in crate::up) async fn find(server: &Server, running: usize) -> anyhow::Result<StoppedMembers> {
         let api: Api<ManagedCluster> = Api::all(server.client.clone());
         let ours = ListParams::default().labels(&format!("{}=true", EMBEDDED_MEMBER));
         let members = api.list(&ours).await;
         let members =
             members.map_err(|error| live::explain(&error, "list the embedded members", &server.url))?;
         let members = members.into_iter().map(|cluster| cluster.metadata);
-        Ok(Former::among(members, running))
+        Ok(StoppedMembers::among(members, running))
     }
 
     /// Notes on each ManagedCluster whether its member runs, for `portolan demo` to read: a Lease is no evidence, since one
@@ -51,7 +51,7 @@ impl Former {
         Ok(())
     }
 
-    fn among(members: impl Iterator<Item = ObjectMeta>, running: usize) -> Former {
+    fn among(members: impl Iterator<Item = ObjectMeta>, running: usize) -> StoppedMembers {
         // A cluster without the mark or with another name is none that `up` has made, whatever its label says.
         let mut numbered: Vec<(usize, String, bool)> = members
             .filter(member::is_embedded)
@@ -62,7 +62,7 @@ impl Former {
             })
             .collect();
         numbered.sort_unstable();
-        let mut former = Former::default();
+        let mut former = StoppedMembers::default();
         for (number, name, said_to_run) in numbered {
             let runs = number < running;
             if said_to_run != runs {
@@ -107,7 +107,7 @@ impl Former {
     }
 }
 
-impl std::fmt::Display for Former {
+impl std::fmt::Display for StoppedMembers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.names.as_slice() {
             [] => f.write_str("none"),
@@ -131,9 +131,9 @@ mod tests {
         }
     }
 
-    fn among(names: &[&str], running: usize) -> Former {
+    fn among(names: &[&str], running: usize) -> StoppedMembers {
         let ours = |name: &&str| marked(name, member::EMBEDDED_BY.1);
-        Former::among(names.iter().map(ours), running)
+        StoppedMembers::among(names.iter().map(ours), running)
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
         let mut bare = marked("member-9", "");
         bare.annotations = None;
         let others = [bare, marked("member-9", ""), marked("member-9", "somebody")];
-        assert!(Former::among(others.into_iter(), 0).is_empty());
+        assert!(StoppedMembers::among(others.into_iter(), 0).is_empty());
     }
 
     #[test]
@@ -168,7 +168,7 @@ mod tests {
             stopped("member-3", false),
             stopped("member-4", true),
         ];
-        let former = Former::among(members.into_iter(), 2);
+        let former = StoppedMembers::among(members.into_iter(), 2);
         assert_eq!(
             former.mistold,
             [("member-2".to_owned(), true), ("member-3".to_owned(), false)]

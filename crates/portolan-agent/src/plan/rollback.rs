@@ -10,33 +10,33 @@
 //! the record lists: the hub is another one, or was restored from before.
 
 use crate::record::{Note, Record};
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 use crate::work::Work;
 
 /// How far a work is to be trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Stance {
+pub(crate) enum Trust {
     /// It says what is wanted.
-    Sure,
+    Full,
     /// It says what is wanted, but not that anything else is not wanted any more.
-    KeepLeftovers,
+    ApplyOnly,
     /// It is older than what was applied, in this generation.
-    Hold { applied: i64 },
+    None { applied: i64 },
 }
 
 /// How far the work is to be trusted, and what the record says from now on.
-pub(crate) fn stance(work: &Work, record: &Record) -> (Stance, Note) {
+pub(crate) fn trust(work: &Work, record: &Record) -> (Trust, Note) {
     let now = Note::of(work);
-    if broken(Rule::HubWentBack) {
-        return (Stance::Sure, now);
+    if sabotaged(Rule::HubWentBack) {
+        return (Trust::Full, now);
     }
     let in_doubt = Note {
         keep_at: Some(work.generation),
         ..now.clone()
     };
     let noted = match (record.note.uid.as_str(), work.applied_generation()) {
-        ("", _) if record.entries.is_empty() => return (Stance::Sure, now),
-        ("", None) => return (Stance::KeepLeftovers, in_doubt),
+        ("", _) if record.entries.is_empty() => return (Trust::Full, now),
+        ("", None) => return (Trust::ApplyOnly, in_doubt),
         ("", Some(generation)) => &Note {
             generation,
             ..now.clone()
@@ -44,7 +44,7 @@ pub(crate) fn stance(work: &Work, record: &Record) -> (Stance, Note) {
         _ => &record.note,
     };
     if noted.uid != work.uid {
-        return (Stance::KeepLeftovers, in_doubt);
+        return (Trust::ApplyOnly, in_doubt);
     }
     let edited_since = noted.keep_at.is_some_and(|kept| work.generation > kept);
     if work.generation < noted.generation && !edited_since {
@@ -53,13 +53,13 @@ pub(crate) fn stance(work: &Work, record: &Record) -> (Stance, Note) {
             ..noted.clone()
         };
         let applied = noted.generation;
-        return (Stance::Hold { applied }, held);
+        return (Trust::None { applied }, held);
     }
     let rewritten = work.generation == noted.generation && work.content != noted.content;
     if rewritten && !edited_since || noted.keep_at == Some(work.generation) {
-        return (Stance::KeepLeftovers, in_doubt);
+        return (Trust::ApplyOnly, in_doubt);
     }
-    (Stance::Sure, now)
+    (Trust::Full, now)
 }
 
 #[cfg(test)]
@@ -83,13 +83,13 @@ mod tests {
     }
 
     /// Shows the work in these states one after the other.
-    fn stances(states: &[(&str, i64, &str)]) -> Vec<Stance> {
+    fn stances(states: &[(&str, i64, &str)]) -> Vec<Trust> {
         let mut record = Record::new(&work("", 0, "").key, String::new());
         let mut seen = Vec::new();
         for (uid, generation, content) in states {
-            let (stance, note) = stance(&work(uid, *generation, content), &record);
+            let (trust, note) = trust(&work(uid, *generation, content), &record);
             record.note = note;
-            seen.push(stance);
+            seen.push(trust);
         }
         seen
     }
@@ -109,27 +109,27 @@ mod tests {
             work.status.conditions.extend(conditions);
             let mut record = Record::new(&work.key, String::new());
             record.entries.insert(ObjectId::default(), Entry::default());
-            stance(&work, &record).0
+            trust(&work, &record).0
         };
-        assert_eq!(of(3, None), Stance::KeepLeftovers, "nobody has dealt with it");
-        assert_eq!(of(3, Some(3)), Stance::Sure);
-        assert_eq!(of(3, Some(2)), Stance::Sure, "it was edited since");
-        assert_eq!(of(3, Some(5)), Stance::Hold { applied: 5 });
+        assert_eq!(of(3, None), Trust::ApplyOnly, "nobody has dealt with it");
+        assert_eq!(of(3, Some(3)), Trust::Full);
+        assert_eq!(of(3, Some(2)), Trust::Full, "it was edited since");
+        assert_eq!(of(3, Some(5)), Trust::None { applied: 5 });
     }
 
     #[test]
     fn edits_in_order_are_trusted() {
-        use Stance::Sure;
+        use Trust::Full;
         assert_eq!(
             stances(&[("u", 1, "a"), ("u", 1, "a"), ("u", 2, "b"), ("u", 7, "c")]),
-            [Sure, Sure, Sure, Sure]
+            [Full, Full, Full, Full]
         );
     }
 
     #[test]
     fn an_older_generation_is_held_until_the_work_is_edited() {
-        use Stance::{Hold, Sure};
-        let hold = || Hold { applied: 5 };
+        use Trust::{Full, None};
+        let hold = || None { applied: 5 };
         assert_eq!(
             stances(&[
                 ("u", 5, "e"),
@@ -139,34 +139,34 @@ mod tests {
                 ("u", 3, "x"),
                 ("u", 3, "x")
             ]),
-            [Sure, hold(), hold(), hold(), Sure, Sure]
+            [Full, hold(), hold(), hold(), Full, Full]
         );
     }
 
     #[test]
     fn the_right_generation_coming_back_ends_the_doubt() {
-        use Stance::{Hold, Sure};
+        use Trust::{Full, None};
         assert_eq!(
             stances(&[("u", 5, "e"), ("u", 3, "c"), ("u", 5, "e")]),
-            [Sure, Hold { applied: 5 }, Sure]
+            [Full, None { applied: 5 }, Full]
         );
     }
 
     #[test]
     fn another_content_at_the_same_generation_removes_nothing_until_the_next_edit() {
-        use Stance::{KeepLeftovers, Sure};
+        use Trust::{ApplyOnly, Full};
         assert_eq!(
             stances(&[("u", 5, "e"), ("u", 5, "x"), ("u", 5, "x"), ("u", 6, "y")]),
-            [Sure, KeepLeftovers, KeepLeftovers, Sure]
+            [Full, ApplyOnly, ApplyOnly, Full]
         );
     }
 
     #[test]
     fn a_work_made_anew_removes_nothing_until_it_is_edited() {
-        use Stance::{KeepLeftovers, Sure};
+        use Trust::{ApplyOnly, Full};
         assert_eq!(
             stances(&[("u", 5, "e"), ("v", 1, "a"), ("v", 1, "a"), ("v", 2, "b")]),
-            [Sure, KeepLeftovers, KeepLeftovers, Sure]
+            [Full, ApplyOnly, ApplyOnly, Full]
         );
     }
 }

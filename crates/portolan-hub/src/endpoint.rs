@@ -24,7 +24,7 @@ use crate::clock::Clock;
 const RENEW_EVERY: Duration = Duration::from_secs(24 * 3600);
 const ADMIN: &str = "system:admin";
 
-pub(crate) struct Door {
+pub(crate) struct Endpoint {
     address: SocketAddr,
     kubeconfig: Kubeconfig,
     tls: Option<Tls>,
@@ -36,7 +36,7 @@ struct Tls {
     config: Arc<ServerConfig>,
 }
 
-impl Door {
+impl Endpoint {
     /// Plain HTTP. The kubeconfig names no user that would matter, but kubectl wants one.
     pub(crate) fn plain(address: SocketAddr) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let user = User::Token(Token::generate()?);
@@ -156,7 +156,7 @@ impl Door {
     }
 }
 
-impl fmt::Debug for Door {
+impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Door")
             .field("address", &self.address)
@@ -177,7 +177,7 @@ mod tests {
         let today = days.clone();
         let clock = Clock::new(move || start + SignedDuration::from_hours(24 * *today.lock().unwrap()));
         let address = SocketAddr::from(([127, 0, 0, 1], 6443));
-        let door = Door::tls(address, None, &[], start).unwrap();
+        let door = Endpoint::tls(address, None, &[], start).unwrap();
         let (stop, stopping) = watch::channel(false);
         let renewal = tokio::spawn(door.renewal(clock, stopping).unwrap());
         let leaf = || door.tls.as_ref().unwrap().serving.leaf();

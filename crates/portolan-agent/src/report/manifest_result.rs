@@ -7,7 +7,7 @@ use crate::work::Target;
 
 /// What came of applying a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Applied {
+pub(crate) enum ApplyOutcome {
     Done,
     /// It is complete, and not touched any more.
     Finished,
@@ -18,16 +18,16 @@ pub(crate) enum Applied {
     },
 }
 
-impl Applied {
+impl ApplyOutcome {
     /// Whether it is to be tried again.
     pub(crate) fn has_failed(&self) -> bool {
-        matches!(self, Applied::Failed { .. })
+        matches!(self, ApplyOutcome::Failed { .. })
     }
 }
 
 /// What is there now.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Found {
+pub(crate) enum ObservedObject {
     There(Box<Value>),
     /// It is there, and whoever the work is applied for may not read it.
     Hidden,
@@ -38,18 +38,18 @@ pub(crate) enum Found {
 
 /// What is known about one manifest after it was dealt with.
 #[derive(Clone, Debug)]
-pub(crate) struct Finding {
+pub(crate) struct ManifestResult {
     pub(crate) meta: ManifestResourceMeta,
     /// `None` where the manifest has no place on the member cluster.
     pub(crate) target: Option<Target>,
-    pub(crate) applied: Applied,
-    pub(crate) found: Found,
+    pub(crate) applied: ApplyOutcome,
+    pub(crate) found: ObservedObject,
 }
 
 /// Whether nothing of the work is touched any more.
-pub(crate) fn is_over(findings: &[Finding]) -> bool {
+pub(crate) fn is_over(findings: &[ManifestResult]) -> bool {
     !findings.is_empty()
         && findings
             .iter()
-            .all(|finding| finding.applied == Applied::Finished)
+            .all(|finding| finding.applied == ApplyOutcome::Finished)
 }

@@ -15,7 +15,7 @@ use http_body_util::{BodyExt, Full};
 use portolan_hub::Service;
 use tokio::sync::watch;
 
-use super::fate::Fate;
+use super::injected_fault::InjectedFault;
 
 /// What a line lets through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,24 +37,24 @@ const REFUSAL_DELAY: Duration = Duration::from_secs(5);
 
 /// A server at the other end of a line.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(super) struct Link {
     server: Service,
-    fate: watch::Receiver<Fate>,
+    fate: watch::Receiver<InjectedFault>,
     /// What the fate of the member means for this line.
-    passage: fn(Fate) -> Passage,
+    passage: fn(InjectedFault) -> Passage,
 }
 
 type Answering = Pin<Box<dyn Future<Output = io::Result<Response<Body>>> + Send>>;
 
-impl Line {
+impl Link {
     /// From a member's agent to its hub.
-    pub(super) fn to_hub(hub: Service, fate: watch::Receiver<Fate>) -> Line {
+    pub(super) fn to_hub(hub: Service, fate: watch::Receiver<InjectedFault>) -> Link {
         let passage = |fate| match fate {
-            Fate::Partitioned => Passage::Cut,
-            Fate::Leaving | Fate::Left => Passage::Closing,
-            Fate::Well | Fate::Failed => Passage::Open,
+            InjectedFault::Partitioned => Passage::Cut,
+            InjectedFault::Leaving | InjectedFault::Left => Passage::Closing,
+            InjectedFault::Well | InjectedFault::Failed => Passage::Open,
         };
-        Line {
+        Link {
             server: hub,
             fate,
             passage,
@@ -62,12 +62,15 @@ impl Line {
     }
 
     /// From a member's agent to the member.
-    pub(super) fn to_member(member: Service, fate: watch::Receiver<Fate>) -> Line {
+    pub(super) fn to_member(member: Service, fate: watch::Receiver<InjectedFault>) -> Link {
         let passage = |fate| match fate {
-            Fate::Failed => Passage::Ill,
-            Fate::Well | Fate::Partitioned | Fate::Leaving | Fate::Left => Passage::Open,
+            InjectedFault::Failed => Passage::Ill,
+            InjectedFault::Well
+            | InjectedFault::Partitioned
+            | InjectedFault::Leaving
+            | InjectedFault::Left => Passage::Open,
         };
-        Line {
+        Link {
             server: member,
             fate,
             passage,
@@ -75,7 +78,7 @@ impl Line {
     }
 }
 
-impl<B> tower::Service<Request<B>> for Line
+impl<B> tower::Service<Request<B>> for Link
 where
     B: http_body::Body + Send + 'static,
     B::Data: Send,
@@ -136,7 +139,7 @@ fn is_question_of_health(path: &str) -> bool {
 type Cutting = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Ends when the line is cut.
-fn cut(mut fate: watch::Receiver<Fate>, passage: fn(Fate) -> Passage) -> Cutting {
+fn cut(mut fate: watch::Receiver<InjectedFault>, passage: fn(InjectedFault) -> Passage) -> Cutting {
     Box::pin(async move {
         if fate
             .wait_for(|fate| passage(*fate) == Passage::Cut)
@@ -186,7 +189,7 @@ mod tests {
 
     use super::*;
 
-    fn client(line: Line) -> Client {
+    fn client(line: Link) -> Client {
         Client::new(line, "default")
     }
 
@@ -198,22 +201,22 @@ mod tests {
     #[tokio::test]
     async fn a_partition_fails_requests_and_ends_watches_until_it_is_over() {
         let hub = Hub::builder().start().await.unwrap();
-        let (fate, receiver) = watch::channel(Fate::Well);
+        let (fate, receiver) = watch::channel(InjectedFault::Well);
         let (to_hub, to_member) = (
-            client(Line::to_hub(hub.service(), receiver.clone())),
-            client(Line::to_member(hub.service(), receiver)),
+            client(Link::to_hub(hub.service(), receiver.clone())),
+            client(Link::to_member(hub.service(), receiver)),
         );
         let maps: Api<ConfigMap> = Api::default_namespaced(to_hub);
         maps.list(&ListParams::default()).await.unwrap();
         let mut watch = maps.watch(&WatchParams::default(), "0").await.unwrap().boxed();
 
-        fate.send_replace(Fate::Partitioned);
+        fate.send_replace(InjectedFault::Partitioned);
         assert!(maps.list(&ListParams::default()).await.is_err());
         let last = watch.next().await;
         assert!(!matches!(last, Some(Ok(_))), "{last:?}");
         assert!(is_healthy(&to_member).await, "the member is not concerned");
 
-        fate.send_replace(Fate::Well);
+        fate.send_replace(InjectedFault::Well);
         maps.list(&ListParams::default()).await.unwrap();
         hub.stop().await;
     }
@@ -236,14 +239,14 @@ mod tests {
     #[tokio::test]
     async fn a_failed_member_says_that_it_is_ill_and_answers_all_the_same() {
         let member = Hub::builder().start().await.unwrap();
-        let (fate, receiver) = watch::channel(Fate::Well);
-        let agent = client(Line::to_member(member.service(), receiver));
+        let (fate, receiver) = watch::channel(InjectedFault::Well);
+        let agent = client(Link::to_member(member.service(), receiver));
         assert!(is_healthy(&agent).await);
-        fate.send_replace(Fate::Failed);
+        fate.send_replace(InjectedFault::Failed);
         assert!(!is_healthy(&agent).await);
         let maps: Api<ConfigMap> = Api::default_namespaced(agent.clone());
         maps.list(&ListParams::default()).await.unwrap();
-        fate.send_replace(Fate::Well);
+        fate.send_replace(InjectedFault::Well);
         assert!(is_healthy(&agent).await);
         member.stop().await;
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Input;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 use crate::settings::Settings;
 use crate::work::{Work, WorkKey, WorkKind};
 
@@ -35,7 +35,7 @@ pub(crate) type Works = BTreeMap<WorkKey, Arc<Work>>;
 /// The works that are known, and when each is to be looked at. All times are of the monotonic clock: a wall clock that is
 /// set back must not make a wait longer.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct WorkQueue {
     works: Works,
     /// Rises when a work comes or goes, or asks for something else.
     version: u64,
@@ -51,9 +51,9 @@ pub(crate) struct Desk {
     longest_backoff: Duration,
 }
 
-impl Desk {
-    pub(crate) fn new(settings: &Settings) -> Desk {
-        Desk {
+impl WorkQueue {
+    pub(crate) fn new(settings: &Settings) -> WorkQueue {
+        WorkQueue {
             works: BTreeMap::new(),
             version: 0,
             complete: BTreeMap::from([(WorkKind::ManifestWork, false), (WorkKind::Work, false)]),
@@ -77,11 +77,11 @@ impl Desk {
     }
 
     fn keep(&mut self, work: Work) {
-        let wish = |work: &Work| (work.uid.clone(), work.deleting, work.content.clone());
+        let desired = |work: &Work| (work.uid.clone(), work.deleting, work.content.clone());
         let is_same = self
             .works
             .get(&work.key)
-            .is_some_and(|known| wish(known) == wish(&work));
+            .is_some_and(|known| desired(known) == desired(&work));
         self.version += u64::from(!is_same);
         self.works.insert(work.key.clone(), Arc::new(work));
     }
@@ -93,7 +93,7 @@ impl Desk {
 
     /// Whether these are all works that there are. Only then can it be said that an object has no other owner.
     pub(crate) fn is_complete(&self) -> bool {
-        self.incomplete().is_empty() || broken(Rule::KnowAllFirst)
+        self.incomplete().is_empty() || sabotaged(Rule::KnowAllFirst)
     }
 
     /// Kinds of which not all works are known.
@@ -106,7 +106,7 @@ impl Desk {
     pub(crate) fn hear(&mut self, input: Input, now: Instant) {
         match input {
             Input::Work(work) => self.see(*work, now),
-            Input::Gone(key) if broken(Rule::LostIsNotDeleted) => {
+            Input::Gone(key) if sabotaged(Rule::LostIsNotDeleted) => {
                 if let Some(work) = self.works.get_mut(&key) {
                     Arc::make_mut(work).deleting = true;
                     self.version += 1;
@@ -124,7 +124,7 @@ impl Desk {
                 self.complete.insert(kind, false);
             }
             // It does not shorten the wait after an error.
-            Input::Stirred(key) => self.ask_for(&key, now),
+            Input::ObjectChanged(key) => self.ask_for(&key, now),
             // A kind that the hub does not serve has no works.
             Input::Complete(kind) | Input::Unserved(kind) => {
                 self.complete.insert(kind, true);
@@ -277,14 +277,14 @@ mod tests {
         read(WorkKind::ManifestWork, &metadata, &json!({}), &Value::Null)
     }
 
-    fn desk() -> Desk {
-        Desk::new(&Settings::new("east", Clock::new(|| Timestamp::UNIX_EPOCH)))
+    fn queue() -> WorkQueue {
+        WorkQueue::new(&Settings::new("east", Clock::new(|| Timestamp::UNIX_EPOCH)))
     }
 
     #[test]
     fn a_quiet_work_is_looked_at_less_and_less_often_and_a_change_starts_again() {
-        let mut desk = desk();
-        desk.see(work(1), at(0));
+        let mut queue = queue();
+        queue.see(work(1), at(0));
         let mut now = 0;
         for (outcome, wait) in [
             (Outcome::Changed, 250),
@@ -297,76 +297,76 @@ mod tests {
             (Outcome::Quiet, 10000),
             (Outcome::Changed, 250),
         ] {
-            let key = desk.due(at(now)).unwrap();
-            desk.dealt_with(&key, outcome, at(now));
-            assert!(desk.due(at(now + wait - 1)).is_none());
+            let key = queue.due(at(now)).unwrap();
+            queue.dealt_with(&key, outcome, at(now));
+            assert!(queue.due(at(now + wait - 1)).is_none());
             now += wait;
-            assert_eq!(desk.next(), Some(at(now)));
+            assert_eq!(queue.next(), Some(at(now)));
         }
     }
 
     #[test]
     fn a_work_is_looked_at_at_once_when_it_changes_but_not_when_it_is_said_again() {
-        let mut desk = desk();
-        desk.see(work(1), at(0));
-        let key = desk.due(at(0)).unwrap();
-        desk.dealt_with(&key, Outcome::Quiet, at(0));
-        desk.see(work(1), at(1));
-        assert!(desk.due(at(1)).is_none());
-        desk.see(work(2), at(2));
-        assert_eq!(desk.due(at(2)), Some(key));
+        let mut queue = queue();
+        queue.see(work(1), at(0));
+        let key = queue.due(at(0)).unwrap();
+        queue.dealt_with(&key, Outcome::Quiet, at(0));
+        queue.see(work(1), at(1));
+        assert!(queue.due(at(1)).is_none());
+        queue.see(work(2), at(2));
+        assert_eq!(queue.due(at(2)), Some(key));
     }
 
     #[test]
     fn an_answer_does_not_undo_what_the_watch_has_said_meanwhile() {
-        let mut desk = desk();
+        let mut queue = queue();
         let version = |generation: i64| Work {
             version: generation.to_string(),
             ..work(generation)
         };
-        desk.see(version(1), at(0));
-        desk.answered(&version(1), version(2), at(0));
-        desk.see(version(4), at(0));
-        desk.answered(&version(2), version(3), at(0));
+        queue.see(version(1), at(0));
+        queue.answered(&version(1), version(2), at(0));
+        queue.see(version(4), at(0));
+        queue.answered(&version(2), version(3), at(0));
         let key = version(1).key;
-        assert_eq!(desk.works()[&key].generation, 4);
-        desk.hear(Input::Gone(key), at(0));
-        desk.answered(&version(4), version(5), at(0));
-        assert!(desk.works().is_empty());
+        assert_eq!(queue.works()[&key].generation, 4);
+        queue.hear(Input::Gone(key), at(0));
+        queue.answered(&version(4), version(5), at(0));
+        assert!(queue.works().is_empty());
     }
 
     #[test]
     fn a_work_is_dealt_with_once_at_a_time_and_again_if_it_changed_meanwhile() {
-        let mut desk = desk();
-        desk.see(work(1), at(0));
-        let key = desk.due(at(0)).unwrap();
-        desk.see(work(2), at(1));
-        assert_eq!((desk.due(at(1)), desk.next()), (None, None));
-        desk.dealt_with(&key, Outcome::Quiet, at(2));
-        assert_eq!(desk.due(at(2)), Some(key));
+        let mut queue = queue();
+        queue.see(work(1), at(0));
+        let key = queue.due(at(0)).unwrap();
+        queue.see(work(2), at(1));
+        assert_eq!((queue.due(at(1)), queue.next()), (None, None));
+        queue.dealt_with(&key, Outcome::Quiet, at(2));
+        assert_eq!(queue.due(at(2)), Some(key));
     }
 
     #[test]
     fn nothing_is_certain_before_both_kinds_are_complete_and_while_one_is_listed_again() {
-        let mut desk = desk();
+        let mut queue = queue();
         let now = at(0);
-        desk.hear(Input::Complete(WorkKind::ManifestWork), now);
-        assert!(!desk.is_complete());
-        desk.hear(Input::Unserved(WorkKind::Work), now);
-        assert!(desk.is_complete());
-        desk.hear(Input::Listing(WorkKind::ManifestWork), now);
-        assert!(!desk.is_complete());
+        queue.hear(Input::Complete(WorkKind::ManifestWork), now);
+        assert!(!queue.is_complete());
+        queue.hear(Input::Unserved(WorkKind::Work), now);
+        assert!(queue.is_complete());
+        queue.hear(Input::Listing(WorkKind::ManifestWork), now);
+        assert!(!queue.is_complete());
     }
 
     #[test]
     fn a_work_whose_object_stirs_is_looked_at_and_still_waits_longer_after_each_error() {
-        let (mut desk, work) = (desk(), work(1));
-        desk.see(work.clone(), at(0));
+        let (mut queue, work) = (queue(), work(1));
+        queue.see(work.clone(), at(0));
         for wait in [250, 500] {
-            assert_eq!(desk.due(at(0)), Some(work.key.clone()));
-            desk.dealt_with(&work.key, Outcome::Failed, at(0));
-            assert_eq!(desk.next(), Some(at(wait)));
-            desk.hear(Input::Stirred(work.key.clone()), at(0));
+            assert_eq!(queue.due(at(0)), Some(work.key.clone()));
+            queue.dealt_with(&work.key, Outcome::Failed, at(0));
+            assert_eq!(queue.next(), Some(at(wait)));
+            queue.hear(Input::ObjectChanged(work.key.clone()), at(0));
         }
     }
 }

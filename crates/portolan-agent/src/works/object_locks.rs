@@ -7,33 +7,39 @@ use std::sync::Mutex;
 
 use tokio::sync::Notify;
 
-use super::desk::Works;
-use super::pass::lock;
 use super::preparing::Prepared;
+use super::work_queue::Works;
+use super::work_reconciler::lock;
 use crate::record::Record;
-use crate::sabotage::{Rule, broken};
+use crate::sabotage::{Rule, sabotaged};
 use crate::work::{Kinds, Manifest, ObjectId, Work, place};
 
 /// An object by what can be told of it without asking what kinds there are: group, namespace and name. Objects of
 /// several kinds may share one, which costs time and nothing else.
-type Spot = (String, String, String);
+type LockKey = (String, String, String);
 
 /// The objects that a work has a say in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Reach {
+pub(super) struct LockSet {
     /// Those that it wants.
-    shared: BTreeSet<Spot>,
+    shared: BTreeSet<LockKey>,
     /// Those that it may remove, and those that it has a different opinion of than another work.
-    alone: BTreeSet<Spot>,
+    alone: BTreeSet<LockKey>,
 }
 
 /// The objects that a work asks for or may have left, beside all works that are known. What is not applied for the work and is
 /// not in its record is nothing to it: whoever may have it does not wait.
-pub(super) fn reach(work: &Work, record: &Record, prepared: &Prepared, works: &Works) -> Reach {
+pub(super) fn reach(work: &Work, record: &Record, prepared: &Prepared, works: &Works) -> LockSet {
     let kinds = &*prepared.kinds;
-    let wish = work.wish.as_ref().ok().filter(|_| !work.deleting);
-    let manifests = || wish.iter().flat_map(|wish| wish.manifests.iter().flatten());
-    let numbered = wish.iter().flat_map(|wish| wish.manifests.iter().enumerate());
+    let desired = work.desired.as_ref().ok().filter(|_| !work.deleting);
+    let manifests = || {
+        desired
+            .iter()
+            .flat_map(|desired| desired.manifests.iter().flatten())
+    };
+    let numbered = desired
+        .iter()
+        .flat_map(|desired| desired.manifests.iter().enumerate());
     let numbered = numbered.filter_map(|(number, manifest)| Some((number, manifest.as_ref().ok()?)));
     let is_recorded = |manifest: &Manifest| {
         let id = place(manifest, kinds).and_then(Result::ok);
@@ -46,10 +52,10 @@ pub(super) fn reach(work: &Work, record: &Record, prepared: &Prepared, works: &W
         .filter_map(|manifest| place(manifest, kinds)?.ok())
         .collect();
     let left = record.entries.keys().filter(|id| !stay.contains(id));
-    let mut alone: BTreeSet<Spot> = left
+    let mut alone: BTreeSet<LockKey> = left
         .map(|id| (id.group.clone(), id.namespace.clone(), id.name.clone()))
         .collect();
-    let wanted: BTreeMap<Spot, &Manifest> = claimed
+    let wanted: BTreeMap<LockKey, &Manifest> = claimed
         .flat_map(|(_, manifest)| {
             spots(manifest, kinds)
                 .into_iter()
@@ -62,7 +68,10 @@ pub(super) fn reach(work: &Work, record: &Record, prepared: &Prepared, works: &W
         .values()
         .filter(|other| other.key != work.key && !other.deleting)
     {
-        let theirs = rival.wish.iter().flat_map(|wish| wish.manifests.iter().flatten());
+        let theirs = rival
+            .desired
+            .iter()
+            .flat_map(|desired| desired.manifests.iter().flatten());
         for theirs in theirs {
             let same = spots(theirs, kinds).into_iter().filter(|spot| {
                 let ours = wanted.get(spot);
@@ -71,19 +80,19 @@ pub(super) fn reach(work: &Work, record: &Record, prepared: &Prepared, works: &W
             alone.extend(same);
         }
     }
-    if broken(Rule::RemoveAlone) {
+    if sabotaged(Rule::RemoveAlone) {
         alone.clear();
     }
-    Reach {
+    LockSet {
         shared: wanted.into_keys().collect(),
         alone,
     }
 }
 
 /// The objects that a record lists, to be had alone.
-pub(super) fn all_of(record: &Record) -> Reach {
+pub(super) fn all_of(record: &Record) -> LockSet {
     let listed = record.entries.keys();
-    Reach {
+    LockSet {
         shared: BTreeSet::new(),
         alone: listed
             .map(|id| (id.group.clone(), id.namespace.clone(), id.name.clone()))
@@ -93,7 +102,7 @@ pub(super) fn all_of(record: &Record) -> Reach {
 
 /// Where a manifest may have its place. A namespace means nothing to a kind without, and of a kind that is not known yet it
 /// cannot be told.
-fn spots(manifest: &Manifest, kinds: &Kinds) -> Vec<Spot> {
+fn spots(manifest: &Manifest, kinds: &Kinds) -> Vec<LockKey> {
     let spot = |namespace: &str| {
         (
             manifest.group.clone(),
@@ -110,18 +119,18 @@ fn spots(manifest: &Manifest, kinds: &Kinds) -> Vec<Spot> {
 
 /// The objects that are being dealt with.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct ObjectLocks {
     spots: Mutex<Spots>,
     freed: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Spots {
-    shared: BTreeMap<Spot, usize>,
-    alone: BTreeSet<Spot>,
+    shared: BTreeMap<LockKey, usize>,
+    alone: BTreeSet<LockKey>,
     /// What is waited for to be had alone, and by whom: those who want it too and came later come after that, or it might
     /// never be free. Who came first waits for nobody but those who have something.
-    asked_for: BTreeMap<Spot, BTreeSet<Ticket>>,
+    asked_for: BTreeMap<LockKey, BTreeSet<Ticket>>,
     next: Ticket,
 }
 
@@ -130,32 +139,33 @@ type Ticket = u64;
 
 /// Objects that nobody else deals with, or only those who want them too, as long as this lives.
 #[derive(Debug)]
-pub(super) struct Hold<'t> {
-    taken: &'t Taken,
-    reach: Reach,
+pub(super) struct LockGuard<'t> {
+    taken: &'t ObjectLocks,
+    reach: LockSet,
 }
 
 impl Spots {
-    fn are_free(&self, reach: &Reach, ticket: Ticket) -> bool {
-        let asked = |spot: &Spot| {
+    fn are_free(&self, reach: &LockSet, ticket: Ticket) -> bool {
+        let asked = |spot: &LockKey| {
             let first = self.asked_for.get(spot).and_then(BTreeSet::first);
             first.is_some_and(|first| *first < ticket)
         };
-        let held = |spot: &Spot| self.shared.contains_key(spot) || self.alone.contains(spot) || asked(spot);
-        let closed = |spot: &Spot| self.alone.contains(spot) || asked(spot);
+        let held =
+            |spot: &LockKey| self.shared.contains_key(spot) || self.alone.contains(spot) || asked(spot);
+        let closed = |spot: &LockKey| self.alone.contains(spot) || asked(spot);
         // What a work may remove and wants as well it has alone.
         let mut shared = reach.shared.difference(&reach.alone);
         !reach.alone.iter().any(held) && !shared.any(closed)
     }
 }
 
-fn count(counts: &mut BTreeMap<Spot, usize>, spots: &BTreeSet<Spot>) {
+fn count(counts: &mut BTreeMap<LockKey, usize>, spots: &BTreeSet<LockKey>) {
     spots
         .iter()
         .for_each(|spot| *counts.entry(spot.clone()).or_default() += 1);
 }
 
-fn discount(counts: &mut BTreeMap<Spot, usize>, spots: &BTreeSet<Spot>) {
+fn discount(counts: &mut BTreeMap<LockKey, usize>, spots: &BTreeSet<LockKey>) {
     for spot in spots {
         if let Some(number) = counts.get_mut(spot) {
             *number -= 1;
@@ -164,10 +174,10 @@ fn discount(counts: &mut BTreeMap<Spot, usize>, spots: &BTreeSet<Spot>) {
     counts.retain(|_, number| *number > 0);
 }
 
-impl Taken {
+impl ObjectLocks {
     /// Takes all of them at once, as soon as all are free: nobody waits who has taken anything.
-    pub(super) async fn take(&self, reach: Reach) -> Hold<'_> {
-        let asking = Asking::new(self, &reach.alone);
+    pub(super) async fn take(&self, reach: LockSet) -> LockGuard<'_> {
+        let asking = Waiter::new(self, &reach.alone);
         loop {
             let freed = self.freed.notified();
             tokio::pin!(freed);
@@ -180,7 +190,7 @@ impl Taken {
                     spots.alone.extend(reach.alone.iter().cloned());
                     drop(spots);
                     drop(asking);
-                    return Hold { taken: self, reach };
+                    return LockGuard { taken: self, reach };
                 }
             }
             freed.await;
@@ -189,21 +199,21 @@ impl Taken {
 }
 
 /// A waiting request for exclusive access to objects.
-struct Asking<'t> {
-    taken: &'t Taken,
-    alone: BTreeSet<Spot>,
+struct Waiter<'t> {
+    taken: &'t ObjectLocks,
+    alone: BTreeSet<LockKey>,
     ticket: Ticket,
 }
 
-impl Asking<'_> {
-    fn new<'t>(taken: &'t Taken, alone: &BTreeSet<Spot>) -> Asking<'t> {
+impl Waiter<'_> {
+    fn new<'t>(taken: &'t ObjectLocks, alone: &BTreeSet<LockKey>) -> Waiter<'t> {
         let mut spots = lock(&taken.spots);
         let ticket = spots.next;
         spots.next += 1;
         for spot in alone {
             spots.asked_for.entry(spot.clone()).or_default().insert(ticket);
         }
-        Asking {
+        Waiter {
             taken,
             alone: alone.clone(),
             ticket,
@@ -211,7 +221,7 @@ impl Asking<'_> {
     }
 }
 
-impl Drop for Asking<'_> {
+impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         let mut spots = lock(&self.taken.spots);
         for spot in &self.alone {
@@ -226,7 +236,7 @@ impl Drop for Asking<'_> {
     }
 }
 
-impl Drop for Hold<'_> {
+impl Drop for LockGuard<'_> {
     fn drop(&mut self) {
         let mut spots = lock(&self.taken.spots);
         discount(&mut spots.shared, &self.reach.shared);
@@ -247,20 +257,20 @@ mod tests {
 
     use super::*;
     use crate::record::Entry;
-    use crate::sabotage::with_broken;
+    use crate::sabotage::with_sabotaged;
     use crate::work::{Resource, Untyped, WorkKind, read};
 
-    fn reach(shared: &[&str], alone: &[&str]) -> Reach {
+    fn reach(shared: &[&str], alone: &[&str]) -> LockSet {
         let spot = |name: &&str| (String::new(), "n".to_owned(), (*name).to_owned());
-        Reach {
+        LockSet {
             shared: shared.iter().map(spot).collect(),
             alone: alone.iter().map(spot).collect(),
         }
     }
 
-    type Taking<'t> = Pin<Box<dyn Future<Output = Hold<'t>> + 't>>;
+    type Taking<'t> = Pin<Box<dyn Future<Output = LockGuard<'t>> + 't>>;
 
-    fn poll<'t>(taking: &mut Taking<'t>) -> Option<Hold<'t>> {
+    fn poll<'t>(taking: &mut Taking<'t>) -> Option<LockGuard<'t>> {
         match taking.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(hold) => Some(hold),
             Poll::Pending => None,
@@ -269,7 +279,7 @@ mod tests {
 
     #[test]
     fn what_is_wanted_is_shared_and_what_may_be_removed_is_not() {
-        let taken = Taken::default();
+        let taken = ObjectLocks::default();
         let taking =
             |shared: &[&str], alone: &[&str]| -> Taking<'_> { Box::pin(taken.take(reach(shared, alone))) };
         let one = poll(&mut taking(&["a", "b"], &[])).unwrap();
@@ -301,7 +311,7 @@ mod tests {
 
     #[test]
     fn of_two_who_want_alone_what_the_other_wants_too_the_first_gets_it() {
-        let taken = Taken::default();
+        let taken = ObjectLocks::default();
         let taking =
             |shared: &[&str], alone: &[&str]| -> Taking<'_> { Box::pin(taken.take(reach(shared, alone))) };
         let both = poll(&mut taking(&["x", "y"], &[])).unwrap();
@@ -317,7 +327,7 @@ mod tests {
 
     #[test]
     fn whoever_gives_up_waiting_is_waited_for_no_longer() {
-        let taken = Taken::default();
+        let taken = ObjectLocks::default();
         let holder: Taking<'_> = Box::pin(taken.take(reach(&["x"], &[])));
         let holder = poll(&mut { holder }).unwrap();
         let mut removal: Taking<'_> = Box::pin(taken.take(reach(&[], &["x"])));
@@ -368,7 +378,7 @@ mod tests {
             namespaced: true,
         };
         kinds.learn("v1", BTreeMap::from([("ConfigMap".to_owned(), resource)]));
-        let taken = Taken::default();
+        let taken = ObjectLocks::default();
         let prepared = Prepared::open(Arc::new(kinds), Ok(()));
         let of = |work: &Work| super::reach(work, &left(work), &prepared, &works);
         let first: Taking<'_> = Box::pin(taken.take(of(one)));
@@ -381,7 +391,7 @@ mod tests {
     fn nobody_touches_what_another_may_remove_and_a_broken_rule_is_noticed() {
         let (gone, kept) = (work("gone", true, "1"), work("kept", false, "1"));
         assert!(wait_for_each_other(&gone, &kept) && wait_for_each_other(&kept, &gone));
-        with_broken(Rule::RemoveAlone, || assert!(!wait_for_each_other(&gone, &kept)));
+        with_sabotaged(Rule::RemoveAlone, || assert!(!wait_for_each_other(&gone, &kept)));
     }
 
     #[test]

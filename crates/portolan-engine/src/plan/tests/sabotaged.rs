@@ -4,7 +4,7 @@ use portolan_api::cluster::UpdateStrategyType::RollingUpdate;
 use portolan_check::{CheckId, stream};
 
 use super::history::{Change, History};
-use crate::sabotage::{Rule, with_broken};
+use crate::sabotage::{Rule, with_sabotaged};
 
 /// An ordered decision of 200 clusters whose order changes.
 fn reordered() -> History {
@@ -19,7 +19,7 @@ fn reordered() -> History {
 #[test]
 fn shrinking_before_growing_is_noticed() {
     assert!(stream::check(&reordered().recording).is_clean());
-    let report = with_broken(Rule::NoGap, || stream::check(&reordered().recording));
+    let report = with_sabotaged(Rule::NoGap, || stream::check(&reordered().recording));
     let kinds: Vec<_> = report
         .of(CheckId::Rule1)
         .map(|finding| finding.subject.clone())
@@ -36,12 +36,12 @@ fn writing_what_is_the_same_is_noticed() {
         stream::check(&history.recording)
     };
     assert!(again().is_clean());
-    let report = with_broken(Rule::UnchangedUntouched, again);
+    let report = with_sabotaged(Rule::UnchangedUntouched, again);
     assert!(report.failed().contains(&CheckId::Rule3), "{report}");
 }
 
 #[test]
 fn overfilling_a_slice_is_noticed() {
-    let report = with_broken(Rule::SliceLimit, || stream::check(&reordered().recording));
+    let report = with_sabotaged(Rule::SliceLimit, || stream::check(&reordered().recording));
     assert!(report.failed().contains(&CheckId::Rule4), "{report}");
 }

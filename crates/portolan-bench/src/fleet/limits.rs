@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::bounds::{self, Bounds};
 
-/// `bench/fleet-floors.json` at the root of the repository.
+/// `bench/fleet-limits.json` at the root of the repository.
 const FLOORS: &str = include_str!("../../../../bench/fleet-floors.json");
 const FILE: &str = "bench/fleet-floors.json";
 
@@ -22,15 +22,15 @@ pub(super) struct Floors {
 
 /// The floors for a size of fleet.
 pub(super) fn of(members: u16, reach: u16) -> anyhow::Result<Floors> {
-    let floors: Floors = serde_json::from_str(FLOORS).context(FILE)?;
-    if (floors.members, floors.reach) != (members, reach) {
+    let limits: Floors = serde_json::from_str(FLOORS).context(FILE)?;
+    if (limits.members, limits.reach) != (members, reach) {
         bail!(
             "--check: no floors for {members} members of which {reach} are reached; there are some for {} and {}",
-            floors.members,
-            floors.reach
+            limits.members,
+            limits.reach
         );
     }
-    Ok(floors)
+    Ok(limits)
 }
 
 impl Floors {
@@ -47,12 +47,12 @@ mod tests {
 
     #[test]
     fn the_committed_floors_are_no_looser_than_what_was_agreed() {
-        let floors = of(200, 100).unwrap();
+        let limits = of(200, 100).unwrap();
         let agreed = json!({
             "rssPeakMb": 2_048.5, "idleShare": 0.1001,
             "reach": {"median": 2.01, "longest": 2.01}, "withdrawal": {"median": 2.01, "longest": 2.01},
         });
-        let failures = floors.failures(&agreed).unwrap();
+        let failures = limits.failures(&agreed).unwrap();
         let paths: Vec<&str> = failures
             .iter()
             .filter_map(|line| line.split(' ').next())
