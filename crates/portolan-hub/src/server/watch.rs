@@ -4,12 +4,11 @@
 //! past it the watch ends with 410 and the client lists again. So does one that is ahead of the hub.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures::stream;
 use serde_json::{Value, json};
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
+use tokio::time::{Instant, Interval};
 
 use super::accept::{Encoding, Form, weighed};
 use super::apart::apart_always;
@@ -21,7 +20,7 @@ use super::show::{encoded, include_object, partial};
 use super::snapshots::{self, Snapshot};
 use super::status::{Answer, Failure};
 use super::turns::LONG_FROM;
-use super::watch_options::{is_streaming, longest};
+use super::watch_options::{bookmarks, is_streaming, longest};
 use super::watches::OpenWatch;
 use super::{Core, metadata};
 use crate::protobuf;
@@ -34,7 +33,6 @@ const BATCH: usize = 64;
 const CHUNK: usize = 256 << 10;
 /// What is read of objects for one chunk: as many as make it full, and the last may be as large as an object can be.
 const MOST_READ: usize = CHUNK + (4 << 20);
-const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 
 struct Watcher {
     core: Arc<Core>,
@@ -64,7 +62,10 @@ enum InitialEnd {
 enum Next {
     Change,
     Bookmark,
-    End,
+    /// The time of the watch is over.
+    Over,
+    /// The hub stops.
+    Stop,
 }
 
 impl Core {
@@ -111,17 +112,9 @@ impl Core {
             }
         };
         events.go_to(revision);
-        let bookmarks = call
-            .query
-            .get("allowWatchBookmarks")
-            .is_some_and(|flag| matches!(flag, "true" | "1"));
         let now = Instant::now();
+        let bookmarks = bookmarks(&call, now);
         let longest = longest(&call)?;
-        let bookmarks = bookmarks.then(|| {
-            let mut ticks = interval_at(now + BOOKMARK_EVERY, BOOKMARK_EVERY);
-            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            ticks
-        });
         let watcher = Watcher {
             core: self.clone(),
             form,
@@ -184,17 +177,25 @@ impl Watcher {
                 tokio::task::yield_now().await;
                 continue;
             }
-            match self.wait().await {
-                Next::Change => {}
-                Next::Bookmark => {
-                    // Brings it up to the present.
-                    self.take_events(&mut chunk).await;
-                    if chunk.is_empty() {
-                        let bookmark = self.bookmark(false);
-                        self.put_value(&mut chunk, "BOOKMARK", &bookmark);
-                    }
+            let is_over = match self.wait().await {
+                Next::Change => continue,
+                Next::Bookmark => false,
+                Next::Over => true,
+                Next::Stop => return None,
+            };
+            // Brings it up to the present.
+            self.take_events(&mut chunk).await;
+            if chunk.is_empty() {
+                self.done = is_over;
+                // The client goes on from the last bookmark: without one at the end it might ask for a version that the
+                // history has moved past, and would have to list again.
+                if self.bookmarks.is_some() {
+                    let bookmark = self.bookmark(false);
+                    self.put_value(&mut chunk, "BOOKMARK", &bookmark);
                 }
-                Next::End => return None,
+            }
+            if !chunk.is_empty() {
+                return Some(chunk.into());
             }
         }
         None
@@ -385,8 +386,8 @@ impl Watcher {
             // A change that is there goes out before the watch ends.
             biased;
             () = self.events.changed() => Next::Change,
-            _ = self.stopping.wait_for(|stopping| *stopping) => Next::End,
-            () = tokio::time::sleep_until(self.deadline) => Next::End,
+            _ = self.stopping.wait_for(|stopping| *stopping) => Next::Stop,
+            () = tokio::time::sleep_until(self.deadline) => Next::Over,
             _ = bookmark => Next::Bookmark,
         }
     }

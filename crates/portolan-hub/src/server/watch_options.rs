@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
+
 use super::call::Call;
 use super::status::{Answer, Failure};
 use crate::schema::FieldError;
 
 /// Kubernetes picks between half an hour and an hour; clients come back on their own.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
+
+const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -22,6 +26,16 @@ pub(super) fn is_streaming(call: &Call) -> Answer<bool> {
         return Err(Failure::invalid_options("ListOptions", &error));
     }
     Ok(streaming)
+}
+
+/// When bookmarks are due, if the client asks for them.
+pub(super) fn bookmarks(call: &Call, now: Instant) -> Option<Interval> {
+    let asked = call.query.get("allowWatchBookmarks")?;
+    matches!(asked, "true" | "1").then(|| {
+        let mut ticks = interval_at(now + BOOKMARK_EVERY, BOOKMARK_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        ticks
+    })
 }
 
 /// How long the watch lasts.

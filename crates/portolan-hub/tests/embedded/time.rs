@@ -32,7 +32,8 @@ async fn a_watch_ends_when_its_time_is_over_and_bookmarks_come_each_minute() {
     let bookmarks = events
         .iter()
         .filter(|event| matches!(event, WatchEvent::Bookmark(_)));
-    assert_eq!((bookmarks.count(), events.len()), (2, 2));
+    // One a minute, and one at the end.
+    assert_eq!((bookmarks.count(), events.len()), (3, 3));
 }
 
 #[tokio::test]
@@ -53,6 +54,38 @@ async fn a_watch_from_a_forgotten_version_is_told_to_list_again() {
         [WatchEvent::Error(status)] => assert_eq!((status.code, status.reason.as_str()), (410, "Expired")),
         other => panic!("expected one refusal, got {other:?}"),
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quiet_watch_goes_on_from_where_it_ended_whatever_others_wrote() {
+    let hub = Hub::builder().history(5).start().await.unwrap();
+    let client = Client::new(hub.service(), "default");
+    let quiet: Api<k8s_openapi::api::core::v1::Secret> = Api::default_namespaced(client.clone());
+    let params = WatchParams::default().timeout(30);
+    let mut events = quiet.watch(&params, "0").await.unwrap().boxed();
+    // The watch has read what there is before others write.
+    let nothing = tokio::time::timeout(std::time::Duration::from_secs(1), events.next()).await;
+    assert!(nothing.is_err(), "{nothing:?}");
+    for i in 0..10 {
+        let map = config_map(&format!("o{i}"), "1");
+        config_maps(&client)
+            .create(&PostParams::default(), &map)
+            .await
+            .unwrap();
+    }
+    let events: Vec<_> = events.try_collect().await.unwrap();
+    let [WatchEvent::Bookmark(bookmark)] = &events[..] else {
+        panic!("expected a bookmark at the end, got {events:?}");
+    };
+    let reached = &bookmark.metadata.resource_version;
+    let events: Vec<_> = quiet
+        .watch(&params, reached)
+        .await
+        .unwrap()
+        .try_collect()
+        .await
+        .unwrap();
+    assert!(matches!(&events[..], [WatchEvent::Bookmark(_)]), "{events:?}");
 }
 
 #[tokio::test]

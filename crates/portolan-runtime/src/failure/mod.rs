@@ -5,6 +5,8 @@
 
 mod chain;
 mod class;
+mod too_large;
 
 pub use chain::{error_chain, says, shortened};
 pub use class::Failure;
+pub use too_large::TooLarge;

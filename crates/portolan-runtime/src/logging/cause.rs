@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::limiter::Ends;
-use crate::failure::{Failure, shortened};
+use crate::failure::{Failure, TooLarge, shortened};
 
 /// What was tried: `patch placements/status shop/web`.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +48,8 @@ impl Cause {
         let code = match error {
             kube::Error::Api(status) => Some(status.code),
             kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => Some(200),
+            // The server was reached, and sent more than is read.
+            error if TooLarge::is_cause_of(error) => Some(200),
             _ => None,
         };
         match (code, Failure::of(error)) {
@@ -118,6 +120,8 @@ mod tests {
             cause(&gone, "a").0,
             cause(&kube::Error::Service("other".into()), "b").0
         );
+        let too_large = kube::Error::Service(TooLarge::new("GET /works", 5).into());
+        assert_eq!(cause(&too_large, "a").0, Cause::Broken { code: 200 });
         assert_eq!(cause(&answered(401, "", ""), "a").0, Cause::Unauthorized);
         assert_eq!(cause(&forbidden(), "a"), cause(&forbidden(), "b"));
         assert_ne!(

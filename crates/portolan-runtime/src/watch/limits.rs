@@ -7,7 +7,9 @@ use kube::Client;
 use kube::client::Body;
 use tower::BoxError;
 
+use super::paging::{PageRequest, PageSize, limit};
 use super::size::{ANSWER_BYTES, Answer, Pages, Sizes};
+use crate::failure::TooLarge;
 
 /// How long a server may take for an answer, or to begin a watch. Servers give up after a minute themselves.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(70);
@@ -40,21 +42,43 @@ pub fn with_limits(client: Client, time: Duration, bytes: usize) -> Client {
 }
 
 pub(super) fn limited(client: Client, time: Option<Duration>, sizes: Sizes) -> Client {
+    let page_size = PageSize::default();
     let service = tower::service_fn(move |request: Request<Body>| {
-        let (client, sizes) = (client.clone(), sizes.clone());
+        let (client, sizes, page_size) = (client.clone(), sizes.clone(), page_size.clone());
         async move {
-            let asked = format!("{} {}", request.method(), request.uri().path());
-            let answer = answer(client, request, &asked, &sizes);
-            match time {
-                None => answer.await,
-                Some(time) => match tokio::time::timeout(time, answer).await {
-                    Ok(answer) => answer,
-                    Err(_) => Err(format!("the server did not answer {asked} within {time:?}").into()),
-                },
+            let Some(asked) = limit(request.method(), request.uri()) else {
+                return in_time(client, request, time, &sizes).await;
+            };
+            let mut page = PageRequest::of(request, asked, &page_size);
+            loop {
+                match in_time(client.clone(), page.request(), time, &sizes).await {
+                    Err(error) if error.is::<TooLarge>() => page = page.halved().ok_or(error)?,
+                    answer => {
+                        page_size.fitted(page.objects());
+                        return answer;
+                    }
+                }
             }
         }
     });
     Client::new(service, "default")
+}
+
+async fn in_time(
+    client: Client,
+    request: Request<Body>,
+    time: Option<Duration>,
+    sizes: &Sizes,
+) -> Result<Response<Answer>, BoxError> {
+    let asked = format!("{} {}", request.method(), request.uri().path());
+    let answer = answer(client, request, &asked, sizes);
+    match time {
+        None => answer.await,
+        Some(time) => match tokio::time::timeout(time, answer).await {
+            Ok(answer) => answer,
+            Err(_) => Err(format!("the server did not answer {asked} within {time:?}").into()),
+        },
+    }
 }
 
 async fn answer(

@@ -7,6 +7,7 @@ mod crd_guard;
 mod known;
 mod limits;
 mod list_and_watch;
+mod paging;
 mod size;
 mod subscriber;
 mod sync_state;

@@ -13,12 +13,14 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use kube::client::Body;
 use tower::BoxError;
 
+use crate::failure::TooLarge;
+
 /// Bytes of one event of a watch. The largest object of etcd has 1.5 MiB and that of our hub 4 MiB; defaults of a definition
 /// make it larger when it is sent. A smaller number could end a watch for good at one legitimate object.
 const EVENT_BYTES: usize = 32 << 20;
-/// Bytes of one answer to a controller or an agent, which ask for at most 250 objects at a time. A page of 100 objects of
-/// etcd's largest size has 150 MiB, and our hub has no more than this for one user unless told otherwise. A list of the
-/// metadata of 100,000 objects fits as well.
+/// Bytes of one answer to a controller or an agent. A page of 100 objects of etcd's largest size has 150 MiB; one of our
+/// hub's largest objects has 400 MiB, and is asked for in parts ([`super::paging`]). A list of the metadata of 100,000
+/// objects fits.
 pub(super) const ANSWER_BYTES: usize = 256 << 20;
 /// Bytes of all pages of one list. etcd is made for at most 8 GiB of everything, and our hub stores 4 GiB unless told
 /// otherwise.
@@ -100,10 +102,7 @@ impl Sizes {
         let most = self.answer;
         let read = Limited::new(body, most).collect().await;
         let read = read.map_err(|error| match error.is::<LengthLimitError>() {
-            true => format!(
-                "the server has sent more than {most} bytes as the answer to {asked}; accepted: at most {most} bytes"
-            )
-            .into(),
+            true => TooLarge::new(asked, most).into(),
             false => error,
         })?;
         let answer = read.to_bytes();
