@@ -237,6 +237,19 @@ fn nothing_goes_beyond_its_bounds() {
     );
 }
 
+#[test]
+fn conditions_with_too_many_answers_end_at_the_bound_of_values() {
+    let object = json!({ "a": vec![1; 2_000] });
+    for text in ["select(.a[] == .a[])", "select(.a[] and .a[])"] {
+        let mut cost = Cost::of_work();
+        let jq = Jq::parse(text).unwrap();
+        let why = jq.places(&object, &mut Steps::new(&mut cost)).unwrap_err();
+        assert!(why.contains("more than 10000 values"), "{text}: {why}");
+        // Five or six of the 2,000 lists of answers, instead of all of them.
+        assert!(cost.spent_in_all() < 100_000, "{text}: {}", cost.spent_in_all());
+    }
+}
+
 proptest! {
     #[test]
     fn no_text_makes_it_panic(text in "[.\\[\\]{}()|,?a0:\"\\\\$@=<>! -]{0,40}") {

@@ -152,6 +152,7 @@ fn conditions(
                 for left in &left.found {
                     let order = order(&left.value, &right.value, steps)?;
                     found.push(holds(*comparison, order).into());
+                    bounded(found)?;
                 }
                 left.end?;
             }
@@ -167,6 +168,7 @@ fn conditions(
                 }
                 let right = walk(right, node, steps);
                 found.extend(right.found.iter().map(|right| Value::from(is_true(&right.value))));
+                bounded(found)?;
                 right.end?;
             }
             left.end?;
@@ -228,7 +230,7 @@ fn of_children(
     Ok(!wanted)
 }
 
-fn bounded(found: &[Node<'_>]) -> Found<()> {
+fn bounded<T>(found: &[T]) -> Found<()> {
     match found.len() > MOST_VALUES {
         true => {
             let why = format!("more than {MOST_VALUES} values; accepted: an expression that does less");
