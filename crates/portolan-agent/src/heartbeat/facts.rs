@@ -39,10 +39,13 @@ impl Facts {
         };
         let mut problem = Ok(());
         let (mut capacity, mut allocatable) = match settings.capacity.is_empty() {
-            true => match listed(objects, ("", "v1", "nodes"), &mut problem).await {
-                Listed::All(nodes) => sums(&nodes),
-                Listed::Unserved | Listed::Unknown => (None, None),
-            },
+            true => {
+                let mut sums = Sums::default();
+                match listed(objects, ("", "v1", "nodes"), &mut problem, |node| sums.add(&node)).await {
+                    Listed::All => sums.texts(),
+                    Listed::Unserved | Listed::Unknown => (None, None),
+                }
+            }
             false => (Some(settings.capacity.clone()), Some(settings.capacity.clone())),
         };
         if let Some(allocatable) = &mut allocatable {
@@ -62,7 +65,7 @@ impl Facts {
 }
 
 enum Listed {
-    All(Vec<Value>),
+    All,
     Unserved,
     /// We may not look, or got no answer.
     Unknown,
@@ -72,6 +75,7 @@ async fn listed(
     objects: &Objects,
     (group, version, resource): (&str, &str, &str),
     problem: &mut Result<(), Problem>,
+    each: impl FnMut(Value),
 ) -> Listed {
     let place = Place {
         id: ObjectId {
@@ -81,8 +85,8 @@ async fn listed(
         },
         version: version.to_owned(),
     };
-    match objects.list(&place).await {
-        Ok(found) => Listed::All(found),
+    match objects.list(&place, each).await {
+        Ok(()) => Listed::All,
         Err(Problem::NotFound(_)) => Listed::Unserved,
         Err(Problem::Refused(_)) => Listed::Unknown,
         Err(first) => {
@@ -105,8 +109,9 @@ async fn claims(
         ("about.k8s.io", "v1beta1", "clusterproperties"),
         ("cluster.open-cluster-management.io", "v1alpha1", "clusterclaims"),
     ] {
-        match listed(objects, kind, problem).await {
-            Listed::All(found) => claims.extend(found.iter().filter_map(claim)),
+        let mut found = Vec::new();
+        match listed(objects, kind, problem, |object| found.extend(claim(&object))).await {
+            Listed::All => claims.extend(found),
             Listed::Unserved => {}
             Listed::Unknown => return None,
         }
@@ -146,23 +151,31 @@ fn claim(object: &Value) -> Option<(String, String)> {
 type Resources = Option<BTreeMap<String, String>>;
 
 /// Capacity of all nodes, and what is allocatable on those that take pods.
-fn sums(nodes: &[Value]) -> (Resources, Resources) {
-    let (mut capacity, mut allocatable) = (BTreeMap::new(), BTreeMap::new());
-    for node in nodes {
-        add(&mut capacity, node.pointer("/status/capacity"));
+#[derive(Default)]
+struct Sums {
+    capacity: BTreeMap<String, Sum>,
+    allocatable: BTreeMap<String, Sum>,
+}
+
+impl Sums {
+    fn add(&mut self, node: &Value) {
+        add(&mut self.capacity, node.pointer("/status/capacity"));
         if node.pointer("/spec/unschedulable") != Some(&Value::Bool(true)) {
-            add(&mut allocatable, node.pointer("/status/allocatable"));
+            add(&mut self.allocatable, node.pointer("/status/allocatable"));
         }
     }
-    let texts = |sums: BTreeMap<String, Sum>| {
-        Some(
-            sums.into_iter()
-                .take(MOST)
-                .map(|(name, sum)| (name, sum.to_string()))
-                .collect(),
-        )
-    };
-    (texts(capacity), texts(allocatable))
+
+    fn texts(self) -> (Resources, Resources) {
+        let texts = |sums: BTreeMap<String, Sum>| {
+            Some(
+                sums.into_iter()
+                    .take(MOST)
+                    .map(|(name, sum)| (name, sum.to_string()))
+                    .collect(),
+            )
+        };
+        (texts(self.capacity), texts(self.allocatable))
+    }
 }
 
 fn add(sums: &mut BTreeMap<String, Sum>, resources: Option<&Value>) {
@@ -191,7 +204,10 @@ mod tests {
                 },
             })
         };
-        let (capacity, allocatable) = sums(&[node(false), node(true)]);
+        let mut sums = Sums::default();
+        sums.add(&node(false));
+        sums.add(&node(true));
+        let (capacity, allocatable) = sums.texts();
         let text = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(
             capacity.unwrap(),

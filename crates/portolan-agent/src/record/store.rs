@@ -157,21 +157,22 @@ impl Records {
 
     /// All records of a kind on the member cluster, those of other hubs as well.
     pub(crate) async fn all(&self, kind: WorkKind) -> Result<Vec<Record>, RecordError> {
-        let objects = match self.objects.list(&place(kind, "")).await {
-            // No such kind, no such records.
-            Err(Problem::NotFound(_)) => Vec::new(),
-            listed => listed?,
-        };
-        let named = objects.iter().map(|object| {
+        let mut records = Vec::new();
+        let add = |object: Value| {
             let name = object.pointer("/metadata/name").and_then(Value::as_str);
             let name = name.unwrap_or_default();
             let key = WorkKey {
                 kind,
-                name: self.work_of(name, work_name(kind, object)).to_owned(),
+                name: self.work_of(name, work_name(kind, &object)).to_owned(),
             };
-            parse(&key, name.to_owned(), object)
-        });
-        Ok(named.collect())
+            records.push(parse(&key, name.to_owned(), &object));
+        };
+        match self.objects.list(&place(kind, ""), add).await {
+            Ok(()) => Ok(records),
+            // No such kind, no such records.
+            Err(Problem::NotFound(_)) => Ok(Vec::new()),
+            Err(problem) => Err(problem.into()),
+        }
     }
 
     /// The work that a record is of. Somebody may have edited what the record says: it counts only if a work of that name has

@@ -2,8 +2,10 @@
 
 mod kinds;
 mod objects;
+mod pages;
 mod problem;
 
 pub(crate) use kinds::{Answered, learn};
 pub(crate) use objects::{IMPERSONATE, Objects, Part, Place};
+pub(crate) use pages::Pages;
 pub(crate) use problem::Problem;

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use kube::Client;
-use kube::api::{
-    DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
-};
+use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
 use kube::core::Request;
+use portolan_runtime::watch::with_list_timeout;
 use serde_json::{Value, json};
 
 use super::Problem;
+use super::pages::{Pages, read_page};
 use crate::plan::Right;
 use crate::work::{Account, FIELD_MANAGER, ObjectId, Target};
 
@@ -19,8 +19,9 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(35);
 
 /// Objects in one answer of a list.
 const PAGE: u32 = 100;
-/// Answers to one list. A server that never comes to an end would fill the memory.
-const MOST_PAGES: u32 = 500;
+/// Bytes of all pages of one list. A smaller number could refuse the records of a large member, without which nothing is
+/// removed there; with a larger one, a server whose pages never end would be read for longer and fill more memory.
+const LIST_BYTES: u64 = 1 << 30;
 
 pub(crate) const IMPERSONATE: HeaderName = HeaderName::from_static("impersonate-user");
 
@@ -198,27 +199,27 @@ impl Objects {
         self.send(request, user).await.map(drop)
     }
 
-    /// All objects beside this place.
-    pub(crate) async fn list(&self, place: &Place) -> Result<Vec<Value>, Problem> {
-        let mut objects = Vec::new();
-        let mut how = ListParams::default().limit(PAGE);
-        for _ in 0..MOST_PAGES {
-            let mut answer = self
-                .send(Request::new(place.collection()).list(&how), None)
-                .await?;
-            if let Value::Array(items) = answer["items"].take() {
-                objects.extend(items);
-            }
-            match answer.pointer("/metadata/continue").and_then(Value::as_str) {
-                Some(rest) if !rest.is_empty() => how = how.continue_token(rest),
-                _ => return Ok(objects),
+    /// Passes on all objects beside this place, page by page. After a problem, the objects until then are not all.
+    pub(crate) async fn list(&self, place: &Place, mut each: impl FnMut(Value)) -> Result<(), Problem> {
+        let client = with_list_timeout(self.client.clone(), LIST_BYTES);
+        let mut pages = Pages::of(PAGE);
+        loop {
+            let request = Request::new(place.collection()).list(pages.params());
+            let request = request.map_err(|error| Problem::Refused(error.to_string()))?;
+            let page = match in_time(client.request_text(request)).await {
+                Err(problem) if pages.halve(&problem) => continue,
+                page => page?,
+            };
+            let rest = read_page(&page, &mut each).map_err(|error| {
+                let kind = place.id.kind();
+                Problem::Unanswered(format!(
+                    "cannot read the list of {kind} of the member cluster: {error}"
+                ))
+            })?;
+            if !pages.advance(rest) {
+                return Ok(());
             }
         }
-        Err(Problem::Refused(format!(
-            "the list of {} has more than {} objects",
-            place.id.kind(),
-            PAGE * MOST_PAGES
-        )))
     }
 
     /// Deletes the object, if it has this UID; what depends on it goes first.
@@ -275,16 +276,24 @@ impl Objects {
                 .map_err(|_| Problem::Refused(format!("{user:?} cannot be the name of a user")))?;
             request.headers_mut().insert(IMPERSONATE, user);
         }
-        match tokio::time::timeout(ANSWER_TIMEOUT, self.client.request::<Value>(request)).await {
-            // Readers take for granted that an answer has fields.
-            Ok(Ok(answer)) if !answer.is_object() => Err(Problem::Unanswered(
+        let answer: Value = in_time(self.client.request(request)).await?;
+        // Readers take for granted that an answer has fields.
+        match answer.is_object() {
+            true => Ok(answer),
+            false => Err(Problem::Unanswered(
                 "the member cluster answered with something that is no object".to_owned(),
             )),
-            Ok(answer) => answer.map_err(|error| Problem::of(&error)),
-            Err(_) => Err(Problem::Unanswered(format!(
-                "the member cluster did not answer within {ANSWER_TIMEOUT:?}"
-            ))),
         }
+    }
+}
+
+/// The answer of the member cluster, or that there was none.
+async fn in_time<T>(sent: impl Future<Output = kube::Result<T>>) -> Result<T, Problem> {
+    match tokio::time::timeout(ANSWER_TIMEOUT, sent).await {
+        Ok(answer) => answer.map_err(|error| Problem::of(&error)),
+        Err(_) => Err(Problem::Unanswered(format!(
+            "the member cluster did not answer within {ANSWER_TIMEOUT:?}"
+        ))),
     }
 }
 
@@ -297,39 +306,5 @@ fn if_there(answer: Result<Value, Problem>) -> Result<Option<Value>, Problem> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::convert::Infallible;
-
-    use http::Response;
-    use kube::client::Body;
-
-    use super::*;
-
-    #[test]
-    fn an_answer_that_is_no_object_is_no_answer() {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .build()
-            .unwrap();
-        let place = Place {
-            id: ObjectId {
-                resource: "configmaps".to_owned(),
-                name: "a".to_owned(),
-                ..ObjectId::default()
-            },
-            version: "v1".to_owned(),
-        };
-        for nonsense in ["[1]", "[]", "\"ok\"", "3", "null"] {
-            let service = tower::service_fn(async move |_: http::Request<Body>| {
-                Ok::<_, Infallible>(Response::new(Body::from(nonsense.as_bytes().to_vec())))
-            });
-            runtime.block_on(async {
-                let objects = Objects::new(Client::new(service, "default"));
-                let listed = objects.list(&place).await;
-                assert!(matches!(listed, Err(Problem::Unanswered(_))), "{nonsense}");
-                let written = objects.merge(&place, Part::Object, &Value::Null).await;
-                assert!(matches!(written, Err(Problem::Unanswered(_))), "{nonsense}");
-            });
-        }
-    }
-}
+#[path = "objects_tests.rs"]
+mod tests;

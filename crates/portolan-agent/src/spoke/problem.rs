@@ -18,12 +18,44 @@ pub(crate) enum Problem {
     /// The server is busy, unreachable or broken: there is no answer.
     #[error("{0}")]
     Unanswered(String),
+    /// The server answers with more than is read.
+    #[error("{1}")]
+    TooLarge(Excess, String),
+}
+
+/// What of an answer is more than is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Excess {
+    /// One answer. A page with fewer objects may not be too large.
+    Answer,
+    /// All pages of a list together.
+    List,
+}
+
+impl Excess {
+    /// The clients of portolan-runtime say in words alone that something is too large.
+    fn of(error: &Error) -> Option<Excess> {
+        let Error::Service(error) = error else {
+            return None;
+        };
+        let error = error.to_string();
+        let excess = error.strip_prefix("the server has sent more than ")?;
+        let excess = excess.trim_start_matches(|sign: char| sign.is_ascii_digit());
+        match excess {
+            excess if excess.starts_with(" bytes as the answer to ") => Some(Excess::Answer),
+            excess if excess.starts_with(" bytes in the pages of ") => Some(Excess::List),
+            _ => None,
+        }
+    }
 }
 
 impl Problem {
     /// What an error means.
     pub(crate) fn of(error: &Error) -> Problem {
         let message = error_chain(error);
+        if let Some(excess) = Excess::of(error) {
+            return Problem::TooLarge(excess, message);
+        }
         match Failure::of(error) {
             Failure::Missing => Problem::NotFound(message),
             Failure::Conflict => Problem::Conflict(message),
@@ -45,7 +77,7 @@ impl Problem {
             Problem::NotFound(_) => Failure::Missing,
             Problem::Conflict(_) => Failure::Conflict,
             Problem::Refused(_) => Failure::Forbidden,
-            Problem::Unanswered(_) => Failure::Transient,
+            Problem::Unanswered(_) | Problem::TooLarge(..) => Failure::Transient,
         }
     }
 
@@ -55,7 +87,8 @@ impl Problem {
             Problem::NotFound(_) => "NotFound",
             Problem::Conflict(_) => "Conflict",
             Problem::Refused(_) => "Refused",
-            Problem::Unanswered(_) => "Unanswered",
+            // What the server did is unknown in both cases.
+            Problem::Unanswered(_) | Problem::TooLarge(..) => "Unanswered",
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use kube::api::{ListParams, Patch, PatchParams};
+use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 use portolan_api::multicluster;
 use portolan_api::reading::Received;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::monitor::Monitor;
 use crate::report::to_json;
-use crate::spoke::Problem;
+use crate::spoke::{Pages, Problem};
 use crate::work::{Distributed, Status, Untyped, Work, WorkKey, WorkKind, read, unreadable};
 
 const MANAGER: &str = "portolan-agent";
@@ -66,17 +66,17 @@ impl Hub {
         let client = with_list_timeout(self.client.clone(), LIST_BYTES);
         let api: Api<Received<Untyped<K>>> = Api::namespaced(client, &self.namespace);
         let mut works = Vec::new();
-        let mut how = ListParams::default().limit(PAGE);
+        let mut pages = Pages::of(PAGE);
         loop {
-            let list = match in_time(api.list(&how)).await {
+            let list = match in_time(api.list(pages.params())).await {
+                Err(problem) if pages.halve(&problem) => continue,
                 // A kind that the hub does not serve has no works. A kind that vanishes between two pages is another case.
-                Err(Problem::NotFound(_)) if how.continue_token.is_none() => return Ok(works),
+                Err(Problem::NotFound(_)) if pages.is_first() => return Ok(works),
                 list => list?,
             };
             works.extend(list.items.into_iter().map(received::<K>));
-            match list.metadata.continue_ {
-                Some(rest) if !rest.is_empty() => how = how.continue_token(&rest),
-                _ => return Ok(works),
+            if !pages.advance(list.metadata.continue_) {
+                return Ok(works);
             }
         }
     }
@@ -199,6 +199,7 @@ async fn in_time<T>(sent: impl Future<Output = kube::Result<T>>) -> Result<T, Pr
 mod tests {
     use http::{Request, Response};
     use kube::client::Body;
+    use portolan_runtime::watch::with_limits;
 
     use super::*;
 
@@ -211,12 +212,40 @@ mod tests {
             ))))
         });
         let hub = Hub::new(Client::new(service, "default"), "east", Monitor::of("east"));
-        let Err(Problem::Unanswered(said)) = hub.works(WorkKind::ManifestWork).await else {
+        let Err(Problem::TooLarge(_, said)) = hub.works(WorkKind::ManifestWork).await else {
             panic!("the list has an end");
         };
         assert!(
             said.contains("more than 1073741824 bytes in the pages of"),
             "{said}"
         );
+    }
+
+    #[tokio::test]
+    async fn a_page_of_works_that_is_too_large_is_read_in_smaller_pages() {
+        let service = tower::service_fn(|request: Request<Body>| {
+            let query = request.uri().query().unwrap_or_default();
+            let number = |name: &str| {
+                let mut found = query.split('&').filter_map(|part| part.strip_prefix(name));
+                found.next().map(|text| text.parse::<usize>().unwrap())
+            };
+            let from = number("continue=").unwrap_or(0);
+            let end = (from + number("limit=").unwrap()).min(60);
+            let work = |index: usize| {
+                let metadata = json!({ "name": format!("w{index}"), "namespace": "east", "uid": "u", "resourceVersion": "1" });
+                let manifest = json!({ "a": "x".repeat(1_000) });
+                json!({ "metadata": metadata, "spec": { "workload": { "manifests": [manifest] } } })
+            };
+            let page = json!({
+                "kind": "ManifestWorkList", "apiVersion": "work.open-cluster-management.io/v1",
+                "metadata": { "continue": (end < 60).then(|| end.to_string()) },
+                "items": (from..end).map(work).collect::<Vec<_>>(),
+            });
+            let answer = Response::new(Body::from(page.to_string().into_bytes()));
+            std::future::ready(Ok::<_, tower::BoxError>(answer))
+        });
+        let client = with_limits(Client::new(service, "default"), ANSWER_TIMEOUT, 40_000);
+        let hub = Hub::new(client, "east", Monitor::of("east"));
+        assert_eq!(hub.works(WorkKind::ManifestWork).await.unwrap().len(), 60);
     }
 }
