@@ -26,6 +26,7 @@ mod content;
 mod message;
 mod namespace;
 mod published_profiles;
+mod references;
 mod state;
 #[cfg(test)]
 mod tests;

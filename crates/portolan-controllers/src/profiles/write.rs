@@ -5,17 +5,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use kube::Client;
-use kube::api::{Api, DeleteParams, ListParams, Patch, Preconditions};
-use portolan_api::multicluster::{ClusterProfile, PlacementDecision};
+use kube::api::{Api, DeleteParams, Patch, Preconditions};
+use portolan_api::multicluster::ClusterProfile;
 
 use super::content::Content;
 use super::message::{Input, Key, Outcome, Removal, Write};
+use super::references::Asked;
 use crate::reconcile::{Failure, RequestContext, creating, patching};
 
 const PROFILES: &str = "clusterprofiles";
-
-/// Slices that are read at a time when it is asked whether they refer to profiles.
-const PAGE: u32 = 250;
 
 /// Sends the requests of one write and says how it ended. `shared` says that slices of all namespaces may refer to a
 /// profile.
@@ -117,14 +115,15 @@ impl Sender {
         profiles: Vec<Removal>,
         shared: bool,
     ) -> Vec<(Key, Outcome)> {
-        let asked: BTreeSet<&str> = profiles
-            .iter()
-            .filter(|profile| !profile.unconditional)
-            .map(|profile| &*profile.name)
-            .collect();
-        let referenced = match asked.is_empty() {
+        let asked = profiles.iter().filter(|profile| !profile.unconditional);
+        let asked = Asked {
+            namespace,
+            names: asked.map(|profile| &*profile.name).collect(),
+            from_everywhere: shared,
+        };
+        let referenced = match asked.names.is_empty() {
             true => Ok(BTreeSet::new()),
-            false => self.still_referenced(namespace, &asked, shared).await,
+            false => asked.referenced(&self.client, &self.context).await,
         };
         let mut endings = Vec::with_capacity(profiles.len());
         for profile in profiles {
@@ -161,54 +160,6 @@ impl Sender {
         match self.request("delete", PROFILES, key, sent).await {
             Ok(()) => Outcome::Removed,
             Err(failure) => Outcome::Failed(failure),
-        }
-    }
-
-    /// Which of the profiles a decision slice refers to. Asked of the server when it matters instead of remembered all
-    /// the time: a large hub has millions of references.
-    async fn still_referenced(
-        &self,
-        namespace: &str,
-        names: &BTreeSet<&str>,
-        shared: bool,
-    ) -> Result<BTreeSet<Box<str>>, Failure> {
-        let slices: Api<PlacementDecision> = match shared {
-            true => Api::all(self.client.clone()),
-            false => Api::namespaced(self.client.clone(), namespace),
-        };
-        let mut referenced = BTreeSet::new();
-        let mut page = ListParams::default().limit(PAGE);
-        loop {
-            let sent = async {
-                match slices.list(&page).await {
-                    // Nothing refers to anything by a kind that is not there.
-                    Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
-                    other => other.map(Some),
-                }
-            };
-            let Some(listed) = self
-                .context
-                .request("list", "placementdecisions", namespace, sent)
-                .await?
-            else {
-                return Ok(referenced);
-            };
-            for slice in &listed.items {
-                let home = slice.metadata.namespace.as_deref().unwrap_or_default();
-                let references = slice
-                    .decisions
-                    .iter()
-                    .filter_map(|decision| decision.profile(home));
-                referenced.extend(
-                    references
-                        .filter(|(space, name)| *space == namespace && names.contains(name))
-                        .map(|(_, name)| Box::from(name)),
-                );
-            }
-            match listed.metadata.continue_.filter(|token| !token.is_empty()) {
-                Some(token) => page.continue_token = Some(token),
-                None => return Ok(referenced),
-            }
         }
     }
 }
