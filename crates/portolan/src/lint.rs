@@ -91,32 +91,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Err(Problems::from(Problem::of_arguments(what)).into());
     }
     let mut notes = Notes::default();
-    let now = clock::now_or(args.input.now);
     let mut findings = match command_input::read(&args.input, Extent::Linting, Namespaces::All, &mut notes) {
-        Ok(CommandInput { before, applied, hub }) => {
-            let judge = |manifests: &Manifests| {
-                let reports = simulate::check(manifests, args.input.inventory, now);
-                let inventory = args.input.inventory.resolve(manifests);
-                let mut findings = evaluated(manifests, &reports, inventory);
-                findings.extend(objects::findings(&judge::Judge {
-                    manifests,
-                    reports: &reports,
-                    knows_hub: hub.is_some(),
-                }));
-                let sets = SetNames::of(manifests);
-                findings.iter_mut().for_each(|finding| sets.correct(finding));
-                findings
-            };
-            let manifests = applied.as_ref().unwrap_or(&before);
-            world::note_gaps(manifests, &mut notes);
-            let mut findings = judge(manifests);
-            // The question is about the files: what is wrong on the hub without them is no answer.
-            if applied.is_some() {
-                let there = judge(&before);
-                findings.retain(|found| !there.contains(found));
-            }
-            findings
-        }
+        Ok(input) => judged(args, &input, &mut notes),
         Err(error) => match error.downcast_ref::<Problems>().and_then(Problems::findings) {
             Some(mut findings) => {
                 let rest = "nothing was evaluated after these errors: values, expressions and references to other objects were \
@@ -127,23 +103,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             None => return Err(error),
         },
     };
-    let notes: Vec<Finding> = notes.findings().collect();
-    // The notes are about what was written, the others about what was read from it.
-    let is_noted = |found: &Finding| {
-        let mut notes = notes.iter().filter(|note| note.severity <= found.severity);
-        !found.field.is_empty()
-            && notes.any(|note| (&note.object, &note.field) == (&found.object, &found.field))
-    };
-    findings.retain(|found| !is_noted(found));
-    let said: Vec<(String, String)> = findings
-        .iter()
-        .map(|found| (found.object.clone(), found.field.clone()))
-        .collect();
-    // What an error says about a field, a guess at its spelling does not say better.
-    let is_news =
-        |note: &Finding| note.field.is_empty() || !said.contains(&(note.object.clone(), note.field.clone()));
-    findings.extend(notes.into_iter().filter(is_news).map(as_refused));
-    findings.sort_by_key(|finding| finding.severity);
+    add_notes(&mut findings, &notes);
     let count = |severity: Severity| {
         let found = findings.iter().filter(|finding| finding.severity == severity);
         found.count()
@@ -161,6 +121,57 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::from(1)
     })
+}
+
+/// What is wrong with the objects that were read.
+fn judged(args: &Args, input: &CommandInput, notes: &mut Notes) -> Vec<Finding> {
+    let CommandInput { before, applied, hub } = input;
+    let now = clock::now_or(args.input.now);
+    let judge = |manifests: &Manifests| {
+        let reports = simulate::check(manifests, args.input.inventory, now);
+        let inventory = args.input.inventory.resolve(manifests);
+        let mut findings = evaluated(manifests, &reports, inventory);
+        findings.extend(objects::findings(&judge::Judge {
+            manifests,
+            reports: &reports,
+            knows_hub: hub.is_some(),
+        }));
+        let sets = SetNames::of(manifests);
+        findings.iter_mut().for_each(|finding| sets.correct(finding));
+        findings
+    };
+    let manifests = applied.as_ref().unwrap_or(before);
+    world::note_gaps(manifests, notes);
+    let mut findings = judge(manifests);
+    if applied.is_some() {
+        // The question is about the files: what is wrong on the hub without them is no answer.
+        let there = judge(before);
+        findings.retain(|found| !there.contains(found));
+    } else if hub.is_some() {
+        notes.refuse_unreadable();
+    }
+    findings
+}
+
+/// Adds what was noted while the input was read, where it says something new.
+fn add_notes(findings: &mut Vec<Finding>, notes: &Notes) {
+    let notes: Vec<Finding> = notes.findings().collect();
+    // The notes are about what was written, the others about what was read from it.
+    let is_noted = |found: &Finding| {
+        let mut notes = notes.iter().filter(|note| note.severity <= found.severity);
+        !found.field.is_empty()
+            && notes.any(|note| (&note.object, &note.field) == (&found.object, &found.field))
+    };
+    findings.retain(|found| !is_noted(found));
+    let said: Vec<(String, String)> = findings
+        .iter()
+        .map(|found| (found.object.clone(), found.field.clone()))
+        .collect();
+    // What an error says about a field, a guess at its spelling does not say better.
+    let is_news =
+        |note: &Finding| note.field.is_empty() || !said.contains(&(note.object.clone(), note.field.clone()));
+    findings.extend(notes.into_iter().filter(is_news).map(as_refused));
+    findings.sort_by_key(|finding| finding.severity);
 }
 
 /// A placement with a misspelled operator is not evaluated, whatever else is wrong with it.

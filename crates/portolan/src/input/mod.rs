@@ -137,7 +137,10 @@ pub(crate) fn read_live(
         // What a server has accepted needs no advice on spelling.
         let read = check::object(&place, value, &mut Notes::default(), &mut problems);
         match problems.of_object() {
-            Some((object, why)) => notes.add_unreadable(object.to_owned(), why),
+            Some((object, why)) => {
+                let findings = problems.findings().unwrap_or_default();
+                notes.add_unreadable(object.to_owned(), why, findings);
+            }
             None => problems
                 .iter()
                 .for_each(|problem| notes.remark(format!("left out: {problem}"))),
@@ -148,7 +151,7 @@ pub(crate) fn read_live(
             notes.remark(format!("left out: {problem}"));
         }
     }
-    manifests.unreadable = notes.unreadable().clone();
+    manifests.unreadable = notes.unreadable();
     manifests
 }
 

@@ -164,8 +164,8 @@ impl std::error::Error for Problems {}
 pub struct Notes {
     /// By message, in the order of the messages.
     notes: BTreeMap<String, Note>,
-    /// Objects of a hub that cannot be read, by kind, namespace and name, and why.
-    unreadable: BTreeMap<String, String>,
+    /// Objects of a hub that cannot be read, by kind, namespace and name.
+    unreadable: BTreeMap<String, Unreadable>,
     /// Namespaces that the files make.
     namespaces: BTreeSet<String>,
 }
@@ -177,6 +177,14 @@ struct Note {
     /// How many places have it.
     count: usize,
     finding: Finding,
+}
+
+/// Why an object of a hub cannot be read.
+#[derive(Clone, Debug)]
+struct Unreadable {
+    why: String,
+    /// Every mistake in it, with its field.
+    findings: Vec<Finding>,
 }
 
 impl Notes {
@@ -236,23 +244,37 @@ impl Notes {
         self.insert(String::new(), message, finding);
     }
 
-    /// Remembers an object of a hub that cannot be read: kind, namespace and name, and why.
-    pub(crate) fn add_unreadable(&mut self, object: String, why: impl fmt::Display) {
+    /// Remembers an object of a hub that cannot be read: kind, namespace and name, why, and the mistakes in it.
+    pub(crate) fn add_unreadable(&mut self, object: String, why: impl fmt::Display, findings: Vec<Finding>) {
         let why = bounded(&why.to_string());
         self.remark(left_out(&object, &why));
-        self.unreadable.insert(object, why);
+        self.unreadable.insert(object, Unreadable { why, findings });
+    }
+
+    /// Makes errors of the objects of a hub that cannot be read: where the hub itself is judged, they are no objects of others.
+    pub(crate) fn refuse_unreadable(&mut self) {
+        for (object, Unreadable { why, findings }) in std::mem::take(&mut self.unreadable) {
+            self.notes.remove(&bounded(&left_out(&object, &why)));
+            for finding in findings {
+                let message = format!("{object}: {}: {}", finding.field, finding.problem);
+                self.insert(String::new(), message, finding);
+            }
+        }
     }
 
     /// Forgets that an object of a hub cannot be read, because a manifest takes its place.
     pub(super) fn replace_unreadable(&mut self, object: &str) {
-        if let Some(why) = self.unreadable.remove(object) {
+        if let Some(Unreadable { why, .. }) = self.unreadable.remove(object) {
             self.notes.remove(&bounded(&left_out(object, &why)));
         }
     }
 
     /// Why an object of the hub cannot be read: kind, namespace and name.
-    pub(super) fn unreadable(&self) -> &BTreeMap<String, String> {
-        &self.unreadable
+    pub(super) fn unreadable(&self) -> BTreeMap<String, String> {
+        let objects = self.unreadable.iter();
+        objects
+            .map(|(object, unreadable)| (object.clone(), unreadable.why.clone()))
+            .collect()
     }
 
     /// Remembers a remark about the whole input.
@@ -370,6 +392,35 @@ mod tests {
         assert_eq!(notes.findings().count(), 1, "{notes}");
         notes.replace_unreadable("Placement shop/web");
         assert_eq!(notes.findings().count(), 0, "{notes}");
+    }
+
+    #[test]
+    fn an_unreadable_object_of_a_judged_hub_is_an_error_with_object_and_field() {
+        let manifest =
+            serde_json::json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": true } });
+        let set = serde_json::json!({
+            "apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
+            "metadata": { "name": "web", "namespace": "shop" },
+            "spec": { "manifestWorkTemplate": { "workload": { "manifests": [manifest] } },
+                      "placementRefs": [{ "name": "web" }] },
+        });
+        let mut notes = Notes::default();
+        crate::input::read_live("https://hub", [set], &mut notes);
+        let is_error = |found: &Finding| found.severity == Severity::Error;
+        assert!(!notes.findings().any(|found| is_error(&found)), "{notes}");
+        notes.refuse_unreadable();
+        let found: Vec<Finding> = notes.findings().collect();
+        assert!(
+            matches!(found.as_slice(), [found] if is_error(found)),
+            "{found:?}"
+        );
+        assert_eq!(found[0].object, "ManifestWorkReplicaSet shop/web");
+        assert_eq!(
+            found[0].field,
+            "spec.manifestWorkTemplate.workload.manifests[0].metadata.name"
+        );
+        assert_eq!(found[0].value, "true");
+        assert!(!found[0].accepted.is_empty(), "{found:?}");
     }
 
     #[test]

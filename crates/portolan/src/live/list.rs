@@ -2,7 +2,7 @@
 
 use kube::api::ListParams;
 use kube::core::Request;
-use portolan_api::reading::Received;
+use portolan_api::reading::{Received, Unreadable};
 use portolan_api::structural::{self, Kind};
 use portolan_api::{cluster, multicluster, work};
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::error::endless_list;
 use super::{Server, explain};
-use crate::input::{self, Manifests, Notes};
+use crate::input::{self, Finding, Manifests, Notes, Severity};
 use crate::progress::Progress;
 use crate::world::Inventory;
 
@@ -236,9 +236,7 @@ async fn list(
                 for item in page.items {
                     match item {
                         Received::Readable(item) => objects.push(named(item, &api_version, &kind.kind)),
-                        Received::Unreadable(item) => {
-                            notes.add_unreadable(format!("{} {}", kind.kind, item.place()), &item)
-                        }
+                        Received::Unreadable(item) => note_unreadable(server, kind, &item, notes),
                     }
                 }
                 next = page.metadata.next;
@@ -272,6 +270,17 @@ async fn list(
             return Ok(Some(objects));
         }
     }
+}
+
+fn note_unreadable(server: &Server, kind: &Kind, item: &Unreadable, notes: &mut Notes) {
+    let object = format!("{} {}", kind.kind, item.place());
+    let finding = Finding {
+        file: server.url.clone(),
+        field: item.field.clone(),
+        accepted: "a value of the right type".to_owned(),
+        ..Finding::new(Severity::Error, None, &object, &item.problem)
+    };
+    notes.add_unreadable(object, item, vec![finding]);
 }
 
 fn is_work(kind: &Kind) -> bool {

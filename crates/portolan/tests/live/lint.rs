@@ -124,3 +124,53 @@ fn works_on_the_hub_are_judged_and_those_that_controllers_made_are_not() {
     assert!(!lint.stdout.contains("east/made"), "{}", lint.stdout);
     live.stop();
 }
+
+/// A replica set that every API server accepts and no agent can apply.
+fn unreadable_set() -> Value {
+    let manifest = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": true } });
+    json!({ "apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
+        "metadata": { "name": "odd", "namespace": "shop" },
+        "spec": { "placementRefs": [{ "name": "web" }],
+                  "manifestWorkTemplate": { "workload": { "manifests": [manifest] } } } })
+}
+
+#[test]
+fn an_object_of_the_hub_that_cannot_be_read_is_an_error_of_the_hub_alone() {
+    let scratch = Scratch::new();
+    let live = Live::new(scratch.path());
+    live.apply(placement("web", json!({})));
+    live.apply(unreadable_set());
+    let lint = |args: &[&str]| {
+        let args = [&["lint", "--kubeconfig", live.argument()], args].concat();
+        portolan(scratch.path(), &args, "")
+    };
+    let hub = lint(&["-o", "json"]);
+    assert_eq!(hub.code, 1, "{}", hub.stdout);
+    let report: Value = serde_json::from_str(&hub.stdout).expect("JSON");
+    let findings = report["findings"].as_array().expect("a list");
+    let errors: Vec<&Value> = findings
+        .iter()
+        .filter(|finding| finding["severity"] == "error")
+        .collect();
+    assert_eq!(report["errors"], 1, "{report:#}");
+    assert_eq!(errors[0]["object"], "ManifestWorkReplicaSet shop/odd");
+    assert_eq!(
+        errors[0]["field"],
+        "spec.manifestWorkTemplate.workload.manifests[0].metadata.name"
+    );
+    assert_ne!(errors[0]["accepted"], "");
+    // The files are judged, and not what others have on the hub.
+    let cluster = json!({ "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+        "metadata": { "name": "east" } });
+    scratch.write("good.json", cluster.to_string());
+    let files = lint(&["-f", "good.json"]);
+    assert_eq!(files.code, 0, "{}", files.stdout);
+    assert!(
+        files
+            .stdout
+            .contains("info: ManifestWorkReplicaSet shop/odd cannot be read"),
+        "{}",
+        files.stdout
+    );
+    live.stop();
+}
