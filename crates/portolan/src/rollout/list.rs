@@ -47,6 +47,8 @@ struct Row {
     namespace: String,
     name: String,
     state: OverviewState,
+    /// Whether nothing is started, also of the next template of a rollout that is complete.
+    paused: bool,
     /// Clusters that the placements select.
     clusters: usize,
     done: usize,
@@ -130,6 +132,7 @@ fn row(metadata: &ObjectMeta, overview: &Overview) -> Row {
         namespace: overview.namespace.clone(),
         name: overview.name.clone(),
         state: overview.state,
+        paused: overview.paused,
         clusters: overview.clusters,
         done: overview.done,
         failed: sum(|group| group.failed),
@@ -167,7 +170,7 @@ fn table(rows: &[Row], now: Timestamp) -> Table {
         table.row([
             row.namespace.as_str().into(),
             row.name.as_str().into(),
-            state(row.state),
+            state(row),
             known(row.done),
             known(row.clusters),
             count(row.failed, Tone::Bad),
@@ -179,8 +182,11 @@ fn table(rows: &[Row], now: Timestamp) -> Table {
     table
 }
 
-fn state(state: OverviewState) -> Cell {
+/// The state in one word, and the pause where the word is another: the pause holds the next template.
+fn state(row: &Row) -> Cell {
+    let state = row.state;
     let tone = match state {
+        _ if row.paused => Tone::Doubtful,
         OverviewState::Complete => Tone::Good,
         OverviewState::Progressing => Tone::Plain,
         OverviewState::Invalid | OverviewState::MaxFailuresExceeded => Tone::Bad,
@@ -189,5 +195,44 @@ fn state(state: OverviewState) -> Cell {
         | OverviewState::Aborted
         | OverviewState::Paused => Tone::Doubtful,
     };
-    Cell::toned(format!("{state:?}"), tone)
+    match row.paused && state != OverviewState::Paused {
+        true => Cell::toned(format!("{state:?}, paused"), tone),
+        false => Cell::toned(format!("{state:?}"), tone),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_paused_rollout_that_is_complete_is_listed_as_both_in_80_columns() {
+        let row = |state: OverviewState, paused: bool| Row {
+            namespace: "payments-of-the-shop".to_owned(),
+            name: "web".to_owned(),
+            state,
+            paused,
+            clusters: 1_000,
+            done: 1_000,
+            failed: 100,
+            offline: 100,
+            created: None,
+        };
+        let rows = [
+            row(OverviewState::Complete, true),
+            row(OverviewState::PlacementUnknown, true),
+            row(OverviewState::Paused, true),
+            row(OverviewState::Complete, false),
+        ];
+        let text = table(&rows, clock::now()).render(Some(80));
+        let text = anstream::adapter::strip_str(&text).to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(lines[1].contains("Complete, paused"), "{text}");
+        assert!(lines[2].contains("PlacementUnknown, paused"), "{text}");
+        assert!(!lines[3].contains("Paused, paused"), "{text}");
+        assert!(!lines[4].contains("paused"), "{text}");
+        let json = serde_json::to_value(&rows[0]).unwrap();
+        assert_eq!(json["paused"], true);
+    }
 }

@@ -205,6 +205,9 @@ fn a_complete_rollout_says_what_a_pause_means_and_is_not_aborted() {
         ask("status"),
         "shop/web: 3 of 3 clusters done, complete; paused, so the next change of the template waits"
     );
+    let args = ["rollout", "list", "--kubeconfig", live.argument()];
+    let list = portolan(scratch.path(), &args, "").stdout;
+    assert!(list.contains("Complete, paused"), "{list}");
     live.stop();
 }
 
