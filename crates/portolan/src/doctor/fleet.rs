@@ -40,19 +40,28 @@ pub(super) fn judge(
                 .collect();
             let mut checks = Vec::new();
             if let Some(wanted) = concern.wanted.filter(|_| clusters.len() < all) {
-                let found = match clusters.len() {
-                    1 => format!("1 of {all} has something of {wanted}; only this one is checked"),
-                    number => format!("{number} of {all} have something of {wanted}; only these are checked"),
-                };
-                checks.push(Check::ok("clusters", found));
+                checks.push(match clusters.len() {
+                    0 => {
+                        let all = count::counted(all, "cluster");
+                        Check::note("clusters", format!("none of {all} has something of {wanted}"))
+                    }
+                    1 => Check::ok(
+                        "clusters",
+                        format!("1 of {all} has something of {wanted}; only this one is checked"),
+                    ),
+                    number => Check::ok(
+                        "clusters",
+                        format!("{number} of {all} have something of {wanted}; only these are checked"),
+                    ),
+                });
             }
-            checks.extend([accepted(&clusters), available(&clusters)]);
-            checks.extend(leaving::judge(observed, &clusters, now));
-            checks.extend([
-                heartbeats(observed, &clusters, now),
-                sets(manifests),
-                bindings::judge(manifests, concern),
-            ]);
+            // Of no cluster there is nothing to say.
+            if !clusters.is_empty() {
+                checks.extend([accepted(&clusters), available(&clusters)]);
+                checks.extend(leaving::judge(observed, &clusters, now));
+                checks.push(heartbeats(observed, &clusters, now));
+            }
+            checks.extend([sets(manifests), bindings::judge(manifests, concern)]);
             checks
         }
         Inventory::ClusterProfiles => vec![profiles(manifests)],

@@ -166,3 +166,22 @@ fn a_work_in_a_namespace_that_is_no_cluster_is_not_blamed_on_an_agent() {
         assert_eq!(advice.contains("portolan join"), may_join, "{advice}");
     }
 }
+
+#[test]
+fn nothing_is_said_of_clusters_where_none_has_the_work_that_was_asked_for() {
+    let mut hub = with_rollout(observed(&healthy()), &not_applied());
+    hub.replica_sets = Some(Vec::new());
+    let work = &mut hub.works.as_mut().unwrap()[0];
+    work.metadata.labels = None;
+    work.metadata.name = Some("lost".to_owned());
+    work.metadata.namespace = Some("bad".to_owned());
+    let checks = judge(&hub, Some(&PlacementKey::new("bad", "lost")), now());
+    let of = |name: &str| checks.iter().find(|check| check.name == name);
+    assert_eq!(
+        of("clusters").unwrap().found,
+        "none of 1 cluster has something of bad/lost"
+    );
+    for name in ["accepted", "available", "heartbeats"] {
+        assert_eq!(of(name), None, "{checks:#?}");
+    }
+}
