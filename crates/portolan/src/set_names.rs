@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use portolan_api::spelling;
+use portolan_api::cluster::ManagedCluster;
+use portolan_api::labels::ocm;
+use portolan_api::{FieldError, spelling};
 
 use crate::input::{Finding, Manifests};
 
@@ -84,6 +86,25 @@ impl SetNames {
             finding.accepted = format!("{accepted}; {}", unbound(meant));
         }
     }
+}
+
+/// A cluster that is put into a set that does not exist is in no set, and no placement finds it there. Every hub has the
+/// default set.
+pub(crate) fn missing_set(cluster: &ManagedCluster, sets: &[&str]) -> Option<FieldError> {
+    let set = cluster.metadata.labels.as_ref()?.get(ocm::CLUSTER_SET)?;
+    if set == ocm::DEFAULT_CLUSTER_SET || sets.contains(&set.as_str()) {
+        return None;
+    }
+    let accepted = match spelling::did_you_mean(set, sets.iter().copied()) {
+        Some(meant) => format!("the name of a ManagedClusterSet; did you mean {meant}?"),
+        None => "the name of a ManagedClusterSet".to_owned(),
+    };
+    Some(FieldError::of_text(
+        format!("metadata.labels[{}]", ocm::CLUSTER_SET),
+        set,
+        format!("{MISSING}, so that the label puts the cluster into no set"),
+        accepted,
+    ))
 }
 
 /// The question whether a set is meant that exists and is not bound to the namespace of the Placement.

@@ -1,17 +1,20 @@
 //! Clusters and sets.
 
+use std::collections::BTreeMap;
+
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use portolan_api::cluster::ManagedCluster;
-use portolan_api::count;
 use portolan_api::labels::conditions;
 use portolan_api::labels::portolan::AGENT_NAMESPACE;
+use portolan_api::{FieldError, count};
 use portolan_engine::fleet::Inventory;
 
 use super::concern::Concern;
 use super::read::Observed;
 use super::{Check, bindings, leaving, names};
 use crate::input::Manifests;
+use crate::set_names::missing_set;
 use crate::up::spokes::InjectedFault;
 
 /// Lease durations without a heartbeat after which a cluster counts as silent, as in OCM's registration.
@@ -61,7 +64,7 @@ pub(super) fn judge(
                 checks.extend(leaving::judge(observed, &clusters, now));
                 checks.push(heartbeats(observed, &clusters, now));
             }
-            checks.extend([sets(manifests), bindings::judge(manifests, concern)]);
+            checks.extend([sets(manifests, &clusters), bindings::judge(manifests, concern)]);
             checks
         }
         Inventory::ClusterProfiles => vec![profiles(manifests)],
@@ -257,15 +260,41 @@ fn heartbeats(observed: &Observed, clusters: &[&ManagedCluster], now: Timestamp)
     }
 }
 
-fn sets(manifests: &Manifests) -> Check {
-    match manifests.cluster_sets().count() {
+fn sets(manifests: &Manifests, clusters: &[&ManagedCluster]) -> Check {
+    let sets = manifests.cluster_sets();
+    let sets: Vec<&str> = sets.filter_map(|set| set.metadata.name.as_deref()).collect();
+    let outside = outside_of_sets(&sets, clusters);
+    match sets.len() {
         0 => Check::problem(
             "sets",
             "there is no ManagedClusterSet",
             "`portolan controller --registration` makes the sets default and global; or apply one",
         ),
-        number => Check::ok("sets", count::counted(number, "ManagedClusterSet")),
+        number if outside.is_empty() => Check::ok("sets", count::counted(number, "ManagedClusterSet")),
+        _ => Check::note("sets", outside.join("; ")),
     }
+}
+
+/// A sentence for each set that labels of clusters name and that does not exist.
+fn outside_of_sets(sets: &[&str], clusters: &[&ManagedCluster]) -> Vec<String> {
+    let mut outside: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for cluster in clusters {
+        if let Some(error) = missing_set(cluster, sets) {
+            // As lint says it.
+            let FieldError {
+                path,
+                value,
+                problem,
+                accepted,
+            } = error;
+            let error = format!("{path} = {value}: {problem}; accepted: {accepted}");
+            outside.entry(error).or_default().push(name(cluster));
+        }
+    }
+    let outside = outside.into_iter();
+    outside
+        .map(|(error, clusters)| format!("ManagedCluster {}: {error}", names(clusters)))
+        .collect()
 }
 
 fn profiles(manifests: &Manifests) -> Check {

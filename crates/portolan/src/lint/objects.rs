@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use portolan_agent::option_mistakes;
 use portolan_api::cluster::{ManagedCluster, Placement};
-use portolan_api::labels::ocm;
 use portolan_api::work::ManifestWorkReplicaSet;
 use portolan_api::{FieldError, cluster, semantic, spelling, work};
 use portolan_controllers::replica_set_mistakes;
@@ -17,6 +16,7 @@ use serde_json::json;
 use super::judge::Judge;
 use super::works;
 use crate::input::{Finding, Severity, severity};
+use crate::set_names::missing_set;
 use crate::simulate::report::PlacementReport;
 
 /// Everything that is wrong with clusters, sets and replica sets.
@@ -73,25 +73,6 @@ fn lease(cluster: &ManagedCluster) -> Option<FieldError> {
             "a whole number from 1",
         )
     })
-}
-
-/// A cluster that is put into a set that does not exist is in no set, and no placement finds it there. Every hub has the
-/// default set.
-fn missing_set(cluster: &ManagedCluster, sets: &[&str]) -> Option<FieldError> {
-    let set = cluster.metadata.labels.as_ref()?.get(ocm::CLUSTER_SET)?;
-    if set == ocm::DEFAULT_CLUSTER_SET || sets.contains(&set.as_str()) {
-        return None;
-    }
-    let accepted = match spelling::did_you_mean(set, sets.iter().copied()) {
-        Some(meant) => format!("the name of a ManagedClusterSet; did you mean {meant}?"),
-        None => "the name of a ManagedClusterSet".to_owned(),
-    };
-    Some(FieldError::of_text(
-        format!("metadata.labels[{}]", ocm::CLUSTER_SET),
-        set,
-        "there is no ManagedClusterSet of this name, so that the label puts the cluster into no set",
-        accepted,
-    ))
 }
 
 /// The placements that replica sets can refer to.

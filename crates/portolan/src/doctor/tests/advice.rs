@@ -113,3 +113,28 @@ fn what_was_asked_for_comes_before_the_hub_and_what_it_depends_on() {
     // Programs get the checks in the order in which things depend on each other.
     assert_eq!(report.checks[0].name, "hub");
 }
+
+#[test]
+fn a_misspelt_set_in_the_label_of_a_cluster_is_noted_in_the_words_of_lint() {
+    let mut objects = healthy();
+    let mut production = objects[1].clone();
+    production["metadata"]["name"] = json!("production");
+    objects.push(production);
+    objects[0]["metadata"]["labels"] =
+        json!({ "cluster.open-cluster-management.io/clusterset": "productoin" });
+    let mut west = objects[0].clone();
+    west["metadata"]["name"] = json!("west");
+    objects.push(west);
+    let mut hub = observed(&objects);
+    let leases = ["east", "west"].map(|name| (name.to_owned(), now()));
+    hub.heartbeats = Some(BTreeMap::from(leases));
+    let checks = judge(&hub, None, now());
+    let sets = checks.iter().find(|check| check.name == "sets").unwrap();
+    assert_eq!(sets.result, Verdict::Note);
+    assert_eq!(
+        sets.found,
+        "ManagedCluster east, west: metadata.labels[cluster.open-cluster-management.io/clusterset] = \"productoin\": there is \
+         no ManagedClusterSet of this name, so that the label puts the cluster into no set; accepted: the name of a \
+         ManagedClusterSet; did you mean production?"
+    );
+}
