@@ -289,7 +289,11 @@ fn no_bindings(fleet: &Fleet, placement: &Placement) -> String {
     }
     let mut dangling = fleet.dangling_bindings(namespace);
     for binding in dangling.by_ref().take(DANGLING) {
-        message.push_str(&format!("; {}", warnings::dangling(namespace, binding)));
+        let cluster_set = fleet.misnamed(namespace, binding);
+        message.push_str(&format!(
+            "; {}",
+            warnings::dangling(namespace, binding, cluster_set)
+        ));
     }
     match dangling.count() {
         0 => {}

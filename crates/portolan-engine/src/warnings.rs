@@ -62,12 +62,20 @@ pub(crate) struct UnusableSet {
     pub(crate) remedy: String,
 }
 
-/// Why a binding does nothing. Every condition that says so has these words as a part between semicolons.
-pub fn dangling(namespace: &str, binding: &str) -> String {
-    format!(
+/// Why a binding does nothing. Every condition that says so has these words as a part between semicolons. `cluster_set` is what
+/// `spec.clusterSet` names, where that is another name than that of the binding.
+pub fn dangling(namespace: &str, binding: &str, cluster_set: Option<&str>) -> String {
+    let mut text = format!(
         "ManagedClusterSetBinding {namespace}/{binding} has no effect: there is no ManagedClusterSet {:?}",
         preview(binding)
-    )
+    );
+    if let Some(cluster_set) = cluster_set {
+        text.push_str(&format!(
+            ", and a binding binds the set of its own name, not that of spec.clusterSet ({:?})",
+            preview(cluster_set)
+        ));
+    }
+    text
 }
 
 impl Engine {
@@ -109,14 +117,7 @@ impl Describer<'_> {
         let namespace = placement.metadata.namespace.as_deref().unwrap_or_default();
         let (reason, error) = match warning {
             Warning::ClusterSetNotFound { binding } => {
-                let problem = "there is no ManagedClusterSet of this name";
-                let accepted = "the name of a ManagedClusterSet";
-                return Some(Described {
-                    reason: reasons::CLUSTER_SET_NOT_FOUND,
-                    message: dangling(namespace, binding),
-                    object: format!("ManagedClusterSetBinding {namespace}/{binding}"),
-                    error: FieldError::of_text("metadata.name", binding, problem, accepted),
-                });
+                return Some(self.dangling(namespace, binding));
             }
             Warning::ClusterSetNotBound { position } => {
                 let set = placement.spec.cluster_sets.get(*position)?;
@@ -183,6 +184,26 @@ impl Describer<'_> {
             object: format!("Placement {}", PlacementKey::of(placement)),
             error,
         })
+    }
+
+    /// A binding of the namespace that does nothing.
+    fn dangling(&self, namespace: &str, binding: &str) -> Described {
+        let cluster_set = self.fleet.misnamed(namespace, binding);
+        let mut problem = "there is no ManagedClusterSet of this name".to_owned();
+        let mut accepted = "the name of a ManagedClusterSet".to_owned();
+        if let Some(cluster_set) = cluster_set {
+            problem.push_str(&format!(
+                "; spec.clusterSet is {:?}, but a binding binds the set of its own name",
+                preview(cluster_set)
+            ));
+            accepted.push_str(": rename the binding, or correct spec.clusterSet if that is the mistake");
+        }
+        Described {
+            reason: reasons::CLUSTER_SET_NOT_FOUND,
+            message: dangling(namespace, binding, cluster_set),
+            object: format!("ManagedClusterSetBinding {namespace}/{binding}"),
+            error: FieldError::of_text("metadata.name", binding, problem, accepted),
+        }
     }
 
     /// Why the expressions of a predicate fail for a cluster, and which of them.

@@ -26,7 +26,8 @@ impl StrayBindings {
             let namespace = binding.metadata.namespace.as_deref().unwrap_or_default();
             let name = binding.metadata.name.as_deref()?;
             let key = (namespace.to_owned(), name.to_owned());
-            (!sets.contains(name)).then(|| (key, dangling(namespace, name)))
+            let cluster_set = Some(binding.spec.cluster_set.as_str()).filter(|set| *set != name);
+            (!sets.contains(name)).then(|| (key, dangling(namespace, name, cluster_set)))
         });
         StrayBindings {
             words: stray.collect(),

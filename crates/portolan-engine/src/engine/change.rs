@@ -58,7 +58,10 @@ impl Engine {
     /// A ManagedClusterSetBinding was added or changed.
     pub fn apply_binding(&mut self, binding: &ManagedClusterSetBinding) {
         let (namespace, name) = parts(&binding.metadata);
-        if self.fleet.apply_binding(namespace, name) {
+        if self
+            .fleet
+            .apply_binding(namespace, name, &binding.spec.cluster_set)
+        {
             self.namespace_changed(namespace);
         }
     }

@@ -199,15 +199,25 @@ impl Fleet {
         true
     }
 
-    pub(crate) fn apply_binding(&mut self, namespace: &str, name: &str) -> bool {
-        self.sets
-            .bindings
-            .entry(namespace.to_owned())
-            .or_default()
-            .insert(name.to_owned())
+    pub(crate) fn apply_binding(&mut self, namespace: &str, name: &str, cluster_set: &str) -> bool {
+        let bindings = self.sets.bindings.entry(namespace.to_owned()).or_default();
+        let is_new = bindings.insert(name.to_owned());
+        let misnamed = self.sets.misnamed.entry(namespace.to_owned()).or_default();
+        let before = match cluster_set == name {
+            true => misnamed.remove(name),
+            false => misnamed.insert(name.to_owned(), cluster_set.to_owned()),
+        };
+        let is_same = before.as_deref().unwrap_or(name) == cluster_set;
+        if misnamed.is_empty() {
+            self.sets.misnamed.remove(namespace);
+        }
+        is_new || !is_same
     }
 
     pub(crate) fn remove_binding(&mut self, namespace: &str, name: &str) -> bool {
+        if let Some(misnamed) = self.sets.misnamed.get_mut(namespace) {
+            misnamed.remove(name);
+        }
         self.sets
             .bindings
             .get_mut(namespace)

@@ -39,6 +39,12 @@ impl Fleet {
             .is_some_and(|bindings| bindings.contains(set))
     }
 
+    /// What `spec.clusterSet` of a binding names, where that is another name than its own.
+    pub(crate) fn misnamed(&self, namespace: &str, binding: &str) -> Option<&str> {
+        let cluster_set = self.sets.misnamed.get(namespace)?.get(binding)?;
+        Some(cluster_set)
+    }
+
     /// Whether there is a set of this name.
     pub(crate) fn has_set(&self, name: &str) -> bool {
         self.sets.sets.contains_key(name)

@@ -31,6 +31,9 @@ pub(crate) struct Sets {
     pub(crate) sets: BTreeMap<String, ClusterSet>,
     /// Names of the bindings of each namespace. A binding is valid when a set of its name exists.
     pub(crate) bindings: BTreeMap<String, BTreeSet<String>>,
+    /// What `spec.clusterSet` names, of bindings that have another name: by namespace, then by name. It binds nothing, and
+    /// messages show it.
+    pub(crate) misnamed: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// Which sets a placement may choose from.

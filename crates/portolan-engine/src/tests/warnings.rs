@@ -179,7 +179,7 @@ fn a_warning_stays_the_same_when_unrelated_clusters_come_change_and_go() {
 fn a_binding_without_a_set_is_a_warning_for_placements_that_could_use_it() {
     let bind = |world: &mut World| {
         world.engine.apply_binding(&object(json!({
-            "metadata": {"name": "ghost", "namespace": "apps"}, "spec": {"clusterSet": "real"},
+            "metadata": {"name": "ghost", "namespace": "apps"}, "spec": {"clusterSet": "ghost"},
         })));
     };
     let mut world = World::new(&clusters(), json!({}));
@@ -195,6 +195,27 @@ fn a_binding_without_a_set_is_a_warning_for_placements_that_could_use_it() {
     let mut world = World::new(&clusters(), json!({"clusterSets": ["all"]}));
     bind(&mut world);
     assert_eq!(warning(&mut world), None);
+}
+
+#[test]
+fn a_binding_of_another_name_than_its_set_is_said_to_be_misnamed_while_it_is() {
+    let mut world = World::new(&clusters(), json!({}));
+    let mut message_with = |cluster_set: &str| {
+        world.engine.apply_binding(&object(json!({
+            "metadata": {"name": "mine", "namespace": "apps"}, "spec": {"clusterSet": cluster_set},
+        })));
+        said(&mut world).1
+    };
+    let missing = "ManagedClusterSetBinding apps/mine has no effect: there is no ManagedClusterSet \"mine\"";
+    for cluster_set in ["all", "other"] {
+        assert_eq!(
+            message_with(cluster_set),
+            format!(
+                "{missing}, and a binding binds the set of its own name, not that of spec.clusterSet ({cluster_set:?})"
+            )
+        );
+    }
+    assert_eq!(message_with("mine"), missing);
 }
 
 #[test]

@@ -524,7 +524,8 @@ fn a_binding_that_is_missing_or_without_effect_is_named() {
     assert_eq!(name, "bindings");
     assert!(found.ends_with("shop"), "{found}");
     let (name, found) = problem(&changed(2, "/metadata/name", json!("typo")));
-    let words = "ManagedClusterSetBinding shop/typo has no effect: there is no ManagedClusterSet \"typo\"";
+    let words = "ManagedClusterSetBinding shop/typo has no effect: there is no ManagedClusterSet \"typo\", and a binding binds the \
+                 set of its own name, not that of spec.clusterSet (\"global\")";
     assert_eq!(
         (name, found),
         ("bindings", format!("{words}; it concerns 1 Placement"))

@@ -64,6 +64,7 @@ fn a_binding_without_a_set_is_one_problem_for_all_placements_that_say_so() {
     let mut objects = healthy();
     let mut ghost = objects[2].clone();
     ghost["metadata"]["name"] = json!("ghost");
+    ghost["spec"]["clusterSet"] = json!("ghost");
     let mut warning = objects[3]["status"]["conditions"][0].clone();
     warning["type"] = json!("PlacementWarning");
     warning["message"] = json!(words);
