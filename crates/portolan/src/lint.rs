@@ -3,6 +3,7 @@
 //! It is what `simulate` checks: reading, spelling, the definitions, and an evaluation of every placement; and what the
 //! controllers check when they come to a cluster, a set or a replica set.
 
+mod bindings;
 mod judge;
 mod objects;
 mod unsatisfied;
@@ -131,11 +132,14 @@ fn judged(args: &Args, input: &CommandInput, notes: &mut Notes) -> Vec<Finding> 
         let reports = simulate::check(manifests, args.input.inventory, now);
         let inventory = args.input.inventory.resolve(manifests);
         let mut findings = evaluated(manifests, &reports, inventory);
-        findings.extend(objects::findings(&judge::Judge {
+        let judge = judge::Judge {
             manifests,
             reports: &reports,
+            inventory,
             knows_hub: hub.is_some(),
-        }));
+        };
+        findings.extend(objects::findings(&judge));
+        findings.extend(bindings::findings(&judge, &findings));
         let sets = SetNames::of(manifests);
         findings.iter_mut().for_each(|finding| sets.correct(finding));
         findings

@@ -148,6 +148,7 @@ scenarios! {
     a_what_if_shows_the_difference: "what-if.yaml",
     explanations_name_the_reason: "explain.yaml",
     mistakes_are_found_by_lint: "lint.yaml",
+    sets_that_files_do_not_bind_are_found_by_lint: "lint-bindings.yaml",
     the_command_line_helps: "command-line.yaml",
     a_rollout_is_planned_from_a_file: "rollout.yaml",
     what_is_hardly_meant_is_a_warning: "warnings.yaml",
