@@ -9,6 +9,7 @@ use portolan_controllers::overview::{GroupOverview, Objects, Overview, OverviewS
 use serde::Serialize;
 
 use super::hub::{self, All};
+use crate::input::{Problem, Problems};
 use crate::output::table::{Cell, Column, Table, Tone};
 use crate::output::{self, Format};
 use crate::{clock, live};
@@ -27,6 +28,10 @@ Examples:
 pub(super) struct Args {
     #[command(flatten)]
     connect: live::ConnectArgs,
+
+    /// Taken to say which command shows one rollout.
+    #[arg(value_name = "NAME", hide = true)]
+    stray: Option<String>,
 
     /// Only this namespace
     #[arg(short, long, value_name = "NS")]
@@ -58,6 +63,13 @@ struct Row {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(stray) = &args.stray {
+        let what = format!(
+            "rollout list takes no name, and {stray:?} is one; accepted: `portolan rollout status {stray}` for one rollout, or \
+             `portolan rollout list --namespace NS` for those of a namespace"
+        );
+        return Err(Problems::from(Problem::of_arguments(what)).into());
+    }
     let now = clock::now();
     let all = live::block_on(async {
         let server = args.connect.connect().await?;
