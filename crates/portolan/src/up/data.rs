@@ -1,6 +1,6 @@
 //! Where the data of `portolan up` is kept.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context;
 
@@ -37,9 +37,34 @@ fn default(data_home: Option<PathBuf>, home: Option<PathBuf>, demo: bool) -> Opt
     Some(base.join("portolan").join(if demo { "demo" } else { "hub" }))
 }
 
+/// The path of a file from the root, for use from other folders. `..` in it is resolved as the system does, also behind a symbolic
+/// link, where its folder exists.
+pub(super) fn from_root(file: PathBuf) -> PathBuf {
+    let file = std::path::absolute(&file).unwrap_or(file);
+    let has_dots = file.components().any(|part| part == Component::ParentDir);
+    let folder = file.parent().filter(|_| has_dots);
+    let folder = folder.and_then(|folder| folder.canonicalize().ok());
+    match (folder, file.file_name()) {
+        (Some(folder), Some(name)) => folder.join(name),
+        _ => file,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_path_of_a_kubeconfig_has_no_dots_where_its_folder_exists() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).canonicalize().unwrap();
+        assert_eq!(
+            from_root(here.join("src/up/../../tests/hub.config")),
+            here.join("tests/hub.config")
+        );
+        let nowhere = here.join("nosuch/../hub.config");
+        assert_eq!(from_root(nowhere.clone()), nowhere);
+        assert_eq!(from_root(here.join("hub.config")), here.join("hub.config"));
+    }
 
     #[test]
     fn a_folder_that_cannot_be_made_is_reported_with_the_cause_before_the_advice() {

@@ -263,8 +263,7 @@ impl Args {
             (None, Some(folder)) => folder.join("kubeconfig"),
             (None, None) => PathBuf::from("portolan.kubeconfig"),
         };
-        // It is to be used from other folders too.
-        let kubeconfig = std::path::absolute(&kubeconfig).unwrap_or(kubeconfig);
+        let kubeconfig = data::from_root(kubeconfig);
         let beside = |_| kubeconfig.with_file_name("members.kubeconfig");
         Files {
             members: self.spokes.map(beside),
