@@ -1,7 +1,10 @@
 //! Logs: structured, on standard error, with the time from the one clock.
 
+use std::io;
+
 use clap::ValueEnum;
-use tracing::{Event, Subscriber};
+use tracing::level_filters::LevelFilter;
+use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, Writer};
 use tracing_subscriber::fmt::time::FormatTime;
@@ -60,10 +63,14 @@ impl LogArgs {
 /// Starts logging, once in a process. What is returned is to be kept until everything is done.
 pub(crate) fn init(format: Format, level: &str, traces: &TraceArgs) -> anyhow::Result<Guard> {
     let targets = targets(level)?;
+    let writer = WithoutSimulated {
+        writer: io::stderr,
+        levels: targets.clone(),
+    };
     let layer = match format {
-        Format::Text => text(std::io::stderr).boxed(),
+        Format::Text => text(writer).boxed(),
         Format::Json => fmt::layer()
-            .with_writer(std::io::stderr)
+            .with_writer(writer)
             .with_timer(Clock)
             .json()
             .flatten_event(true)
@@ -149,8 +156,57 @@ fn targets(level: &str) -> anyhow::Result<Targets> {
         .into_iter()
         .filter(|library| !is_named(library))
         .fold(targets, |targets, library| {
-            targets.with_target(library, tracing::metadata::LevelFilter::OFF)
+            targets.with_target(library, LevelFilter::OFF)
         }))
+}
+
+/// The error of a request from an embedded member that `portolan demo partition` has cut off.
+pub(crate) const LINE_IS_CUT: &str = "simulated: the line is cut";
+
+/// Leaves out the failures that `portolan demo partition` asks for, unless debug is logged. Where such a failure is logged, it
+/// cannot be told from a real one but by its text.
+struct WithoutSimulated<W> {
+    writer: W,
+    levels: Targets,
+}
+
+impl<'a, W: MakeWriter<'a>> MakeWriter<'a> for WithoutSimulated<W> {
+    type Writer = LineWriter<W::Writer>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        LineWriter {
+            writer: self.writer.make_writer(),
+            has_simulated: true,
+        }
+    }
+
+    fn make_writer_for(&'a self, metadata: &Metadata<'_>) -> Self::Writer {
+        LineWriter {
+            writer: self.writer.make_writer_for(metadata),
+            has_simulated: self.levels.would_enable(metadata.target(), &Level::DEBUG),
+        }
+    }
+}
+
+/// Writes one line of the log, which comes as a whole.
+struct LineWriter<W> {
+    writer: W,
+    /// Whether a simulated failure is written.
+    has_simulated: bool,
+}
+
+impl<W: io::Write> io::Write for LineWriter<W> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let is_simulated = || String::from_utf8_lossy(line).contains(LINE_IS_CUT);
+        match !self.has_simulated && is_simulated() {
+            true => Ok(line.len()),
+            false => self.writer.write(line),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
 }
 
 fn parse_level(text: &str) -> Result<String, String> {
@@ -165,7 +221,7 @@ fn parse_level(text: &str) -> Result<String, String> {
 }
 
 fn is_level(word: &str) -> bool {
-    word.parse::<tracing_subscriber::filter::LevelFilter>().is_ok()
+    word.parse::<LevelFilter>().is_ok()
 }
 
 struct Clock;
@@ -182,9 +238,10 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use tracing::Level;
+    use tracing_subscriber::Layer;
     use tracing_subscriber::layer::SubscriberExt;
 
-    use super::{parse_level, targets, text};
+    use super::{LINE_IS_CUT, WithoutSimulated, parse_level, targets, text};
 
     #[derive(Clone, Default)]
     struct Written(Arc<Mutex<Vec<u8>>>);
@@ -223,6 +280,27 @@ mod tests {
             text.contains('ü') && text.ends_with("an ordinary line\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_failure_that_the_demo_asks_for_is_logged_where_debug_is() {
+        for (level, lines) in [("warn", 1), ("info", 1), ("debug", 2), ("portolan=debug", 2)] {
+            let written = Written::default();
+            let writer = written.clone();
+            let levels = targets(level).unwrap();
+            let writer = WithoutSimulated {
+                writer: move || writer.clone(),
+                levels: levels.clone(),
+            };
+            let layer = text(writer).with_filter(levels);
+            let subscriber = tracing_subscriber::registry().with(layer);
+            tracing::subscriber::with_default(subscriber, || {
+                tracing::warn!("cannot list works: the hub cannot be reached: {LINE_IS_CUT}");
+                tracing::warn!("cannot list works: the hub cannot be reached: refused");
+            });
+            let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+            assert_eq!(text.lines().count(), lines, "{level}: {text}");
+        }
     }
 
     #[test]

@@ -291,7 +291,8 @@ fn a_member_that_is_cut_off_becomes_unknown_keeps_its_workloads_and_catches_up()
     hub.until_available("member-1", "True");
 
     up.ask(&scratch, &["demo", "partition", "member-1"]);
-    up.log_with(&["WARN member{cluster=\"member-1\"}", "the hub cannot be reached"]);
+    let said = up.log_with(&["WARN portolan::up: member-1 is cut off"]);
+    assert!(said.trim_end().chars().count() <= 80, "{said}");
     hub.until_available("member-1", "Unknown");
     hub.work("member-1", "after", map("after"));
     assert!(
@@ -303,7 +304,14 @@ fn a_member_that_is_cut_off_becomes_unknown_keeps_its_workloads_and_catches_up()
     up.ask(&scratch, &["demo", "recover", "member-1"]);
     hub.until_available("member-1", "True");
     member.until_there("after");
-    up.stop();
+    // That the hub is out of reach was asked for, and is said once.
+    let log = up.stop_and_read();
+    let of_member = log.lines().filter(|line| line.contains("member-1"));
+    let of_member: Vec<&str> = of_member.collect();
+    assert!(
+        matches!(of_member.as_slice(), [back] if back.contains("the hub answers again")),
+        "{log}"
+    );
 }
 
 #[test]

@@ -16,6 +16,7 @@ use portolan_hub::Service;
 use tokio::sync::watch;
 
 use super::injected_fault::InjectedFault;
+use crate::logging::LINE_IS_CUT;
 
 /// What a line lets through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +154,7 @@ fn cut(mut fate: watch::Receiver<InjectedFault>, passage: fn(InjectedFault) -> P
 }
 
 fn unreachable() -> io::Error {
-    io::Error::new(io::ErrorKind::NetworkUnreachable, "simulated: the line is cut")
+    io::Error::new(io::ErrorKind::NetworkUnreachable, LINE_IS_CUT)
 }
 
 /// An answer that breaks off when the line is cut.
