@@ -207,7 +207,7 @@ impl Monitor {
             Err(Problem::NotFound(_)) => "not_found",
             Err(Problem::Conflict(_)) => "conflict",
             Err(Problem::Refused(_)) => "refused",
-            Err(Problem::Unanswered(_) | Problem::TooLarge(..)) => "error",
+            Err(Problem::Unanswered(_) | Problem::TooLarge(_)) => "error",
         };
         self.applies.get_or_create(&Applies { result }).inc();
     }

@@ -206,10 +206,7 @@ impl Objects {
         loop {
             let request = Request::new(place.collection()).list(pages.params());
             let request = request.map_err(|error| Problem::Refused(error.to_string()))?;
-            let page = match in_time(client.request_text(request)).await {
-                Err(problem) if pages.halve(&problem) => continue,
-                page => page?,
-            };
+            let page = in_time(client.request_text(request)).await?;
             let rest = read_page(&page, &mut each).map_err(|error| {
                 let kind = place.id.kind();
                 Problem::Unanswered(format!(

@@ -1,12 +1,10 @@
-//! Goes through the pages of a list: a page that is too large to be read is asked for again with fewer objects.
+//! Goes through the pages of a list, object by object.
 
 use std::collections::BTreeMap;
 
 use kube::api::ListParams;
 use serde_json::Value;
 use serde_json::value::RawValue;
-
-use super::problem::{Excess, Problem};
 
 /// The page of a list that is to be asked for.
 #[derive(Debug)]
@@ -24,17 +22,6 @@ impl Pages {
 
     pub(crate) fn is_first(&self) -> bool {
         self.0.continue_token.is_none()
-    }
-
-    /// Halves the page after a problem that a smaller page may not have. The pages after it stay small: their objects are
-    /// likely to be as large.
-    pub(crate) fn halve(&mut self, problem: &Problem) -> bool {
-        let half = self.0.limit.unwrap_or_default() / 2;
-        let can_help = matches!(problem, Problem::TooLarge(Excess::Answer, _)) && half > 0;
-        if can_help {
-            self.0.limit = Some(half);
-        }
-        can_help
     }
 
     /// Goes on to the page of this token, if there is another page.

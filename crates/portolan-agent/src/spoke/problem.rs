@@ -1,7 +1,7 @@
 //! Classifies failed requests to the member cluster.
 
 use kube::Error;
-use portolan_runtime::failure::{Failure, error_chain};
+use portolan_runtime::failure::{Failure, TooLarge, error_chain};
 
 /// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,42 +19,16 @@ pub(crate) enum Problem {
     #[error("{0}")]
     Unanswered(String),
     /// The server answers with more than is read.
-    #[error("{1}")]
-    TooLarge(Excess, String),
-}
-
-/// What of an answer is more than is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Excess {
-    /// One answer. A page with fewer objects may not be too large.
-    Answer,
-    /// All pages of a list together.
-    List,
-}
-
-impl Excess {
-    /// The clients of portolan-runtime say in words alone that something is too large.
-    fn of(error: &Error) -> Option<Excess> {
-        let Error::Service(error) = error else {
-            return None;
-        };
-        let error = error.to_string();
-        let excess = error.strip_prefix("the server has sent more than ")?;
-        let excess = excess.trim_start_matches(|sign: char| sign.is_ascii_digit());
-        match excess {
-            excess if excess.starts_with(" bytes as the answer to ") => Some(Excess::Answer),
-            excess if excess.starts_with(" bytes in the pages of ") => Some(Excess::List),
-            _ => None,
-        }
-    }
+    #[error("{0}")]
+    TooLarge(String),
 }
 
 impl Problem {
     /// What an error means.
     pub(crate) fn of(error: &Error) -> Problem {
         let message = error_chain(error);
-        if let Some(excess) = Excess::of(error) {
-            return Problem::TooLarge(excess, message);
+        if TooLarge::is_cause_of(error) {
+            return Problem::TooLarge(message);
         }
         match Failure::of(error) {
             Failure::Missing => Problem::NotFound(message),
@@ -77,7 +51,7 @@ impl Problem {
             Problem::NotFound(_) => Failure::Missing,
             Problem::Conflict(_) => Failure::Conflict,
             Problem::Refused(_) => Failure::Forbidden,
-            Problem::Unanswered(_) | Problem::TooLarge(..) => Failure::Transient,
+            Problem::Unanswered(_) | Problem::TooLarge(_) => Failure::Transient,
         }
     }
 
@@ -88,7 +62,7 @@ impl Problem {
             Problem::Conflict(_) => "Conflict",
             Problem::Refused(_) => "Refused",
             // What the server did is unknown in both cases.
-            Problem::Unanswered(_) | Problem::TooLarge(..) => "Unanswered",
+            Problem::Unanswered(_) | Problem::TooLarge(_) => "Unanswered",
         }
     }
 }

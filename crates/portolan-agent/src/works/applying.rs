@@ -302,7 +302,7 @@ impl WorkReconciler {
         };
         match answer {
             Ok(_) => self.monitor.spoke.succeeded(operation),
-            Err(problem @ (Problem::Unanswered(why) | Problem::TooLarge(_, why))) => {
+            Err(problem @ (Problem::Unanswered(why) | Problem::TooLarge(why))) => {
                 self.monitor.spoke.failed_as(operation, problem.failure(), why);
             }
             Err(_) => {}
@@ -408,7 +408,7 @@ fn found(observed: &Result<Sight, Problem>) -> ObservedObject {
 fn noted(problem: &Problem) -> Noted {
     match problem {
         // It may have arrived.
-        Problem::Unanswered(_) | Problem::TooLarge(..) => Noted::Unknown,
+        Problem::Unanswered(_) | Problem::TooLarge(_) => Noted::Unknown,
         _ => Noted::Refused,
     }
 }

@@ -90,7 +90,7 @@ fn is_final(problem: &Problem) -> bool {
     match problem {
         Problem::Refused(_) => true,
         Problem::Unanswered(why) => why.contains("request is too large"),
-        Problem::NotFound(_) | Problem::Conflict(_) | Problem::TooLarge(..) => false,
+        Problem::NotFound(_) | Problem::Conflict(_) | Problem::TooLarge(_) => false,
     }
 }
 

@@ -38,10 +38,6 @@ impl Asked<'_> {
             let page = context.request("list", "placementdecisions", self.namespace, sent);
             let listed = match page.await? {
                 Page::Read(listed) => listed,
-                Page::TooLarge(limit) => {
-                    params.limit = Some(limit);
-                    continue;
-                }
                 Page::NotServed => return Ok(referenced),
             };
             for slice in &listed.items {
@@ -65,10 +61,7 @@ impl Asked<'_> {
             Ok(listed) => Ok(Page::Read(listed)),
             // Without the kind there are no references.
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(Page::NotServed),
-            Err(error) => match smaller(params, &error) {
-                Some(limit) => Ok(Page::TooLarge(limit)),
-                None => Err(error),
-            },
+            Err(error) => Err(error),
         }
     }
 
@@ -107,29 +100,14 @@ impl Asked<'_> {
 /// The answer to the request for one page.
 enum Page {
     Read(ObjectList<Slice>),
-    /// The page is too large to be read; a page of so many slices may not be.
-    TooLarge(u32),
     NotServed,
-}
-
-/// Half of the limit of a page that is too large to be read. The clients of portolan-runtime say so in words alone.
-fn smaller(params: &ListParams, error: &kube::Error) -> Option<u32> {
-    let kube::Error::Service(error) = error else {
-        return None;
-    };
-    let error = error.to_string();
-    let limit = error.strip_prefix("the server has sent more than ")?;
-    let limit = limit.trim_start_matches(|sign: char| sign.is_ascii_digit());
-    let is_answer = limit.starts_with(" bytes as the answer to ");
-    let half = params.limit? / 2;
-    (is_answer && half > 0).then_some(half)
 }
 
 /// A decision slice, or all texts in the decisions of a slice that cannot be read. A reference is a text, so a profile whose
 /// name is not among the texts can be removed: otherwise one slice would keep the profiles of all namespaces.
 #[derive(Clone)]
 enum Slice {
-    Readable(PlacementDecision),
+    Readable(Box<PlacementDecision>),
     Unreadable(Box<Unreadable>, BTreeSet<String>),
 }
 
@@ -137,7 +115,7 @@ impl<'de> Deserialize<'de> for Slice {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = Box::<RawValue>::deserialize(deserializer)?;
         Ok(match Received::read(json.get()).readable() {
-            Ok(slice) => Slice::Readable(slice),
+            Ok(slice) => Slice::Readable(Box::new(slice)),
             Err(unreadable) => Slice::Unreadable(unreadable, texts(decisions(json.get()))),
         })
     }

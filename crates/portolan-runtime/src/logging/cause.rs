@@ -120,7 +120,13 @@ mod tests {
             cause(&gone, "a").0,
             cause(&kube::Error::Service("other".into()), "b").0
         );
-        let too_large = kube::Error::Service(TooLarge::new("GET /works", 5).into());
+        let too_large = kube::Error::Service(
+            TooLarge::Answer {
+                asked: "GET /works".to_owned(),
+                most: 5,
+            }
+            .into(),
+        );
         assert_eq!(cause(&too_large, "a").0, Cause::Broken { code: 200 });
         assert_eq!(cause(&answered(401, "", ""), "a").0, Cause::Unauthorized);
         assert_eq!(cause(&forbidden(), "a"), cause(&forbidden(), "b"));

@@ -52,7 +52,7 @@ pub(super) fn limited(client: Client, time: Option<Duration>, sizes: Sizes) -> C
             let mut page = PageRequest::of(request, asked, &page_size);
             loop {
                 match in_time(client.clone(), page.request(), time, &sizes).await {
-                    Err(error) if error.is::<TooLarge>() => page = page.halved().ok_or(error)?,
+                    Err(error) if is_answer_too_large(&error) => page = page.halved().ok_or(error)?,
                     answer => {
                         page_size.fitted(page.objects());
                         return answer;
@@ -62,6 +62,10 @@ pub(super) fn limited(client: Client, time: Option<Duration>, sizes: Sizes) -> C
         }
     });
     Client::new(service, "default")
+}
+
+fn is_answer_too_large(error: &BoxError) -> bool {
+    matches!(error.downcast_ref(), Some(TooLarge::Answer { .. }))
 }
 
 async fn in_time(

@@ -66,10 +66,10 @@ impl Pages {
         self.read.store(read, Ordering::Relaxed);
         let most = self.most;
         match read > most {
-            true => Err(format!(
-                "the server has sent more than {most} bytes in the pages of {asked}, and they do not end; accepted: a list of \
-                 at most {most} bytes"
-            )
+            true => Err(TooLarge::List {
+                asked: asked.to_owned(),
+                most,
+            }
             .into()),
             false => Ok(()),
         }
@@ -102,7 +102,11 @@ impl Sizes {
         let most = self.answer;
         let read = Limited::new(body, most).collect().await;
         let read = read.map_err(|error| match error.is::<LengthLimitError>() {
-            true => TooLarge::new(asked, most).into(),
+            true => TooLarge::Answer {
+                asked: asked.to_owned(),
+                most,
+            }
+            .into(),
             false => error,
         })?;
         let answer = read.to_bytes();
