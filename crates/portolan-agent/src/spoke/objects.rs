@@ -200,8 +200,17 @@ impl Objects {
     }
 
     /// Passes on all objects beside this place, page by page. After a problem, the objects until then are not all.
-    pub(crate) async fn list(&self, place: &Place, mut each: impl FnMut(Value)) -> Result<(), Problem> {
-        let client = with_list_timeout(self.client.clone(), LIST_BYTES);
+    pub(crate) async fn list(&self, place: &Place, each: impl FnMut(Value)) -> Result<(), Problem> {
+        self.list_within(LIST_BYTES, place, each).await
+    }
+
+    async fn list_within(
+        &self,
+        bytes: u64,
+        place: &Place,
+        mut each: impl FnMut(Value),
+    ) -> Result<(), Problem> {
+        let client = with_list_timeout(self.client.clone(), bytes);
         let mut pages = Pages::of(PAGE);
         loop {
             let request = Request::new(place.collection()).list(pages.params());
