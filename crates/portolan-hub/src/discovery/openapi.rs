@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::kinds::{Registry, Resource};
+use crate::kinds::{Registry, Resource, definition_of_built_in_kinds as definition};
+use crate::schema::REFERENCE;
 
 /// The list of documents, each under a name that changes with its content.
 pub(super) fn index(registry: &Registry) -> &Value {
@@ -43,15 +44,26 @@ pub(super) fn hash(document: &str) -> String {
 
 pub(super) fn document(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     let (mut paths, mut schemas) = (Map::new(), Map::new());
+    let mut referred = vec![OBJECT_META.to_owned()];
     for resource in registry.in_version(group, version) {
-        schemas.insert(schema_name(resource), schema(resource));
+        let mut schema = schema(resource);
+        if !resource.traits.custom {
+            refer(&mut schema, &mut referred);
+        }
+        schemas.insert(schema_name(resource), schema);
         schemas.insert(format!("{}List", schema_name(resource)), list_schema(resource));
         add_paths(&mut paths, resource);
     }
     if schemas.is_empty() {
         return None;
     }
-    schemas.insert(OBJECT_META.into(), object_meta());
+    while let Some(name) = referred.pop() {
+        if let Some(definition) = definition(&name).filter(|_| !schemas.contains_key(&name)) {
+            let mut definition = definition.clone();
+            refer(&mut definition, &mut referred);
+            schemas.insert(name, definition);
+        }
+    }
     Some(json!({
         "openapi": "3.0.0", "info": {"title": "Kubernetes", "version": super::VERSION}, "paths": paths,
         "components": {"schemas": schemas},
@@ -59,6 +71,28 @@ pub(super) fn document(registry: &Registry, group: &str, version: &str) -> Optio
 }
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+
+/// Collects what a schema refers to. Nothing may stand beside a reference in these documents, so the reference moves into an
+/// `allOf`, as in those of Kubernetes.
+fn refer(schema: &mut Value, names: &mut Vec<String>) {
+    match schema {
+        Value::Object(map) => {
+            let name = map.get("$ref").and_then(Value::as_str);
+            if let Some(name) = name.and_then(|reference| reference.strip_prefix(REFERENCE)) {
+                names.push(name.to_owned());
+                if map.len() > 1 {
+                    let reference = json!([{"$ref": map.remove("$ref")}]);
+                    map.remove("properties");
+                    map.insert("allOf".into(), reference);
+                }
+                return;
+            }
+            map.values_mut().for_each(|value| refer(value, names));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|value| refer(value, names)),
+        _ => {}
+    }
+}
 
 /// The usual name: the group's parts reversed, the version, the kind.
 fn schema_name(resource: &Resource) -> String {
@@ -89,7 +123,7 @@ fn schema(resource: &Resource) -> Value {
             "kind".into(),
             text("Kind is the REST resource this object represents."),
         );
-        let reference = json!([{"$ref": format!("#/components/schemas/{OBJECT_META}")}]);
+        let reference = json!([{"$ref": format!("{REFERENCE}{OBJECT_META}")}]);
         properties.insert(
             "metadata".into(),
             json!({"description": "Standard object's metadata.", "allOf": reference, "default": {}}),
@@ -178,38 +212,5 @@ fn operation(resource: &Resource, action: &str) -> Value {
         "responses": {"200": {"description": "OK", "content": content}},
         "x-kubernetes-action": action,
         "x-kubernetes-group-version-kind": group_version_kind(resource, &resource.kind),
-    })
-}
-
-fn object_meta() -> Value {
-    let text = |description: &str| json!({"type": "string", "description": description});
-    let strings = |description: &str| json!({"type": "object", "description": description, "additionalProperties": {"type": "string"}});
-    let number = json!({"type": "integer", "format": "int64"});
-    json!({
-        "type": "object",
-        "description": "ObjectMeta is metadata that all persisted resources must have, which includes all objects users must create.",
-        "properties": {
-            "name": text("Name must be unique within a namespace."),
-            "generateName": text("GenerateName is a prefix used by the server to generate a unique name."),
-            "namespace": text("Namespace defines the space within which each name must be unique."),
-            "uid": text("UID is the unique in time and space value for this object."),
-            "selfLink": text("Deprecated."),
-            "resourceVersion": text("An opaque value that represents the internal version of this object."),
-            "generation": number,
-            "creationTimestamp": {"type": "string", "format": "date-time"},
-            "deletionTimestamp": {"type": "string", "format": "date-time"},
-            "deletionGracePeriodSeconds": number,
-            "labels": strings("Map of string keys and values that can be used to organize and categorize objects."),
-            "annotations": strings("Annotations is an unstructured key value map stored with a resource."),
-            "finalizers": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
-            "ownerReferences": {
-                "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"],
-                "items": {"type": "object", "required": ["apiVersion", "kind", "name", "uid"], "properties": {
-                    "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "name": {"type": "string"},
-                    "uid": {"type": "string"}, "controller": {"type": "boolean"}, "blockOwnerDeletion": {"type": "boolean"},
-                }},
-            },
-            "managedFields": {"type": "array", "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-        },
     })
 }

@@ -1,4 +1,5 @@
-//! The built-in kinds: one row each. Their schemas are in `builtin.json`, in the form a CustomResourceDefinition has.
+//! The built-in kinds: one row each. Their schemas are in `builtin.json`, in the form a CustomResourceDefinition has. They refer
+//! to `definitions.json`: the specs of workloads, services and ingresses as of Kubernetes 1.36, whose version the hub has.
 
 use std::sync::{Arc, LazyLock};
 
@@ -6,12 +7,17 @@ use serde_json::{Map, Value};
 
 use super::names::Rule;
 use super::{Resource, Scale, Traits};
-use crate::schema::compile;
+use crate::schema::Definitions;
 use crate::table::Columns;
 
 static SCHEMAS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("builtin.json"))
         .expect("builtin.json is JSON; a test compiles every schema in it")
+});
+
+static DEFINITIONS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("definitions.json"))
+        .expect("definitions.json is JSON; a test compiles what the kinds refer to")
 });
 
 /// A row of the table.
@@ -117,12 +123,18 @@ const fn row(
     }
 }
 
-/// Every built-in resource.
-pub(crate) fn resources() -> impl Iterator<Item = Resource> {
-    ROWS.iter().map(resource)
+/// A definition that schemas of built-in kinds refer to.
+pub(crate) fn definition_of_built_in_kinds(name: &str) -> Option<&'static Value> {
+    DEFINITIONS.get(name)
 }
 
-fn resource(row: &Row) -> Resource {
+/// Every built-in resource.
+pub(crate) fn resources() -> impl Iterator<Item = Resource> {
+    let definitions = Definitions::new(&DEFINITIONS);
+    ROWS.iter().map(move |row| resource(row, &definitions))
+}
+
+fn resource(row: &Row, definitions: &Definitions<'_>) -> Resource {
     let flag = |flag: Flag| row.flags.contains(&flag);
     let source = SCHEMAS.get(&super::qualified(row.kind, row.group)).cloned();
     let source = source.unwrap_or_else(
@@ -144,7 +156,11 @@ fn resource(row: &Row) -> Resource {
         storage_version: super::api_version(storage_group, row.version),
         renames: if events { EVENT_RENAMES } else { &[] },
         defined: 0,
-        schema: Arc::new(compile(&source, "").expect("a test compiles every built-in schema")),
+        schema: Arc::new(
+            definitions
+                .compile(&source)
+                .expect("a test compiles every built-in schema"),
+        ),
         source: Arc::new(source),
         columns: Columns::of_builtin(row.group, row.kind),
         status: flag(Status),
@@ -202,6 +218,45 @@ fn selectable(kind: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::patch::{self, MergeRules};
+    use crate::schema::Schema;
+
+    /// The fields that have a merge rule and that the schema does not have.
+    fn unknown(rules: &MergeRules, schema: &Schema, path: &str) -> Vec<String> {
+        let lists = |schema: &Schema| schema.items.is_some();
+        let schema = if lists(schema) {
+            schema.items.as_deref().unwrap()
+        } else {
+            schema
+        };
+        if schema.preserve_unknown {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for (name, rules) in rules.members() {
+            let path = format!("{path}.{name}");
+            match schema.properties.get(name) {
+                Some(field) => {
+                    found.extend(unknown(rules, field, &path));
+                    found.extend(unknown(rules.items(), field, &path));
+                }
+                None => found.push(path),
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn the_merge_rules_of_a_spec_are_about_fields_that_its_schema_has() {
+        for resource in resources() {
+            let Some(rules) = patch::builtin_kind(&resource.group, &resource.kind) else {
+                continue;
+            };
+            if let Some(schema) = resource.schema.properties.get("spec") {
+                assert_eq!(unknown(rules.member("spec"), schema, &resource.kind), [""; 0]);
+            }
+        }
+    }
 
     #[test]
     fn every_row_and_every_schema_has_the_other() {

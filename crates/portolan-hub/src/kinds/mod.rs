@@ -6,9 +6,11 @@
 mod builtin;
 pub(crate) mod definition;
 pub(crate) mod encoding;
+mod ingress;
 pub(crate) mod label_selector;
 pub(crate) mod names;
 pub(crate) mod naming;
+mod pods;
 pub(crate) mod prepare;
 mod registry;
 mod workloads;
@@ -17,6 +19,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub(crate) use builtin::definition_of_built_in_kinds;
 pub(crate) use registry::Registry;
 
 use crate::patch::{self, Typed};

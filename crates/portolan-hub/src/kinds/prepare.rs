@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-use super::{Resource, definition, workloads};
+use super::{Resource, definition, ingress, workloads};
 use crate::schema::FieldError;
 
 /// Completes an object that is about to be created or replaced.
@@ -26,6 +26,7 @@ pub(crate) fn check(resource: &Resource, object: &Value, old: Option<&Value>) ->
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => binding(object, old),
         ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => role_size(object, old),
         ("batch", "CronJob") => [schedule(object), workloads::check("CronJob", object, old)].concat(),
+        ("networking.k8s.io", "Ingress") => ingress::check(object, old),
         ("apps" | "batch" | "", kind) => workloads::check(kind, object, old),
         _ => Vec::new(),
     }

@@ -1,11 +1,10 @@
 //! Rules between the fields of workloads, with the words of Kubernetes: the mistakes that people make in their first manifests. A
 //! member cluster of the embedded hub would otherwise accept what a real cluster refuses.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 
 use super::label_selector::{LabelSelector, string_map};
+use super::pods;
 use crate::schema::FieldError;
 
 /// Where a kind has its pods, and what it asks of them.
@@ -51,19 +50,28 @@ pub(super) fn check(kind: &str, object: &Value, old: Option<&Value>) -> Vec<Fiel
         return Vec::new();
     };
     let at = rules.template.join(".");
-    let template = rules.template.iter().fold(object, |value, field| &value[*field]);
+    let template_of = |object| {
+        rules
+            .template
+            .iter()
+            .fold(object, |value: &Value, field| &value[*field])
+    };
+    let template: &Value = template_of(object);
     let mut errors = Vec::new();
     if rules.has_selector {
         errors.extend(selector(kind, object, template));
         errors
             .extend(old.and_then(|old| is_immutable(&old["spec"]["selector"], &object["spec"]["selector"])));
     }
-    let pods = match at.as_str() {
-        "" => "spec".to_owned(),
-        at => format!("{at}.spec"),
-    };
-    errors.extend(restart_policy(&rules, &pods, &template["spec"]["restartPolicy"]));
-    errors.extend(containers(&pods, &template["spec"]));
+    let spec = &template["spec"];
+    if old.is_none_or(|old| template_of(old)["spec"] != *spec) {
+        let at_pods = match at.as_str() {
+            "" => "spec".to_owned(),
+            at => format!("{at}.spec"),
+        };
+        errors.extend(restart_policy(&rules, &at_pods, &spec["restartPolicy"]));
+        errors.extend(pods::check(&at_pods, spec));
+    }
     errors
 }
 
@@ -111,33 +119,6 @@ fn restart_policy(rules: &Rules, pods: &str, policy: &Value) -> Option<FieldErro
     }
 }
 
-fn containers(pods: &str, spec: &Value) -> Vec<FieldError> {
-    let containers = spec["containers"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    if containers.is_empty() {
-        return vec![FieldError::required(format!("{pods}.containers"), "")];
-    }
-    let mut errors = Vec::new();
-    let mut names = BTreeSet::new();
-    for list in ["initContainers", "containers"] {
-        for (index, container) in spec[list].as_array().into_iter().flatten().enumerate() {
-            let at = format!("{pods}.{list}[{index}]");
-            for field in ["name", "image"] {
-                if container[field].as_str().unwrap_or_default().trim().is_empty() {
-                    errors.push(FieldError::required(format!("{at}.{field}"), ""));
-                }
-            }
-            let name = &container["name"];
-            if name.as_str().is_some_and(|name| !names.insert(name)) {
-                errors.push(FieldError::duplicate(format!("{at}.name"), name));
-            }
-        }
-    }
-    errors
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,23 +158,6 @@ mod tests {
         moved["spec"]["selector"] = json!({});
         let empty = "spec.selector: Invalid value: {}: empty selector is invalid for daemonset";
         assert_eq!(said("DaemonSet", &moved, None), [empty]);
-    }
-
-    #[test]
-    fn containers_have_names_and_images() {
-        let pod = |containers: Value| json!({"spec": {"containers": containers}});
-        assert_eq!(
-            said("Pod", &pod(json!([])), None),
-            ["spec.containers: Required value"]
-        );
-        let twice = json!([{"name": "c", "image": "i"}, {"name": "c"}]);
-        assert_eq!(
-            said("Pod", &pod(twice), None),
-            [
-                "spec.containers[1].image: Required value",
-                "spec.containers[1].name: Duplicate value: \"c\""
-            ]
-        );
     }
 
     #[test]

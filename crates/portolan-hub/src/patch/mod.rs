@@ -15,13 +15,17 @@ mod typed;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use apply::{ApplyError, Manager, apply, keep_times_if_unchanged, reset_fields, track_update};
+pub(crate) use apply::{
+    ApplyError, Manager, apply, check_types, keep_times_if_unchanged, reset_fields, track_update,
+};
+#[cfg(test)]
+pub(crate) use builtin::Field as MergeRules;
 pub(crate) use builtin::{kind as builtin_kind, object as builtin_object, object_meta};
 pub(crate) use error::PatchError;
 pub(crate) use json_patch::json_patch;
 pub(crate) use merge_patch::merge_patch;
 pub(crate) use strategic::strategic;
-pub(crate) use typed::{Deduced, Kind, Typed};
+pub(crate) use typed::{Deduced, Kind, ScalarType, Typed};
 
 use serde_json::Value;
 

@@ -26,6 +26,14 @@ pub(crate) enum Kind<'a> {
     Deduced,
 }
 
+/// The type of a scalar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ScalarType {
+    Boolean,
+    Numeric,
+    Text,
+}
+
 /// A read-only view of a schema node. Custom resources implement it from their structural schema, built-in kinds from
 /// the table in `builtin`. Shared between the requests of a server, hence the bounds.
 pub(crate) trait Typed: Send + Sync {
@@ -38,6 +46,11 @@ pub(crate) trait Typed: Send + Sync {
     /// The type of list elements, of map values and (where unknown fields are preserved) of undeclared fields.
     /// `None` for objects that allow declared fields only: a configuration naming another is refused.
     fn element(&self) -> Option<&dyn Typed>;
+
+    /// Which values a scalar can be; `None` if any.
+    fn scalar(&self) -> Option<ScalarType> {
+        None
+    }
 
     /// The default of this field, consulted when a keyed list's element leaves a key out.
     fn default(&self) -> Option<&Value> {

@@ -1,11 +1,13 @@
 //! From the JSON of `openAPIV3Schema` to a [`Schema`]. Everything that is wrong is reported, each with its field.
 
-use regex::{Regex, RegexBuilder};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use regex::{Regex, RegexBuilder};
 
 use serde_json::{Map, Value, json};
 
-use super::{Checks, FieldError, Kind, ListType, PatternBudget, Schema, join, rules};
+use super::{Checks, Definitions, FieldError, Kind, ListType, PatternBudget, Schema, join, rules};
 
 /// Deeper schemas are refused: every walk over a document recurses as deep as its schema.
 const DEPTH: usize = 64;
@@ -27,8 +29,12 @@ pub(crate) fn compile_within(
     path: &str,
     patterns: &PatternBudget,
 ) -> Result<Schema, Vec<FieldError>> {
+    let context = Context {
+        patterns,
+        definitions: None,
+    };
     let mut errors = Vec::new();
-    let mut schema = node(source, path, 0, patterns, &mut errors);
+    let mut schema = node(source, path, 0, &context, &mut errors);
     // Rules are typed by the schema, so there is no use in compiling them with a wrong one.
     if errors.is_empty() {
         rules::attach(source, &mut schema, path, patterns, &mut errors);
@@ -40,11 +46,53 @@ pub(crate) fn compile_within(
     }
 }
 
+/// The same for a built-in kind, whose schema refers to definitions. It has no rules.
+pub(super) fn compile_with(source: &Value, definitions: &Definitions<'_>) -> Result<Schema, Vec<FieldError>> {
+    let context = Context {
+        patterns: &PatternBudget::unlimited(),
+        definitions: Some(definitions),
+    };
+    let mut errors = Vec::new();
+    let schema = node(source, "", 0, &context, &mut errors);
+    if errors.is_empty() {
+        Ok(schema)
+    } else {
+        Err(errors)
+    }
+}
+
+struct Context<'c> {
+    patterns: &'c PatternBudget,
+    /// What references name. A definition of a custom kind cannot have references.
+    definitions: Option<&'c Definitions<'c>>,
+}
+
+/// The schema of a field, or the one that it refers to.
+fn below(
+    source: &Value,
+    path: &str,
+    depth: usize,
+    context: &Context<'_>,
+    errors: &mut Vec<FieldError>,
+) -> Arc<Schema> {
+    match context
+        .definitions
+        .and_then(|definitions| definitions.referred(source))
+    {
+        Some(Ok(schema)) => schema,
+        Some(Err(found)) => {
+            errors.extend(found);
+            Arc::default()
+        }
+        None => Arc::new(node(source, path, depth, context, errors)),
+    }
+}
+
 fn node(
     source: &Value,
     path: &str,
     depth: usize,
-    patterns: &PatternBudget,
+    context: &Context<'_>,
     errors: &mut Vec<FieldError>,
 ) -> Schema {
     let Some(source) = source.as_object() else {
@@ -60,13 +108,12 @@ fn node(
     }
     let flag = |name: &str| source.get(name).and_then(Value::as_bool).unwrap_or(false);
     let preserve_unknown = flag("x-kubernetes-preserve-unknown-fields");
-    let mut child = |key: &str| {
-        source
-            .get(key)
-            .map(|child| Box::new(node(child, &join(path, key), depth + 1, patterns, errors)))
-    };
-    let items = child("items");
-    let not = child("not");
+    let items = source
+        .get("items")
+        .map(|items| below(items, &join(path, "items"), depth + 1, context, errors));
+    let not = source
+        .get("not")
+        .map(|not| Box::new(node(not, &join(path, "not"), depth + 1, context, errors)));
     let mut branches = |key: &str| -> Vec<Schema> {
         let list = source
             .get(key)
@@ -76,7 +123,7 @@ fn node(
         let at = |i| format!("{}[{i}]", join(path, key));
         list.iter()
             .enumerate()
-            .map(|(i, branch)| node(branch, &at(i), depth + 1, patterns, errors))
+            .map(|(i, branch)| node(branch, &at(i), depth + 1, context, errors))
             .collect()
     };
     let (all_of, any_of, one_of) = (branches("allOf"), branches("anyOf"), branches("oneOf"));
@@ -86,23 +133,21 @@ fn node(
         .flatten()
         .map(|(name, child)| {
             let at = format!("{}[{name}]", join(path, "properties"));
-            (name.clone(), node(child, &at, depth + 1, patterns, errors))
+            (name.clone(), below(child, &at, depth + 1, context, errors))
         })
-        .collect::<BTreeMap<String, Schema>>();
-    let additional = additional(source, path, depth, patterns, errors);
-    let mut below = properties
-        .values()
-        .chain(additional.as_deref())
-        .chain(items.as_deref());
+        .collect::<BTreeMap<String, Arc<Schema>>>();
+    let additional = additional(source, path, depth, context, errors);
+    let mut children = properties.values().chain(&additional).chain(&items);
     Schema {
         kind: kind(source, path, errors),
         nullable: flag("nullable"),
         default: source.get("default").cloned(),
-        defaulted: source.contains_key("default") || below.any(|child| child.defaulted),
+        defaulted: source.contains_key("default") || children.any(|child| child.defaulted),
         properties,
         additional,
         items,
         preserve_unknown,
+        quantity: false,
         int_or_string: flag("x-kubernetes-int-or-string"),
         embedded_resource: flag("x-kubernetes-embedded-resource"),
         list: list_type(source, path, errors),
@@ -111,7 +156,7 @@ fn node(
             .is_some_and(|kind| kind == "atomic"),
         ruled: false,
         rules: Vec::new(),
-        checks: checks(source, path, patterns, errors),
+        checks: checks(source, path, context.patterns, errors),
         all_of,
         any_of,
         one_of,
@@ -124,22 +169,22 @@ fn additional(
     source: &Map<String, Value>,
     path: &str,
     depth: usize,
-    patterns: &PatternBudget,
+    context: &Context<'_>,
     errors: &mut Vec<FieldError>,
-) -> Option<Box<Schema>> {
+) -> Option<Arc<Schema>> {
     let schema = match source.get("additionalProperties")? {
         Value::Bool(false) => return None,
-        Value::Bool(true) => Schema {
+        Value::Bool(true) => Arc::new(Schema {
             preserve_unknown: true,
             nullable: true,
             ..Schema::default()
-        },
+        }),
         child => {
             let path = join(path, "additionalProperties");
-            node(child, &path, depth + 1, patterns, errors)
+            below(child, &path, depth + 1, context, errors)
         }
     };
-    Some(Box::new(schema))
+    Some(schema)
 }
 
 fn kind(source: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) -> Option<Kind> {

@@ -18,7 +18,13 @@ pub(crate) struct FieldError {
 pub(crate) enum Cause {
     Required,
     Invalid,
-    TypeInvalid,
+    /// The JSON type that was found, and those that are accepted.
+    TypeInvalid {
+        found: &'static str,
+        accepted: &'static str,
+    },
+    /// A text where a quantity belongs.
+    QuantityInvalid,
     NotSupported,
     Duplicate,
     TooLong,
@@ -30,8 +36,8 @@ impl Cause {
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Cause::Required => "FieldValueRequired",
-            Cause::Invalid => "FieldValueInvalid",
-            Cause::TypeInvalid => "FieldValueTypeInvalid",
+            Cause::Invalid | Cause::QuantityInvalid => "FieldValueInvalid",
+            Cause::TypeInvalid { .. } => "FieldValueTypeInvalid",
             Cause::NotSupported => "FieldValueNotSupported",
             Cause::Duplicate => "FieldValueDuplicate",
             Cause::TooLong => "FieldValueTooLong",
@@ -44,7 +50,11 @@ impl Cause {
     pub(crate) fn is_fundamental(self) -> bool {
         matches!(
             self,
-            Cause::Required | Cause::TypeInvalid | Cause::NotSupported | Cause::TooLong | Cause::TooMany
+            Cause::Required
+                | Cause::TypeInvalid { .. }
+                | Cause::NotSupported
+                | Cause::TooLong
+                | Cause::TooMany
         )
     }
 }
@@ -79,14 +89,23 @@ impl FieldError {
         }
     }
 
-    pub(crate) fn type_invalid(field: &str, found: &Value, accepted: &str) -> Self {
+    pub(crate) fn type_invalid(field: &str, found: &Value, accepted: &'static str) -> Self {
         let found = type_name(found);
         let message =
             format!("Invalid value: \"{found}\": {field} in body must be of type {accepted}: \"{found}\"");
         Self {
             field: field.to_owned(),
-            cause: Cause::TypeInvalid,
+            cause: Cause::TypeInvalid { found, accepted },
             message,
+        }
+    }
+
+    pub(crate) fn quantity_invalid(field: &str, found: &Value) -> Self {
+        let detail = "quantities must match the regular expression \
+                      '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+        Self {
+            cause: Cause::QuantityInvalid,
+            ..Self::invalid(field, found, detail)
         }
     }
 

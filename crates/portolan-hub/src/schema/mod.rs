@@ -7,6 +7,7 @@ mod check_defaults;
 mod compile;
 mod date_time;
 mod default;
+mod definitions;
 mod error;
 mod prune;
 mod rules;
@@ -17,6 +18,7 @@ mod validate;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use regex::Regex;
 use serde_json::Value;
@@ -24,6 +26,7 @@ use serde_json::Value;
 pub(crate) use check_defaults::check_defaults;
 pub(crate) use compile::{compile, compile_within};
 pub(crate) use default::{TooLarge, default};
+pub(crate) use definitions::{Definitions, REFERENCE};
 pub(crate) use error::{Cause, FieldError};
 pub(crate) use prune::prune;
 pub(crate) use rules::{PatternBudget, check_costs, evaluate};
@@ -35,12 +38,14 @@ pub(crate) struct Schema {
     pub(crate) kind: Option<Kind>,
     pub(crate) nullable: bool,
     pub(crate) default: Option<Value>,
-    pub(crate) properties: BTreeMap<String, Schema>,
+    pub(crate) properties: BTreeMap<String, Arc<Schema>>,
     /// The schema of values under keys that are not properties.
-    pub(crate) additional: Option<Box<Schema>>,
-    pub(crate) items: Option<Box<Schema>>,
+    pub(crate) additional: Option<Arc<Schema>>,
+    pub(crate) items: Option<Arc<Schema>>,
     pub(crate) preserve_unknown: bool,
     pub(crate) int_or_string: bool,
+    /// A number or a text such as `500m`. Only definitions of the built-in kinds say so.
+    pub(crate) quantity: bool,
     pub(crate) embedded_resource: bool,
     pub(crate) list: ListType,
     /// `x-kubernetes-map-type: atomic`.
@@ -115,7 +120,10 @@ impl Kind {
 impl Schema {
     /// The schema for the value under `key`, if one is declared.
     fn field(&self, key: &str) -> Option<&Schema> {
-        self.properties.get(key).or(self.additional.as_deref())
+        self.properties
+            .get(key)
+            .or(self.additional.as_ref())
+            .map(|field| &**field)
     }
 
     /// The schema of a map's values, unless it is one of anything (`additionalProperties: true`).

@@ -1,13 +1,13 @@
 //! A schema as patches see it: how values merge.
 
 use super::{Kind, ListType, Schema};
-use crate::patch::{self, Deduced, Typed};
+use crate::patch::{self, Deduced, ScalarType, Typed};
 
 static DEDUCED: Deduced = Deduced;
 
 impl Typed for Schema {
     fn kind(&self) -> patch::Kind<'_> {
-        if self.int_or_string {
+        if self.int_or_string || self.quantity {
             return patch::Kind::Scalar;
         }
         match self.kind {
@@ -23,8 +23,18 @@ impl Typed for Schema {
         }
     }
 
+    fn scalar(&self) -> Option<ScalarType> {
+        match self.kind? {
+            _ if self.int_or_string => None,
+            Kind::Boolean => Some(ScalarType::Boolean),
+            Kind::Integer | Kind::Number => Some(ScalarType::Numeric),
+            Kind::String => Some(ScalarType::Text),
+            Kind::Object | Kind::Array => None,
+        }
+    }
+
     fn field(&self, name: &str) -> Option<&dyn Typed> {
-        self.properties.get(name).map(|field| field as &dyn Typed)
+        self.properties.get(name).map(|field| &**field as &dyn Typed)
     }
 
     fn element(&self) -> Option<&dyn Typed> {

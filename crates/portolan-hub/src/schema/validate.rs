@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use portolan_cel::Quantity;
 use serde_json::Value;
 
 use super::date_time::is_date_time;
@@ -123,6 +124,9 @@ fn type_error(schema: &Schema, value: &Value, path: &str) -> Option<FieldError> 
         let fits = matches!(value, Value::String(_)) || is_integer(value);
         return (!fits).then(|| FieldError::type_invalid(path, value, "integer,string"));
     }
+    if schema.quantity {
+        return quantity_error(value, path);
+    }
     let kind = schema.kind?;
     let fits = match kind {
         Kind::Object => value.is_object(),
@@ -133,6 +137,15 @@ fn type_error(schema: &Schema, value: &Value, path: &str) -> Option<FieldError> 
         Kind::Boolean => value.is_boolean(),
     };
     (!fits).then(|| FieldError::type_invalid(path, value, kind.name()))
+}
+
+fn quantity_error(value: &Value, path: &str) -> Option<FieldError> {
+    match value {
+        Value::Number(_) => None,
+        Value::String(text) if Quantity::parse(text).is_some() => None,
+        Value::String(_) => Some(FieldError::quantity_invalid(path, value)),
+        _ => Some(FieldError::type_invalid(path, value, "number,string")),
+    }
 }
 
 /// The largest whole number that a 64-bit float holds together with all smaller ones.

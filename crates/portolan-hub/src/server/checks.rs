@@ -1,5 +1,7 @@
 //! What is looked at on every write before anything is kept: is it what it says it is, and is it valid?
 
+use std::collections::BTreeSet;
+
 use http::StatusCode;
 use serde_json::Value;
 
@@ -9,11 +11,14 @@ use super::{metadata, scale};
 use crate::depth::{self, MAX_DEPTH, MAX_PATH};
 use crate::kinds::{Resource, encoding, prepare};
 use crate::schema::{self, Cause, FieldError};
+use crate::store::LARGEST_OBJECT;
 
 const STRICT: &str = "strict decoding error: ";
+const CANNOT_UNMARSHAL: &str = "json: cannot unmarshal";
 
 /// Checks what the body says it is, drops what is unknown, and says so as the client asked.
-pub(super) fn decode(call: &Call, object: &mut Value) -> Answer<Vec<String>> {
+/// `live` is the object that is changed.
+pub(super) fn decode(call: &Call, object: &mut Value, live: Option<&Value>) -> Answer<Vec<String>> {
     let resource = &call.resource;
     check_shape(resource, object)?;
     let (version, kind) = (resource.api_version(), resource.kind.as_str());
@@ -52,6 +57,13 @@ pub(super) fn decode(call: &Call, object: &mut Value) -> Answer<Vec<String>> {
     object["kind"] = kind.into();
     let mut unknown = schema::prune(&resource.schema, object);
     unknown.extend(metadata::tidy(object));
+    if let Some(live) = live.filter(|_| !resource.traits.custom && !unknown.is_empty()) {
+        // Stored before the kind had this schema: these fields are dropped, and the rest of the object can be changed.
+        let before: BTreeSet<_> = schema::prune(&resource.schema, &mut live.clone())
+            .into_iter()
+            .collect();
+        unknown.retain(|field| !before.contains(field));
+    }
     let unknown = unknown
         .into_iter()
         .map(|field| format!("unknown field {field:?}"));
@@ -129,10 +141,35 @@ fn write_integers(value: &mut Value) {
     }
 }
 
-/// Whether an object could not be read because a field has another type, broken bytes, or one that it must not have.
-pub(super) fn is_undecodable(failure: &Failure) -> bool {
-    let words = [": json: cannot unmarshal", ": illegal base64 data", STRICT];
-    failure.code() == StatusCode::BAD_REQUEST && words.iter().any(|words| failure.message().contains(words))
+/// Why an object could not be read: a field has another type, broken bytes, or one that it must not have. `None` if that is not
+/// why it was refused.
+pub(super) fn undecodable(failure: &Failure) -> Option<&str> {
+    let words = [CANNOT_UNMARSHAL, "illegal base64 data", STRICT.trim_end()];
+    let message = failure.message();
+    let begin = |words: &&str| message.find(&format!(": {words}"));
+    let begin = words.iter().filter_map(begin).min();
+    begin
+        .filter(|_| failure.code() == StatusCode::BAD_REQUEST)
+        .map(|begin| message[begin..].trim_start_matches(": "))
+}
+
+/// In the words of Go's decoder, which refuses an object whose fields have other types before anything else is looked at.
+fn cannot_unmarshal(kind: &str, error: &FieldError) -> Option<String> {
+    let field = format!("{kind}.{}", error.field);
+    match error.cause {
+        Cause::TypeInvalid { found, accepted } => {
+            let found = match found {
+                "integer" => "number",
+                "boolean" => "bool",
+                found => found,
+            };
+            Some(format!(
+                "{CANNOT_UNMARSHAL} {found} into Go struct field {field} of type {accepted}"
+            ))
+        }
+        Cause::QuantityInvalid => Some(format!("{CANNOT_UNMARSHAL} {field}: {}", error.message)),
+        _ => None,
+    }
 }
 
 fn handled_as(resource: &Resource, why: &str) -> Failure {
@@ -154,21 +191,18 @@ pub(super) fn validate(resource: &Resource, object: &Value, live: Option<&Value>
             &too_long,
         ));
     }
-    // Built-in kinds are typed in Kubernetes, and not forgiven what did not change.
-    let old = live.filter(|_| resource.traits.custom);
-    let errors = schema::validate(&resource.schema, object, old);
-    // A wrong type is not decoded at all there.
-    if let Some(error) = errors
-        .iter()
-        .find(|error| !resource.traits.custom && error.cause == Cause::TypeInvalid)
-    {
-        return Err(handled_as(resource, &format!("json: cannot unmarshal: {error}")));
+    let Content { schema, rules } = content(resource, object, live);
+    // A built-in kind is not decoded at all where a type is wrong.
+    let mut built_in = schema.iter().filter(|_| !resource.traits.custom);
+    if let Some(why) = built_in.find_map(|error| cannot_unmarshal(&resource.kind, error)) {
+        return Err(handled_as(resource, &why));
     }
     let mut all = metadata::check(resource, object);
     all.extend(live.and_then(|live| metadata::check_finalizers(live, object)));
-    all.extend(errors);
-    all.extend(prepare::check(resource, object, live));
+    all.extend(schema);
+    all.extend(rules);
     all.extend(scale::check(resource, object));
+    let old = live.filter(|_| resource.traits.custom);
     let mut warnings = Vec::new();
     if resource.schema.ruled {
         if all.iter().any(|error| error.cause.is_fundamental()) {
@@ -185,6 +219,36 @@ pub(super) fn validate(resource: &Resource, object: &Value, live: Option<&Value>
         return Ok(warnings);
     }
     Err(Failure::invalid(resource, metadata::text(object, "name"), &all))
+}
+
+/// What is wrong beside the metadata: by the schema, and by the rules of the kind.
+struct Content {
+    schema: Vec<FieldError>,
+    rules: Vec<FieldError>,
+}
+
+/// What is stored already may stay as it is, whatever is checked since then.
+fn content(resource: &Resource, object: &Value, live: Option<&Value>) -> Content {
+    let errors = |old: Option<&Value>| {
+        let schema = schema::validate(&resource.schema, object, old);
+        let mut rules = prepare::check(resource, object, old);
+        // Both can name the same field that is missing.
+        rules.retain(|error| !schema.contains(error));
+        Content { schema, rules }
+    };
+    let Some(live) = live else { return errors(None) };
+    let found = errors(Some(live));
+    if (found.schema.is_empty() && found.rules.is_empty()) || resource.traits.custom {
+        return found;
+    }
+    // The object was pruned and completed, and an object that was stored before its kind had this schema was not.
+    let mut old = live.clone();
+    schema::prune(&resource.schema, &mut old);
+    let limit = usize::try_from(LARGEST_OBJECT).unwrap_or(usize::MAX);
+    match schema::default(&resource.schema, &mut old, limit) {
+        Ok(_) => errors(Some(&old)),
+        Err(_) => found,
+    }
 }
 
 /// Optimistic concurrency: the uid and resourceVersion that the object carries must be the live ones.
@@ -218,4 +282,59 @@ pub(super) fn check_versions(call: &Call, live: &Value, object: &mut Value) -> A
         return Err(Failure::conflict(resource, name, &why));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::kinds::Registry;
+
+    /// What is said of a Deployment that was stored with mistakes, and is written with this change.
+    fn said(change: impl Fn(&mut Value)) -> Vec<String> {
+        let registry = Registry::builtin();
+        let resource = registry.find("apps", "v1", "deployments").unwrap();
+        let container = json!({
+            "name": "C_x", "image": "i", "resource": {}, "ports": [{"containerPort": "http"}],
+            "resources": {"limits": {"cpu": "many"}},
+        });
+        let live = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "default"},
+            "spec": {
+                "replicas": 1, "selector": {"matchLabels": {"app": "a"}},
+                "template": {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [container], "nodeName": null}},
+            },
+        });
+        let mut object = live.clone();
+        change(&mut object);
+        schema::prune(&resource.schema, &mut object);
+        schema::default(&resource.schema, &mut object, 100_000).unwrap();
+        let found = content(resource, &object, Some(&live));
+        found
+            .schema
+            .iter()
+            .chain(&found.rules)
+            .map(|error| error.field.clone())
+            .collect()
+    }
+
+    #[test]
+    fn what_is_stored_with_mistakes_can_be_changed_elsewhere() {
+        assert_eq!(
+            said(|object| object["metadata"]["labels"] = json!({"a": "b"})),
+            [""; 0]
+        );
+        assert_eq!(said(|object| object["spec"]["replicas"] = json!(2)), [""; 0]);
+        assert_eq!(said(|object| object["status"] = json!({"replicas": 1})), [""; 0]);
+        let at = "spec.template.spec.containers[0]";
+        assert_eq!(
+            said(|object| object["spec"]["template"]["spec"]["containers"][0]["image"] = json!("j")),
+            [
+                format!("{at}.ports[0].containerPort"),
+                format!("{at}.resources.limits.cpu"),
+                format!("{at}.name"),
+            ]
+        );
+    }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Core;
 use super::call::{Call, FieldValidation};
-use super::checks::{check_names, is_undecodable};
+use super::checks::{check_names, undecodable};
 use super::media_type::{APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH};
 use super::status::{Answer, Failure, MOST_ERRORS};
 use super::write::{Done, Tracking, patch_failure};
@@ -51,17 +51,9 @@ impl Core {
             ])),
         };
         // The patch could be read, what it makes of the object could not.
-        done.map_err(|failure| match is_undecodable(&failure) {
-            true => {
-                let error = FieldError::invalid("patch", &Value::Null, failure.message());
-                let message = format!(" \"\" is invalid: {error}");
-                Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message).with_cause(
-                    error.cause.reason(),
-                    &error.message,
-                    &error.field,
-                )
-            }
-            false => failure,
+        done.map_err(|failure| match undecodable(&failure) {
+            Some(why) => unreadable(call, why),
+            None => failure,
         })
     }
 
@@ -93,9 +85,12 @@ impl Core {
         patch::check_identity(&config, call.name(), call.place.namespace.as_deref())
             .map_err(patch_failure)?;
         let manager = call.manager(self.clock.now());
+        let typed = call.resource.typed();
+        // The merge rules of a built-in kind say nothing of the types of its fields.
+        patch::check_types(&config, &manager, typed, &*call.resource)
+            .map_err(|error| apply_failure(&error))?;
         let apply = |live: Option<&Value>| {
-            patch::apply(live, &config, &manager, force, call.resource.typed())
-                .map_err(|error| apply_failure(&error))
+            patch::apply(live, &config, &manager, force, typed).map_err(|error| apply_failure(&error))
         };
         loop {
             if self.store.get(&call.key(call.name())).is_some() {
@@ -119,6 +114,24 @@ impl Core {
             }
         }
     }
+}
+
+/// The most characters of a patch that a refusal repeats.
+const SHOWN: usize = 200;
+
+/// The refusal of a patch that makes an object which its kind cannot have.
+fn unreadable(call: &Call, why: &str) -> Failure {
+    let patch = String::from_utf8_lossy(&call.body);
+    let mut shown: String = patch.chars().take(SHOWN).collect();
+    if shown.len() < patch.len() {
+        shown.push('…');
+    }
+    let error = FieldError::invalid("patch", &shown.into(), why);
+    let kind = call.resource.qualified_kind();
+    let message = format!("{kind} {:?} is invalid: {error}", call.name());
+    Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
+        .about(&call.resource, call.name())
+        .with_cause(error.cause.reason(), &error.message, &error.field)
 }
 
 fn body(call: &Call) -> Answer<Value> {

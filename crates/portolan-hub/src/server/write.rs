@@ -55,7 +55,7 @@ impl Core {
             let failure = Failure::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message);
             return Err(failure.about(resource, ""));
         }
-        let mut warnings = decode(call, &mut object)?;
+        let mut warnings = decode(call, &mut object, None)?;
         self.mutate(call, Operation::Create, None, &mut object, &mut warnings)
             .await?;
         if call.dry_run()? {
@@ -228,7 +228,7 @@ impl Core {
                 .ok_or_else(|| Failure::not_found(resource, name))?;
             let live = resource.served(stored.value());
             let mut object = change(&live)?;
-            let mut warnings = decode(call, &mut object)?;
+            let mut warnings = decode(call, &mut object, Some(&live))?;
             self.mutate(call, Operation::Update, Some(&live), &mut object, &mut warnings)
                 .await?;
             warnings.extend(self.prepare_changed(call, &live, &mut object, tracking)?);

@@ -202,3 +202,38 @@ async fn strict_errors_come_in_the_order_of_kubernetes() {
     let expected = r#"strict decoding error: duplicate field "spec.size", unknown field "spec.nope""#;
     assert!(told.contains(expected), "{told}");
 }
+
+#[tokio::test]
+async fn a_patch_to_a_wrong_type_names_the_object_and_the_field() {
+    let hub = Hub::builder().start().await.unwrap();
+    let client = Client::of(&hub);
+    let services = "/api/v1/namespaces/default/services";
+    let service = json!({"metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}});
+    client.create(services, &service).await.ok();
+    let path = format!("{services}/web");
+    let wrong = json!({"spec": {"ports": [{"port": "http"}]}});
+    let answer = client.merge(&path, &wrong).await;
+    assert_eq!(answer.code, 422);
+    assert_eq!(
+        answer.body["message"],
+        "Service \"web\" is invalid: patch: Invalid value: \"{\\\"spec\\\":{\\\"ports\\\":[{\\\"port\\\":\\\"http\\\"}]}}\": \
+         json: cannot unmarshal string into Go struct field Service.spec.ports[0].port of type integer"
+    );
+    assert_eq!(answer.body["details"]["name"], "web");
+    assert_eq!(answer.body["details"]["causes"][0]["field"], "patch");
+    let applied = json!({"apiVersion": "v1", "kind": "Service", "spec": wrong["spec"]});
+    let answer = client
+        .send(
+            "PATCH",
+            &format!("{path}?fieldManager=test"),
+            "application/apply-patch+yaml",
+            &applied,
+        )
+        .await;
+    assert_eq!(answer.code, 500);
+    assert_eq!(
+        answer.body["message"],
+        "failed to create typed patch object (default/web; /v1, Kind=Service): \
+         .spec.ports[port=\"http\",protocol=\"TCP\"].port: expected numeric (int or float), got string"
+    );
+}

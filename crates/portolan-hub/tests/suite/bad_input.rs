@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::*;
 
 /// Sends a request as it is. The answer is `code reason [cause field]…`, or `code text` where no Status comes back.
-async fn answer(client: &Client, method: &str, path: &str, kind: &str, body: &[u8]) -> String {
+pub(super) async fn answer(client: &Client, method: &str, path: &str, kind: &str, body: &[u8]) -> String {
     let mut request = Request::builder()
         .method(Method::from_bytes(method.as_bytes()).unwrap())
         .uri(path);

@@ -20,6 +20,7 @@ mod languages;
 mod protobuf;
 mod runtime;
 mod watches;
+mod workloads;
 
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, PostParams};

@@ -95,7 +95,7 @@ pub(crate) fn apply(
     force: bool,
     typed: &dyn Typed,
 ) -> Result<Value, ApplyError> {
-    check(config, manager, typed)?;
+    check_types(config, manager, typed, typed)?;
     let empty = Value::Object(Map::new());
     let live = live.unwrap_or(&empty);
     let mut managers = Managers::of(live)
@@ -207,7 +207,14 @@ fn timeless_managed_fields(object: &Value) -> Vec<Value> {
     entries
 }
 
-fn check(config: &Value, manager: &Manager, typed: &dyn Typed) -> Result<(), ApplyError> {
+/// Whether a configuration can be merged by the rules in `typed`, and has the fields and types in `types`. Those are the same for
+/// custom resources.
+pub(crate) fn check_types(
+    config: &Value,
+    manager: &Manager,
+    typed: &dyn Typed,
+    types: &dyn Typed,
+) -> Result<(), ApplyError> {
     let text = |path: &str| config.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let version = text("/apiVersion");
     if version != manager.api_version {
@@ -224,9 +231,11 @@ fn check(config: &Value, manager: &Manager, typed: &dyn Typed) -> Result<(), App
             "metadata.managedFields must be nil".into(),
         ));
     }
-    validate::validate(config, typed).map_err(|defects| {
+    validate::validate(config, typed, types).map_err(|defects| {
+        // Kubernetes writes the group in every case; that of the core kinds is empty.
+        let group = if version.contains('/') { "" } else { "/" };
         ApplyError::Internal(format!(
-            "failed to create typed patch object ({}/{}; {version}, Kind={}): {defects}",
+            "failed to create typed patch object ({}/{}; {group}{version}, Kind={}): {defects}",
             text("/metadata/namespace"),
             text("/metadata/name"),
             text("/kind"),

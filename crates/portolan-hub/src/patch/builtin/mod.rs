@@ -137,6 +137,12 @@ impl Field {
             .unwrap_or(&UNLISTED)
     }
 
+    /// The fields of this object that have a rule, with their names.
+    #[cfg(test)]
+    pub(crate) fn members(&self) -> impl Iterator<Item = (&'static str, &'static Field)> {
+        self.fields.iter().map(|field| (field.name, field))
+    }
+
     /// The rule of this list's elements.
     pub(crate) fn items(&self) -> &'static Field {
         self.element.unwrap_or(&UNLISTED)

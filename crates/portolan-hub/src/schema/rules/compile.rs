@@ -1,6 +1,7 @@
 //! Rules from the JSON of a schema, attached to the nodes they are about.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use portolan_cel::{CompileError, Environment, Program, ValueType};
 use serde_json::Value;
@@ -105,21 +106,21 @@ fn node(source: &Value, schema: &mut Schema, place: &Place<'_>, errors: &mut Vec
     let properties = source.get("properties").and_then(Value::as_object);
     for (name, source) in properties.into_iter().flatten() {
         let uncorrelatable = schema.atomic.then_some(place.path);
-        if let Some(field) = schema.properties.get_mut(name) {
+        if let Some(field) = schema.properties.get_mut(name).and_then(Arc::get_mut) {
             let path = format!("{}[{name}]", join(place.path, "properties"));
             bare &= below(&path, Root::of(field), uncorrelatable, source, field, errors);
         }
     }
     if let (Some(source), Some(values)) = (
         source.get("additionalProperties"),
-        schema.additional.as_deref_mut(),
+        schema.additional.as_mut().and_then(Arc::get_mut),
     ) && source.is_object()
     {
         let uncorrelatable = schema.atomic.then_some(place.path);
         let path = join(place.path, "additionalProperties");
         bare &= below(&path, Root::of(values), uncorrelatable, source, values, errors);
     }
-    if let (Some(source), Some(items)) = (source.get("items"), schema.items.as_deref_mut()) {
+    if let (Some(source), Some(items)) = (source.get("items"), schema.items.as_mut().and_then(Arc::get_mut)) {
         let keyed = matches!(schema.list, ListType::Map(_));
         let path = join(place.path, "items");
         let uncorrelatable = (!keyed).then_some(place.path);

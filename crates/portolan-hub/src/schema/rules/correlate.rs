@@ -65,7 +65,11 @@ pub(in super::super) fn same(schema: &Schema, new: &Value, old: &Value) -> bool 
         }
         (Value::Object(new), Value::Object(old)) => {
             let unchanged = |(key, value): (&String, &Value)| {
-                let field = schema.properties.get(key).or(schema.values());
+                let field = schema
+                    .properties
+                    .get(key)
+                    .map(|field| &**field)
+                    .or(schema.values());
                 match (field, old.get(key)) {
                     (Some(field), Some(old)) => same(field, value, old),
                     _ => false,

@@ -98,7 +98,7 @@ fn smallest(schema: &Schema) -> u64 {
 
 impl Extent for Schema {
     fn field(&self, name: &str) -> Option<&dyn Extent> {
-        self.properties.get(name).map(|field| field as &dyn Extent)
+        self.properties.get(name).map(|field| &**field as &dyn Extent)
     }
 
     fn element(&self) -> Option<&dyn Extent> {

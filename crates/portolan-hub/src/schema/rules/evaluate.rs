@@ -117,7 +117,7 @@ impl Run {
             Value::Object(map) => {
                 for (key, new) in map {
                     let (schema, path) = match at.schema.properties.get(key) {
-                        Some(field) => (field, join(at.path, key)),
+                        Some(field) => (&**field, join(at.path, key)),
                         None => match at.schema.values() {
                             Some(values) => (values, format!("{}[{key}]", at.path)),
                             None => continue,

@@ -52,7 +52,7 @@ pub(super) fn declared(schema: &Schema, root: Root) -> Option<ValueType> {
 }
 
 fn object(schema: &Schema, root: Root) -> ValueType {
-    let field = |(name, field): (&String, &Schema)| {
+    let field = |(name, field): (&String, &Arc<Schema>)| {
         let known = declared(field, Root::of(field))?;
         Some((Arc::from(escape(name)?), known))
     };
@@ -70,8 +70,11 @@ fn object(schema: &Schema, root: Root) -> ValueType {
 /// Whether the schema itself declares what rules at a root can always read.
 fn declares_identity(schema: &Schema) -> bool {
     let is = |schema: Option<&Schema>, kind| schema.is_some_and(|schema| schema.kind == Some(kind));
-    let of = |name: &str| schema.properties.get(name);
-    let metadata = |name: &str| of("metadata").and_then(|metadata| metadata.properties.get(name));
+    let of = |name: &str| schema.properties.get(name).map(|field| &**field);
+    let metadata = |name: &str| {
+        let field = of("metadata").and_then(|metadata| metadata.properties.get(name));
+        field.map(|field| &**field)
+    };
     is(of("apiVersion"), Kind::String)
         && is(of("kind"), Kind::String)
         && is(of("metadata"), Kind::Object)

@@ -142,6 +142,17 @@ async fn fields_are_explained() {
             .run("explain deployment.spec.replicas")
             .contains("<integer>")
     );
+    for path in [
+        "deployment.spec.template.spec.containers.livenessProbe.httpGet",
+        "cronjob.spec.jobTemplate.spec.template.spec.containers.livenessProbe.httpGet",
+        "pod.spec.initContainers.livenessProbe.httpGet",
+    ] {
+        let fields = kubectl.run(&format!("explain {path}"));
+        assert!(
+            fields.contains("httpHeaders") && fields.contains("scheme"),
+            "{fields}"
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
