@@ -229,25 +229,31 @@ struct Content {
 
 /// What is stored already may stay as it is, whatever is checked since then.
 fn content(resource: &Resource, object: &Value, live: Option<&Value>) -> Content {
-    let errors = |old: Option<&Value>| {
+    let errors = |object: &Value, old: Option<&Value>| {
         let schema = schema::validate(&resource.schema, object, old);
         let mut rules = prepare::check(resource, object, old);
         // Both can name the same field that is missing.
         rules.retain(|error| !schema.contains(error));
         Content { schema, rules }
     };
-    let Some(live) = live else { return errors(None) };
-    let found = errors(Some(live));
+    let Some(live) = live else {
+        return errors(object, None);
+    };
+    let found = errors(object, Some(live));
     if (found.schema.is_empty() && found.rules.is_empty()) || resource.traits.custom {
         return found;
     }
-    // The object was pruned and completed, and an object that was stored before its kind had this schema was not.
-    let mut old = live.clone();
-    schema::prune(&resource.schema, &mut old);
+    // An object that was stored before its kind had this schema was not pruned and completed. Neither was the object of a write
+    // of its status, which has the rest as it is stored.
     let limit = usize::try_from(LARGEST_OBJECT).unwrap_or(usize::MAX);
-    match schema::default(&resource.schema, &mut old, limit) {
-        Ok(_) => errors(Some(&old)),
-        Err(_) => found,
+    let complete = |value: &Value| {
+        let mut value = value.clone();
+        schema::prune(&resource.schema, &mut value);
+        schema::default(&resource.schema, &mut value, limit).map(|_| value)
+    };
+    match (complete(object), complete(live)) {
+        (Ok(object), Ok(old)) => errors(&object, Some(&old)),
+        _ => found,
     }
 }
 
@@ -293,6 +299,13 @@ mod tests {
 
     /// What is said of a Deployment that was stored with mistakes, and is written with this change.
     fn said(change: impl Fn(&mut Value)) -> Vec<String> {
+        said_after(change, |resource, object| {
+            schema::prune(&resource.schema, object);
+            schema::default(&resource.schema, object, 100_000).unwrap();
+        })
+    }
+
+    fn said_after(change: impl Fn(&mut Value), complete: impl Fn(&Resource, &mut Value)) -> Vec<String> {
         let registry = Registry::builtin();
         let resource = registry.find("apps", "v1", "deployments").unwrap();
         let container = json!({
@@ -308,8 +321,7 @@ mod tests {
         });
         let mut object = live.clone();
         change(&mut object);
-        schema::prune(&resource.schema, &mut object);
-        schema::default(&resource.schema, &mut object, 100_000).unwrap();
+        complete(resource, &mut object);
         let found = content(resource, &object, Some(&live));
         found
             .schema
@@ -317,6 +329,13 @@ mod tests {
             .chain(&found.rules)
             .map(|error| error.field.clone())
             .collect()
+    }
+
+    #[test]
+    fn the_status_of_what_is_stored_with_mistakes_can_be_written() {
+        // The rest of the object is as it is stored.
+        let said = said_after(|object| object["status"] = json!({"replicas": 1}), |_, _| {});
+        assert_eq!(said, [""; 0]);
     }
 
     #[test]

@@ -176,3 +176,32 @@ async fn an_apply_with_a_wrong_type_names_the_field() {
     let field = r#".spec.ports[port="http",protocol="TCP"].port: expected numeric (int or float), got "#;
     assert!(said.contains(field), "{said}");
 }
+
+#[tokio::test]
+async fn claims_of_a_stateful_set_may_say_what_they_are() {
+    let (server, client) = server().await;
+    let set = json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "s"},
+        "spec": {
+            "serviceName": "s", "selector": {"matchLabels": {"app": "a"}},
+            "template": {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
+            "volumeClaimTemplates": [{
+                "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"},
+                "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+            }],
+        },
+    });
+    let sets = "/apis/apps/v1/namespaces/default/statefulsets";
+    let apply = "application/apply-patch+yaml";
+    let body = set.to_string();
+    let applied = format!("{sets}/s?dryRun=All&fieldManager=test&force=true");
+    assert_eq!(
+        answer(&client, "PATCH", &applied, apply, body.as_bytes()).await,
+        "201"
+    );
+    if server.lacks(Feature::FieldValidation) {
+        return;
+    }
+    let strict = format!("{sets}?dryRun=All&fieldValidation=Strict");
+    assert_eq!(posted(&client, &strict, &set).await, "201");
+}
