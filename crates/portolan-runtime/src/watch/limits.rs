@@ -52,9 +52,15 @@ pub(super) fn limited(client: Client, time: Option<Duration>, sizes: Sizes) -> C
             let mut page = PageRequest::of(request, asked, &page_size);
             loop {
                 match in_time(client.clone(), page.request(), time, &sizes).await {
-                    Err(error) if is_answer_too_large(&error) => page = page.halved().ok_or(error)?,
+                    // Remembered before the next try: the caller may not wait for its end.
+                    Err(error) if is_answer_too_large(&error) => {
+                        page = page.halved().ok_or(error)?;
+                        page_size.too_large(page.objects());
+                    }
                     answer => {
-                        page_size.fitted(page.objects());
+                        if answer.as_ref().is_ok_and(|answer| answer.status().is_success()) {
+                            page_size.fitted(asked, page.objects());
+                        }
                         return answer;
                     }
                 }

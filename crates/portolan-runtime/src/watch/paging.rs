@@ -22,9 +22,16 @@ impl Default for PageSize {
 }
 
 impl PageSize {
-    /// The answer to a page of so many objects was read. The next page may be twice as large.
-    pub(super) fn fitted(&self, objects: u32) {
-        self.0.store(objects.saturating_mul(2), Ordering::Relaxed);
+    /// A page was too large, and is tried with so many objects.
+    pub(super) fn too_large(&self, objects: u32) {
+        self.0.store(objects, Ordering::Relaxed);
+    }
+
+    /// A page of so many objects was read. If the caller asked for more, the next page may be twice as large.
+    pub(super) fn fitted(&self, asked: u32, objects: u32) {
+        if objects < asked {
+            self.0.store(objects.saturating_mul(2), Ordering::Relaxed);
+        }
     }
 
     fn at_most(&self, asked: u32) -> u32 {

@@ -111,7 +111,7 @@ async fn an_object_that_is_too_large_alone_is_said_to_be() {
 #[test]
 fn pages_grow_again_where_objects_are_small() {
     let size = PageSize::default();
-    size.fitted(1);
+    size.too_large(2);
     for expected in [2, 4, 8, 8] {
         let uri: Uri = "/api/v1/configmaps?limit=8&continue=3".parse().unwrap();
         let request = Request::get(uri).body(Body::empty()).unwrap();
@@ -121,8 +121,37 @@ fn pages_grow_again_where_objects_are_small() {
             page.request().uri().to_string(),
             format!("/api/v1/configmaps?limit={expected}&continue=3")
         );
-        size.fitted(page.objects());
+        size.fitted(8, page.objects());
     }
+}
+
+#[test]
+fn a_request_for_one_object_makes_no_other_page_smaller() {
+    let size = PageSize::default();
+    size.fitted(1, 1);
+    assert_eq!(size.at_most(100), 100);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_gives_up_halfway_begins_again_with_smaller_pages() {
+    let (client, asked) = server(30, EACH);
+    let requests = asked.clone();
+    let slow = tower::service_fn(move |request: Request<Body>| {
+        let (client, second) = (client.clone(), !requests.lock().unwrap().is_empty());
+        async move {
+            if second {
+                tokio::time::sleep(std::time::Duration::from_secs(30)).await;
+            }
+            client.send(request).await.map_err(BoxError::from)
+        }
+    });
+    let maps = maps(Client::new(slow, "default"));
+    let how = ListParams::default().limit(20);
+    for _ in 0..2 {
+        let given_up = tokio::time::timeout(std::time::Duration::from_secs(35), maps.list(&how)).await;
+        drop(given_up);
+    }
+    assert_eq!(*asked.lock().unwrap(), [20, 10, 5]);
 }
 
 #[test]
