@@ -215,7 +215,13 @@ impl Objects {
         loop {
             let request = Request::new(place.collection()).list(pages.params());
             let request = request.map_err(|error| Problem::Refused(error.to_string()))?;
-            let page = in_time(client.request_text(request)).await?;
+            let page = in_time(client.request_text(request))
+                .await
+                .map_err(|problem| match problem {
+                    // The kind went while it was listed: that there was nothing is not said.
+                    Problem::NotFound(why) if !pages.is_first() => Problem::Unanswered(why),
+                    problem => problem,
+                })?;
             let rest = read_page(&page, &mut each).map_err(|error| {
                 let kind = place.id.kind();
                 Problem::Unanswered(format!(

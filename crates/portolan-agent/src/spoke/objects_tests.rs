@@ -48,7 +48,16 @@ async fn count(objects: &Objects) -> Result<usize, Problem> {
 
 #[tokio::test]
 async fn an_answer_that_is_no_object_is_no_answer() {
-    for nonsense in ["[1]", "[]", "\"ok\"", "3", "null", "{\"items\":3}"] {
+    for nonsense in [
+        "[1]",
+        "[]",
+        "\"ok\"",
+        "3",
+        "null",
+        "{}",
+        "{\"items\":3}",
+        r#"{"items":[],"metadata":{"continue":3}}"#,
+    ] {
         let objects = Objects::new(answering(move |_| nonsense.to_owned()));
         let listed = count(&objects).await;
         assert!(matches!(listed, Err(Problem::Unanswered(_))), "{nonsense}");
@@ -61,7 +70,7 @@ async fn an_answer_that_is_no_object_is_no_answer() {
 
 #[tokio::test]
 async fn a_list_without_objects_is_empty() {
-    for empty in ["{}", r#"{"items":null,"metadata":{"continue":""}}"#] {
+    for empty in [r#"{"items":[]}"#, r#"{"items":null,"metadata":{"continue":""}}"#] {
         let objects = Objects::new(answering(move |_| empty.to_owned()));
         assert_eq!(count(&objects).await, Ok(0), "{empty}");
     }

@@ -1,8 +1,7 @@
 //! Goes through the pages of a list, object by object.
 
-use std::collections::BTreeMap;
-
 use kube::api::ListParams;
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -36,19 +35,24 @@ pub(super) fn read_page(
     page: &str,
     each: &mut impl FnMut(Value),
 ) -> Result<Option<String>, serde_json::Error> {
-    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(page)?;
-    if let Some(items) = fields.get("items") {
-        let items: Option<Vec<&RawValue>> = serde_json::from_str(items.get())?;
-        for item in items.into_iter().flatten() {
-            each(serde_json::from_str(item.get())?);
-        }
+    let page: Page<'_> = serde_json::from_str(page)?;
+    for item in page.items.into_iter().flatten() {
+        each(serde_json::from_str(item.get())?);
     }
-    let Some(metadata) = fields.get("metadata") else {
-        return Ok(None);
-    };
-    let mut metadata: Value = serde_json::from_str(metadata.get())?;
-    Ok(match metadata["continue"].take() {
-        Value::String(token) => Some(token),
-        _ => None,
-    })
+    Ok(page.metadata.unwrap_or_default().next)
+}
+
+/// A page of a list. An answer without items is no list: to take it for an empty one would say that there is nothing.
+#[derive(Deserialize)]
+struct Page<'p> {
+    /// Servers that are written in Go send null for none.
+    #[serde(borrow, deserialize_with = "Option::deserialize")]
+    items: Option<Vec<&'p RawValue>>,
+    metadata: Option<PageMetadata>,
+}
+
+#[derive(Default, Deserialize)]
+struct PageMetadata {
+    #[serde(rename = "continue")]
+    next: Option<String>,
 }

@@ -23,12 +23,19 @@ pub(crate) enum Problem {
     TooLarge(String),
 }
 
+/// How a server begins its answer to an apply whose fields have wrong types. Its code is 500, as if the server were broken,
+/// and the same apply is never answered otherwise; nothing was written.
+const NOT_TYPED: &str = "failed to create typed patch object";
+
 impl Problem {
     /// What an error means.
     pub(crate) fn of(error: &Error) -> Problem {
         let message = error_chain(error);
         if TooLarge::is_cause_of(error) {
             return Problem::TooLarge(message);
+        }
+        if matches!(error, Error::Api(status) if status.message.starts_with(NOT_TYPED)) {
+            return Problem::Refused(message);
         }
         match Failure::of(error) {
             Failure::Missing => Problem::NotFound(message),

@@ -60,7 +60,9 @@ impl Asked<'_> {
         match client.request(request).await {
             Ok(listed) => Ok(Page::Read(listed)),
             // Without the kind there are no references.
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Page::NotServed),
+            Err(kube::Error::Api(status)) if status.code == 404 && params.continue_token.is_none() => {
+                Ok(Page::NotServed)
+            }
             Err(error) => Err(error),
         }
     }
