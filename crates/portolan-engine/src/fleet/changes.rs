@@ -200,6 +200,8 @@ impl Fleet {
     }
 
     pub(crate) fn apply_binding(&mut self, namespace: &str, name: &str, cluster_set: &str) -> bool {
+        // A binding without a set is not said to be of another one.
+        let cluster_set = if cluster_set.is_empty() { name } else { cluster_set };
         let bindings = self.sets.bindings.entry(namespace.to_owned()).or_default();
         let is_new = bindings.insert(name.to_owned());
         let misnamed = self.sets.misnamed.entry(namespace.to_owned()).or_default();

@@ -216,6 +216,7 @@ fn a_binding_of_another_name_than_its_set_is_said_to_be_misnamed_while_it_is() {
         );
     }
     assert_eq!(message_with("mine"), missing);
+    assert_eq!(message_with(""), missing, "it names no other set");
 }
 
 #[test]
