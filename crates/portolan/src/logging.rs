@@ -1,6 +1,7 @@
 //! Logs: structured, on standard error, with the time from the one clock.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ValueEnum;
 use tracing::level_filters::LevelFilter;
@@ -66,6 +67,7 @@ pub(crate) fn init(format: Format, level: &str, traces: &TraceArgs) -> anyhow::R
     let writer = WithoutSimulated {
         writer: io::stderr,
         levels: targets.clone(),
+        is_asked_for: &HAS_MEMBERS,
     };
     let layer = match format {
         Format::Text => text(writer).boxed(),
@@ -163,11 +165,21 @@ fn targets(level: &str) -> anyhow::Result<Targets> {
 /// The error of a request from an embedded member that `portolan demo partition` has cut off.
 pub(crate) const LINE_IS_CUT: &str = "simulated: the line is cut";
 
+/// Whether this process has embedded members, whose failures may be simulated.
+static HAS_MEMBERS: AtomicBool = AtomicBool::new(false);
+
+/// From now on failures are left out that `portolan demo partition` asks for. Only for processes with embedded members: in
+/// others the same text could only come from a server.
+pub(crate) fn leave_out_simulated() {
+    HAS_MEMBERS.store(true, Ordering::Relaxed);
+}
+
 /// Leaves out the failures that `portolan demo partition` asks for, unless debug is logged. Where such a failure is logged, it
 /// cannot be told from a real one but by its text.
 struct WithoutSimulated<W> {
     writer: W,
     levels: Targets,
+    is_asked_for: &'static AtomicBool,
 }
 
 impl<'a, W: MakeWriter<'a>> MakeWriter<'a> for WithoutSimulated<W> {
@@ -183,7 +195,8 @@ impl<'a, W: MakeWriter<'a>> MakeWriter<'a> for WithoutSimulated<W> {
     fn make_writer_for(&'a self, metadata: &Metadata<'_>) -> Self::Writer {
         LineWriter {
             writer: self.writer.make_writer_for(metadata),
-            has_simulated: self.levels.would_enable(metadata.target(), &Level::DEBUG),
+            has_simulated: !self.is_asked_for.load(Ordering::Relaxed)
+                || self.levels.would_enable(metadata.target(), &Level::DEBUG),
         }
     }
 }
@@ -241,6 +254,8 @@ mod tests {
     use tracing_subscriber::Layer;
     use tracing_subscriber::layer::SubscriberExt;
 
+    use std::sync::atomic::AtomicBool;
+
     use super::{LINE_IS_CUT, WithoutSimulated, parse_level, targets, text};
 
     #[derive(Clone, Default)]
@@ -284,13 +299,23 @@ mod tests {
 
     #[test]
     fn a_failure_that_the_demo_asks_for_is_logged_where_debug_is() {
-        for (level, lines) in [("warn", 1), ("info", 1), ("debug", 2), ("portolan=debug", 2)] {
+        static WITH_MEMBERS: AtomicBool = AtomicBool::new(true);
+        static WITHOUT: AtomicBool = AtomicBool::new(false);
+        for (level, is_asked_for, lines) in [
+            ("warn", &WITH_MEMBERS, 1),
+            ("info", &WITH_MEMBERS, 1),
+            ("debug", &WITH_MEMBERS, 2),
+            ("portolan=debug", &WITH_MEMBERS, 2),
+            // Only a server can have said so.
+            ("warn", &WITHOUT, 2),
+        ] {
             let written = Written::default();
             let writer = written.clone();
             let levels = targets(level).unwrap();
             let writer = WithoutSimulated {
                 writer: move || writer.clone(),
                 levels: levels.clone(),
+                is_asked_for,
             };
             let layer = text(writer).with_filter(levels);
             let subscriber = tracing_subscriber::registry().with(layer);

@@ -93,6 +93,7 @@ impl Spokes {
         number: usize,
         kubeconfig: PathBuf,
     ) -> anyhow::Result<Spokes> {
+        crate::logging::leave_out_simulated();
         refuse_strangers(server, number).await?;
         make_sets(server, number).await?;
         super::progress(&format!(
